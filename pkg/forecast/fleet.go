@@ -170,7 +170,8 @@ func (f *fleet) Place(v *model.Environment, need model.Amount) bool {
 	}
 	best, left := -1, int64(math.MaxInt64)
 	for _, i := range f.serving[environment] {
-		if free := &f.frees[i]; free.MilliCPU < left && free.Covers(need) {
+		// Most instances of a busy fleet have too few free vCPUs, so that comes first.
+		if free := &f.frees[i]; free.MilliCPU >= need.MilliCPU && free.MilliCPU < left && free.Covers(need) {
 			if best, left = i, free.MilliCPU; left == need.MilliCPU {
 				break // none can be fuller
 			}

@@ -33,6 +33,8 @@ type Dispatcher struct {
 	// last is the line that was used last, for the jobs with the request lastOf.
 	last   *QueueJobs
 	lastOf *awsbatch.SubmitJobInput
+	// decisions are those of the last pass; the next one uses their memory.
+	decisions []decision
 }
 
 // NewDispatcher returns a dispatcher for queues, environments and policies in the form in which an engine creates
@@ -150,7 +152,8 @@ func (d *Dispatcher) Schedule(now int64, started func(*Task, *Environment)) {
 	}
 	r := d.model.freeCapacity(d.capacity)
 	r.fleet, r.dispatcher = d.fleet, d
-	for _, one := range schedule(lines, r) {
+	d.decisions = schedule(lines, r, d.decisions[:0])
+	for _, one := range d.decisions {
 		if one.Environment != nil {
 			d.line(one.Task).leave(one.Task)
 			d.Start(now, one.Task, one.Environment)

@@ -133,7 +133,7 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 			lines = append(lines, m.picker(name, now, capacity))
 		}
 	}
-	return schedule(lines, m.freeCapacity(free))
+	return schedule(lines, m.freeCapacity(free), nil)
 }
 
 // schedule decides which tasks start now, queues in the order of their priority.
@@ -143,8 +143,9 @@ func (m *Model) Schedule(now int64, capacity Amount) []decision {
 // the head does not block small jobs that would not help it, and small jobs never delay the job at
 // the head. Only the resource that a job lacks first is set aside: a job that waits for a
 // consumable resource keeps no vCPU idle.
-func schedule(lines []*picker, r *freeCapacity) []decision {
-	var all []decision
+//
+// It appends the decisions to all.
+func schedule(lines []*picker, r *freeCapacity, all []decision) []decision {
 	for p := foremost(lines); p != nil; p = foremost(lines) {
 		t := p.head()
 		if t.Job.Service == nil && r.exhausted() {
