@@ -104,3 +104,15 @@ func BenchmarkWhen(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSizings is the search for the cheapest queues of a month of 100,000 jobs on 500 machines.
+func BenchmarkSizings(b *testing.B) {
+	state := month(100_000)
+	for b.Loop() {
+		all, err := Sizings(state, 3_600_000, nil, nil, runtime.GOMAXPROCS(0))
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(all)), "sets")
+	}
+}

@@ -30,9 +30,10 @@ type Dispatcher struct {
 	requests map[string]*awsbatch.SubmitJobInput // by queue: the part of a request that the scheduler reads
 	// fits has the environments in which jobs fit, by Request.Kind.
 	fits [][]*Environment
-	// last is the line that was used last, for the jobs with the request lastOf.
-	last   *QueueJobs
-	lastOf *awsbatch.SubmitJobInput
+	// last is the line that was used last, for the jobs with the request lastOf, and lastDecay its decay period.
+	last      *QueueJobs
+	lastOf    *awsbatch.SubmitJobInput
+	lastDecay int64
 	// decisions are those of the last pass; the next one uses their memory.
 	decisions []decision
 }
@@ -97,7 +98,7 @@ func (d *Dispatcher) Withdraw(t *Task) {
 }
 
 // Start records that a task runs in an environment. A task that waited has left its queue.
-func (d *Dispatcher) Start(now int64, t *Task, v *Environment) { d.model.occupy(now, t, v, 1) }
+func (d *Dispatcher) Start(now int64, t *Task, v *Environment) { d.occupy(now, t, v, 1) }
 
 // Adopt adds a task that already runs.
 func (d *Dispatcher) Adopt(now int64, t *Task, v *Environment) {
@@ -106,7 +107,7 @@ func (d *Dispatcher) Adopt(now int64, t *Task, v *Environment) {
 }
 
 // Release records that the attempt of a task has ended.
-func (d *Dispatcher) Release(now int64, t *Task, v *Environment) { d.model.occupy(now, t, v, -1) }
+func (d *Dispatcher) Release(now int64, t *Task, v *Environment) { d.occupy(now, t, v, -1) }
 
 // Finish records that the attempt of a task has ended, and the task with it.
 func (d *Dispatcher) Finish(now int64, t *Task, v *Environment) {
@@ -180,9 +181,14 @@ func (d *Dispatcher) CopyWaiting(from *Dispatcher) {
 
 func (d *Dispatcher) line(t *Task) *QueueJobs {
 	if r := t.Job.Request; d.last == nil || d.lastOf != r {
-		d.last, d.lastOf = d.model.QueueJobs(*r.JobQueue), r
+		d.last, d.lastOf, d.lastDecay = d.model.QueueJobs(*r.JobQueue), r, d.model.Decay(*r.JobQueue)
 	}
 	return d.last
+}
+
+func (d *Dispatcher) occupy(now int64, t *Task, v *Environment, sign int64) {
+	l := d.line(t)
+	d.model.occupyOf(l, d.lastDecay, now, t, v, sign)
 }
 
 // close counts a task that has ended.

@@ -416,8 +416,17 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 // occupy reserves (sign 1) or releases (sign -1) everything that an attempt uses besides the
 // machine.
 func (m *Model) occupy(at int64, t *Task, environment *Environment, sign int64) {
+	name, decay := *t.Job.Request.JobQueue, int64(0)
+	l := m.QueueJobs(name)
+	if len(l.shares) > 0 {
+		decay = m.Decay(name)
+	}
+	m.occupyOf(l, decay, at, t, environment, sign)
+}
+
+// occupyOf is occupy for a task of a queue whose jobs and decay period are known.
+func (m *Model) occupyOf(l *QueueJobs, decay, at int64, t *Task, environment *Environment, sign int64) {
 	j, milli := t.Job, sign*t.Job.load()
-	l := m.QueueJobs(*j.Request.JobQueue)
 	l.inUse += milli
 	switch {
 	case j.Service != nil:
@@ -426,7 +435,7 @@ func (m *Model) occupy(at int64, t *Task, environment *Environment, sign int64) 
 		environment.used += milli
 	}
 	if s := l.shares[j.class.share]; s != nil {
-		s.use(at, milli, m.Decay(*j.Request.JobQueue))
+		s.use(at, milli, decay)
 	}
 	m.hold(j.Consumes, sign)
 }

@@ -29,7 +29,7 @@ func started(waiting []*Task, free Amount) []*Task {
 		l.enter(t)
 	}
 	var all []*Task
-	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.freeCapacity(free)) {
+	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.freeCapacity(free), nil) {
 		if d.Environment != nil {
 			all = append(all, d.Task)
 		}
@@ -282,7 +282,7 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 		}
 		free := Amount{MilliCPU: 16000, MemoryMiB: 100}
 		used, licences, total := map[*Environment]int64{}, int64(0), int64(0)
-		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.freeCapacity(free)) {
+		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.freeCapacity(free), nil) {
 			if d.Environment == nil {
 				continue
 			}

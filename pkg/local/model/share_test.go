@@ -60,7 +60,7 @@ func (s *shared) tick(now int64, machine Amount, duration func() int64) {
 			l.shares[t.Job.class.share].open--
 		}
 	}
-	for _, d := range schedule([]*picker{s.m.picker("q", now, machine)}, s.m.freeCapacity(machine.minus(s.m.used))) {
+	for _, d := range schedule([]*picker{s.m.picker("q", now, machine)}, s.m.freeCapacity(machine.minus(s.m.used)), nil) {
 		if d.Environment == nil {
 			continue
 		}
