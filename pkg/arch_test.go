@@ -123,7 +123,7 @@ var mayImport = map[string][]string{
 	// For tests: credentials in the formats of vendors.
 	"pkg/secret/secrettest": {},
 	"pkg/wire":              {"pkg/stable"},
-	"pkg/catalog":           {"pkg/stable"},
+	"pkg/catalog":           {"pkg/packed", "pkg/stable"},
 	"jobs":                  {},
 	"schemas":               {"pkg/packed"},
 	"templates":             {"pkg/packed"},

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 // PricesDate is the date of batchctl's own prices, the same as in prices.csv.
@@ -22,10 +24,12 @@ const PricesDate = "2026-07-20"
 // prices.
 const PricesRegion = "us-east-1"
 
-// pricesCSV names its date and sources in its first lines.
+//go:generate go run ../packed/pack prices.zip.gz prices.csv
+
+// pricesArchive has prices.csv, which names its date and sources in its first lines.
 //
-//go:embed prices.csv
-var pricesCSV string
+//go:embed prices.zip.gz
+var pricesArchive string
 
 // PricesHead is the header of a price file: one price a line, in US dollars an hour. Lines
 // before it may have its date and origin, "# date: 2026-07-20" and "# source: ...", and
@@ -83,7 +87,7 @@ type Prices struct {
 
 // priced parses the table on first use.
 var priced = sync.OnceValue(func() *Prices {
-	p, err := ReadPrices(strings.NewReader(pricesCSV), "")
+	p, err := ReadPrices(strings.NewReader(packed.Text(packed.Files(pricesArchive), "prices.csv")), "")
 	if err != nil {
 		panic(err) // the data is part of the program, and a test reads all of it
 	}

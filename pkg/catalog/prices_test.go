@@ -2,9 +2,18 @@ package catalog
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/packed"
 )
+
+func TestPacked(t *testing.T) {
+	if stale, err := packed.Stale(pricesArchive, os.DirFS("."), "prices.csv"); err != nil || len(stale) > 0 {
+		t.Errorf("prices.zip.gz lacks changes of %q: run go generate ./pkg/catalog; %v", stale, err)
+	}
+}
 
 func TestCarriedPrices(t *testing.T) {
 	var none *Prices
