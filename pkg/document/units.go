@@ -154,6 +154,8 @@ func hintOf(err error) string {
 }
 
 // lazy returns a regular expression that is compiled on first use.
+//
+//go:noinline
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

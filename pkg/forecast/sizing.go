@@ -62,7 +62,8 @@ func Sizings(s *State, limit int64, offers []string, expand Expander, workers in
 	return v.all, nil
 }
 
-// mostSizings bounds how many sets are tried: 30 with a month of 100,000 jobs, which takes about 10 seconds on two cores.
+// mostSizings bounds how many sets are tried: 30 with a month of 100,000 jobs, which take about 10 seconds on two
+// cores.
 func mostSizings(jobs int) int { return min(max(3_000_000/max(jobs, 1), 20), 100) }
 
 // search is a search for a set of queues.

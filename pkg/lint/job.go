@@ -10,6 +10,8 @@ import (
 )
 
 // directory returns the directory of the job's file.
+//
+//go:noinline
 func (j Job) directory() string {
 	if j.File.Source == nil {
 		return ""

@@ -56,6 +56,8 @@ func nearIn(value string, known iter.Seq[string]) string { return diag.Near(valu
 type pattern func() *regexp.Regexp
 
 // lazy returns the pattern of an expression, which must be valid.
+//
+//go:noinline
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
