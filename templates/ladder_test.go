@@ -52,7 +52,7 @@ func TestLadderCauses(t *testing.T) {
 		t.Errorf("found only %d texts", texts)
 	}
 	plan := at(states, "Describe", "Assign", "plan").(string)
-	for _, name := range []string{ladder.Variable, ladder.Tag, ladder.ByStateMachine} {
+	for _, name := range []string{ladder.Variable, ladder.Tag, ladder.ByStateMachine, ladder.NoticeTag} {
 		if !strings.Contains(plan, "'"+name+"'") {
 			t.Errorf("the state machine does not use %s", name)
 		}
@@ -72,6 +72,10 @@ type account struct {
 	reject int
 	// describing is called before each description of the job.
 	describing func()
+	published  []publication
+	// denied is how often a topic still denies a message, -1 for always; tries is how many were sent.
+	denied map[string]int
+	tries  int
 }
 
 // call executes one Task.
@@ -127,6 +131,8 @@ func (a *account) call(action string, arguments any) (any, error) {
 		}
 		a.started = append(a.started, arguments.(object))
 		return object{}, nil
+	case "sns:publish":
+		return a.publish(arguments)
 	}
 	a.t.Fatalf("the state machine calls %s", action)
 	return nil, nil
@@ -272,7 +278,8 @@ func TestLadder(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	for name, test := range map[string]func(*testing.T, *machine){"steps": ladderSteps, "arrays": ladderArrays, "request": ladderRequest,
-		"refuses": ladderRefuses, "no capacity": ladderNoCapacity, "dispatch": ladderDispatch} {
+		"refuses": ladderRefuses, "no capacity": ladderNoCapacity, "dispatch": ladderDispatch,
+		"messages": ladderMessages, "silent": ladderSilent, "chain": ladderChain, "array messages": ladderArrayMessages, "unable": ladderUnable, "denied": ladderDenied, "events": ladderEvents} {
 		t.Run(name, func(t *testing.T) {
 			m.t = t
 			test(t, m)
@@ -280,9 +287,14 @@ func TestLadder(t *testing.T) {
 	}
 	for _, name := range []string{"Ladder", "Dispatch"} {
 		definition := ladderMachine(t, name)
-		for state := range section(definition, "States") {
+		for state, v := range section(definition, "States") {
 			if !m.seen[fmt.Sprint(definition["Comment"], state)] {
 				t.Errorf("no test executed the state %s of %s", state, name)
+			}
+			for inner := range section(section(v.(object), "ItemProcessor"), "States") {
+				if !m.seen[fmt.Sprint(nil, inner)] {
+					t.Errorf("no test executed the state %s in %s of %s", inner, state, name)
+				}
 			}
 		}
 	}
@@ -577,7 +589,7 @@ func ladderDispatch(t *testing.T, m *machine) {
 			kinds = append(kinds, kind.(string))
 		}
 	}
-	if slices.SortFunc(kinds, cmp.Compare[string]); !slices.Equal(kinds, []string{blocked, state}) {
+	if slices.SortFunc(kinds, cmp.Compare[string]); !slices.Equal(kinds, []string{blocked, state, state}) {
 		t.Errorf("rules for %v", kinds)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ import (
 )
 
 // evaluator is a program for Node.js that evaluates JSONata with the implementation of its authors: a
-// line of JSON with an expression and its variables becomes a line with the value. $parse is a
-// function of Step Functions (developer guide, "Transforming data with JSONata").
+// line of JSON with an expression and its variables becomes a line with the value. $parse and $hash are
+// functions of Step Functions (developer guide, "Transforming data with JSONata").
 const evaluator = `
 const jsonata = require('jsonata');
 require('readline').createInterface({ input: process.stdin }).on('line', async (line) => {
@@ -26,6 +27,7 @@ require('readline').createInterface({ input: process.stdin }).on('line', async (
   try {
     const e = jsonata(expression);
     e.registerFunction('parse', (text) => JSON.parse(text), '<s-:x>');
+    e.registerFunction('hash', (text, by) => require('crypto').createHash(by.replace('-', '')).update(text).digest('hex'), '<ss:s>');
     const value = await e.evaluate({}, variables);
     answer = value === undefined ? { error: 'the value is undefined' } : { value };
   } catch (e) {
@@ -157,7 +159,7 @@ func (m *machine) run(definition object, input any, variables object) (any, stri
 			next, _ = state["Default"].(string)
 			for _, c := range list(state["Choices"]) {
 				if m.resolve(at(c, "Condition"), scope).(bool) {
-					next = at(c, "Next").(string)
+					from, next = c.(object), at(c, "Next").(string)
 					break
 				}
 			}
@@ -173,7 +175,8 @@ func (m *machine) run(definition object, input any, variables object) (any, stri
 			output, states["result"] = results, results
 		case "Task":
 			action := at(state, "Resource", "Fn::Sub").(string)
-			result, err := m.call(action[strings.LastIndex(action, ":aws-sdk:")+len(":aws-sdk:"):], m.resolve(state["Arguments"], scope))
+			action = action[strings.LastIndex(action, ":aws-sdk:")+len(":aws-sdk:"):]
+			result, err := m.try(state, func() (any, error) { return m.call(action, m.resolve(state["Arguments"], scope)) })
 			if err != nil {
 				from, next = m.caught(state, err), ""
 				next, _ = from["Next"].(string)
@@ -202,17 +205,38 @@ func (m *machine) run(definition object, input any, variables object) (any, stri
 	return nil, ""
 }
 
+// try executes a Task, and repeats it as its Retry says.
+func (m *machine) try(state object, task func() (any, error)) (any, error) {
+	for tries := 1.0; ; tries++ {
+		result, err := task()
+		retry := forError(state["Retry"], err)
+		if err == nil || retry == nil || tries > retry["MaxAttempts"].(float64) {
+			return result, err
+		}
+		m.now = m.now.Add(time.Duration(retry["IntervalSeconds"].(float64)*math.Pow(retry["BackoffRate"].(float64), tries-1)) * time.Second)
+	}
+}
+
 // caught returns the Catch for an error.
 func (m *machine) caught(state object, err error) object {
 	m.t.Helper()
-	for _, c := range list(state["Catch"]) {
+	c := forError(state["Catch"], err)
+	if c == nil {
+		m.t.Fatalf("nothing catches %v", err)
+	}
+	return c
+}
+
+// forError returns the first entry of a Retry or Catch for an error; nil for none.
+func forError(entries any, err error) object {
+	for _, c := range list(entries) {
 		for _, name := range list(at(c, "ErrorEquals")) {
-			if e, ok := err.(*asError); name == "States.ALL" || ok && name == e.name {
+			// States.TaskFailed matches every error of a Task but States.Timeout (developer guide, "Error names").
+			if e, ok := err.(*asError); name == "States.ALL" || name == "States.TaskFailed" || ok && name == e.name {
 				return c.(object)
 			}
 		}
 	}
-	m.t.Fatalf("nothing catches %v", err)
 	return nil
 }
 

@@ -25,6 +25,7 @@ var wildcards = map[string]string{
 	"ladder.LadderRole/Submit Resource job-definition/*":       "the definition of the failed job, which may have any name",
 	"ladder.LadderRole/Submit Resource job/*":                  "job ids are chosen by AWS Batch; needed for tags at submission",
 	"ladder.LadderRole/Cancel Resource job/*":                  "the same; a condition allows only jobs with the tag of the state machine",
+	"ladder.LadderRole/Notify Resource ${Project}-*":           "the topics of this project, which the tags of its jobs name",
 
 	"iam.ExecutionRole/ Condition ecs:*":                                "tasks have random ids and run in any cluster of this account; AWS Batch creates its own clusters",
 	"iam.ExecutionRole/Token Resource *":                                "ecr:GetAuthorizationToken has no resource level",

@@ -88,7 +88,9 @@ type Job struct {
 	Rungs     []Rung
 	RungsNode *jsontree.Node
 	// Notify are the receivers of a message when the job has ended: URLs and ARNs of topics.
-	Notify []string
+	// NotifyNodes are their places.
+	Notify      []string
+	NotifyNodes []*jsontree.Node
 	// Measure is the member that asks to measure the attempts; nil if they are not measured. The requests contain neither
 	// its variable nor its launcher.
 	Measure *jsontree.Node

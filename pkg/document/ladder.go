@@ -132,7 +132,7 @@ func (l *lowering) notify(job *Job) {
 			continue
 		}
 		if !slices.Contains(job.Notify, r.Text) {
-			job.Notify = append(job.Notify, r.Text)
+			job.Notify, job.NotifyNodes = append(job.Notify, r.Text), append(job.NotifyNodes, r)
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
 // Variable is the environment variable of a job that has its rungs, as Format writes them. So the
@@ -232,4 +235,42 @@ func (r Rung) String() string {
 		return fmt.Sprintf("%s: %s, then one in queue %s", r.Cause, times, r.Queue)
 	}
 	return fmt.Sprintf("%s: %s", r.Cause, times)
+}
+
+// NoticeTag is the tag of a job with the topics of Amazon SNS that the state machine sends a message
+// to when the job has ended, as FormatTopics writes them.
+const NoticeTag = "batchctl:notify"
+
+// IsTopic reports whether a receiver of messages is a topic. The others are webhooks. Their URLs can
+// be secrets, so they are never in a tag: every user with permission to describe a job sees its tags.
+func IsTopic(receiver string) bool { return strings.HasPrefix(receiver, "arn:") }
+
+// FormatTopics returns the value of NoticeTag for topics, or why a tag cannot have it.
+func FormatTopics(topics []string) (value, why string) {
+	for _, topic := range topics {
+		// API reference, TagValue, lists these characters. A space separates topics here.
+		i := strings.IndexFunc(topic, func(r rune) bool {
+			return !strings.ContainsRune("_.:/=+-@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		})
+		if i >= 0 {
+			r, _ := utf8.DecodeRuneInString(topic[i:])
+			return "", fmt.Sprintf("the topic %q has the character %q, which the tag %s cannot have", topic, r, NoticeTag)
+		}
+	}
+	if value = strings.Join(topics, " "); len(value) > catalog.MaxTagValueLength {
+		return "", fmt.Sprintf("the topics have %d characters; the tag %s has at most %d", len(value), NoticeTag, catalog.MaxTagValueLength)
+	}
+	return value, ""
+}
+
+// MayReach reports whether the state machine that acts for a queue could have permission for a topic.
+// It acts for the queues PREFIX-* of its project, and may publish to the topics PREFIX-*.
+func MayReach(queue, topic string) bool {
+	topic = topic[strings.LastIndex(topic, ":")+1:]
+	same := 0
+	for same < min(len(queue), len(topic)) && queue[same] == topic[same] {
+		same++
+	}
+	// A prefix has at least 2 characters (parameter Project of the templates).
+	return strings.LastIndex(queue[:same], "-") >= 2
 }

@@ -3,8 +3,11 @@ package lint
 import (
 	"fmt"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -70,6 +73,86 @@ func ladderRules() []*Rule {
 			Source: userGuide + ", automated job retries",
 			Run:    checkLadderRetries,
 		},
+		{
+			Name: "ladder-topics", Severity: diag.Error, Confidence: High,
+			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), and the topics of notify do not fit into its tag " + ladder.NoticeTag + ". " +
+				"A tag has at most 256 characters, and a job at most 50 tags.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					topics, nodes := j.topics()
+					tags := j.Submit.Get("tags")
+					if len(topics) == 0 {
+						continue
+					}
+					if _, why, hint := plan.NoticeTagOf(topics, tags.Get(ladder.NoticeTag).Str(), tags.Len()); why != "" {
+						j.Report(why, hint, nodes[0])
+					}
+				}
+			},
+		},
+		{
+			Name: "ladder-topic-prefix", Severity: diag.Warning, Confidence: High,
+			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), which acts for the queues PREFIX-... of its project, and may publish to the topics PREFIX-.... " +
+				"The job's queue and a topic of notify begin with different prefixes, so the message cannot be sent.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					j.checkTopics(p)
+				}
+			},
+		},
+		{
+			Name: "ladder-webhook", Severity: diag.Warning, Confidence: High,
+			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), and notify has the URL of a webhook. The state machine sends messages only to topics of Amazon SNS. " +
+				"A URL can be a secret, and every user with permission to describe the job sees its tags. Only a batchctl that waits sends to the webhook.",
+			Source: ourLadder,
+			Run: func(p *Pass) {
+				for _, j := range p.Jobs() {
+					for i, receiver := range j.Notify {
+						if j.ofStateMachine() && !ladder.IsTopic(receiver) {
+							j.Report("the state machine sends nothing to a webhook; only a batchctl that waits does",
+								"name an SNS topic, or wait with batchctl wait", j.NotifyNodes[i])
+						}
+					}
+				}
+			},
+		},
+	}
+}
+
+// ofStateMachine reports whether the state machine acts for the job.
+func (j Job) ofStateMachine() bool {
+	return j.Submit.Get("tags").Get(ladder.Tag).Str() == ladder.ByStateMachine
+}
+
+// topics returns the topics that the state machine notifies about the job, and their places.
+func (j Job) topics() (topics []string, nodes []*jsontree.Node) {
+	for i, receiver := range j.Notify {
+		if j.ofStateMachine() && ladder.IsTopic(receiver) {
+			topics, nodes = append(topics, receiver), append(nodes, j.NotifyNodes[i])
+		}
+	}
+	return topics, nodes
+}
+
+// checkTopics reports topics that the state machine has no permission for.
+func (j Job) checkTopics(p *Pass) {
+	topics, nodes := j.topics()
+	queue := batch.Name(j.Submit.Get("jobQueue").Str())
+	if p.Platform != nil {
+		if q, ok := p.Platform.Queue(queue); ok && q.Name != "" {
+			queue = batch.Name(q.Name)
+		}
+	}
+	if queue == "" || isPlaceholder(queue) {
+		return
+	}
+	for i, topic := range topics {
+		if !ladder.MayReach(queue, topic) {
+			j.Report(fmt.Sprintf("the state machine for queue %s has no permission for %s: their names begin with different prefixes", quote(queue), topic),
+				"name a topic PREFIX-..., with the prefix of the queues", nodes[i])
+		}
 	}
 }
 

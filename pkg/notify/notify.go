@@ -26,10 +26,16 @@ import (
 const (
 	Type    = "batchctl.submission.ended"
 	Version = 1
+	// JobType is the Type of the state machine's messages, each of which is about one job (templates,
+	// ladder.json).
+	JobType = "batchctl.job.ended"
 )
 
-// Event is the message: that all jobs of a submission with the same receiver have ended. It has no
-// environment, command or secret of a job.
+// Group is the message group in FIFO topics. A group keeps the order of its messages.
+const Group = "batchctl"
+
+// Event is the message: that all jobs of a submission with the same receiver have ended, or that one
+// job has (JobType). It has no environment, command or secret of a job.
 type Event struct {
 	Type    string `json:"type"`
 	Version int    `json:"version"`
@@ -39,7 +45,8 @@ type Event struct {
 	Time time.Time `json:"time"`
 	// Target is where the jobs ran: `local`, or `aws 123456789012 us-east-1`.
 	Target string `json:"target"`
-	// Submission is the run in the ledger, and Name that of the workflow or of the only job.
+	// Submission is the run in the ledger, and Name that of the workflow or of the only job. A message
+	// of JobType has the name of the job, and its submission only for a job of a workflow.
 	Submission string `json:"submission"`
 	Name       string `json:"name"`
 	// Status is SUCCEEDED or FAILED. A job that failed does not count if the jobs that ran it again
@@ -67,6 +74,11 @@ type Job struct {
 	// Again is the id of the failed job that this one runs again, and Cause why that one failed.
 	Again string `json:"again,omitempty"`
 	Cause string `json:"cause,omitempty"`
+	// Ladder is ladder.ByStateMachine for a FAILED job that the state machine may run again: batchctl
+	// does not know the jobs that follow.
+	Ladder string `json:"ladder,omitempty"`
+	// Error is why the state machine could not run the job again: the error of its execution.
+	Error string `json:"error,omitempty"`
 }
 
 const (
@@ -77,8 +89,8 @@ const (
 	tryTimeout = 10 * time.Second
 	// maxAnswer is how much of an answer is read.
 	maxAnswer = 64 << 10
-	// maxSubject is how long a subject of SNS may be (API reference, Publish).
-	maxSubject = 100
+	// maxSubject is how long a subject of SNS may be: "less than 100 characters" (API reference, Publish).
+	maxSubject = 99
 )
 
 // Sender sends events.
@@ -196,7 +208,7 @@ func (s *Sender) publish(ctx context.Context, topic string, e Event, body []byte
 	in := url.Values{"TopicArn": {topic}, "Message": {string(body)}, "Subject": {string(subject[:min(len(subject), maxSubject)])}}
 	if strings.HasSuffix(topic, ".fifo") {
 		// A FIFO topic drops a message with the same id within five minutes (API reference, Publish).
-		in["MessageGroupId"], in["MessageDeduplicationId"] = []string{"batchctl"}, []string{e.ID}
+		in["MessageGroupId"], in["MessageDeduplicationId"] = []string{Group}, []string{e.ID}
 	}
 	var out struct {
 		XMLName xml.Name

@@ -117,6 +117,14 @@ func TestPublish(t *testing.T) {
 	if err := s.Send(t.Context(), "arn:aws:sns:eu-west-1:123456789012:jobs.fifo", event); err != nil {
 		t.Fatal(err)
 	}
+	long := event
+	long.Name = strings.Repeat("n", 200)
+	if err := s.Send(t.Context(), "arn:aws:sns:eu-west-1:123456789012:jobs", long); err != nil {
+		t.Fatal(err)
+	}
+	if form, err := url.ParseQuery(network.bodies[1]); err != nil || len(form.Get("Subject")) != 99 || form.Has("MessageGroupId") {
+		t.Errorf("form %v, %v", form, err)
+	}
 	if host := network.requests[0].URL.Host; host != "sns.eu-west-1.amazonaws.com" {
 		t.Errorf("sent to %s", host)
 	}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
@@ -9,6 +11,7 @@ import (
 const (
 	ruleLadderContainer = "ladder-container"
 	ruleLadderSize      = "ladder-size"
+	ruleLadderTopics    = "ladder-topics"
 )
 
 // maxOwnTags leaves space for the tags of a submission. AWS Batch accepts 50 (API reference, SubmitJob.tags).
@@ -45,6 +48,46 @@ func (b *builder) addLadder(g *group, job *Job) {
 	if job.Submit.Tags[ladder.Tag] == "" && len(job.Submit.Tags) < maxOwnTags {
 		job.Submit.Tags[ladder.Tag] = ladder.ByClient
 	}
+}
+
+// addTopics gives the topics among a job's receivers to the state machine, if that acts for the job. So one program
+// sends the message: the state machine to topics, and the client to webhooks.
+func (b *builder) addTopics(g *group, job *Job) {
+	if job.Submit.Tags[ladder.Tag] != ladder.ByStateMachine {
+		return
+	}
+	var rest []string
+	for _, receiver := range job.Notify {
+		if ladder.IsTopic(receiver) {
+			job.Topics = append(job.Topics, receiver)
+		} else {
+			rest = append(rest, receiver)
+		}
+	}
+	if len(job.Topics) == 0 {
+		return
+	}
+	value, why, hint := NoticeTagOf(job.Topics, job.Submit.Tags[ladder.NoticeTag], len(job.Submit.Tags))
+	if why != "" {
+		b.fail(g.NotifyNodes[0], ruleLadderTopics, why, hint)
+		return
+	}
+	job.Notify, job.Submit.Tags[ladder.NoticeTag] = rest, value
+}
+
+// NoticeTagOf returns the value of the tag that gives topics to the state machine, or why a job cannot have it, and a
+// hint. own is the value that the job already has; "" for none. tags is how many tags it has.
+func NoticeTagOf(topics []string, own string, tags int) (value, why, hint string) {
+	value, why = ladder.FormatTopics(topics)
+	switch {
+	case why != "":
+		return "", why, "name fewer topics with shorter names, or let a waiting batchctl send: remove the tag " + ladder.Tag
+	case own == "" && tags >= maxOwnTags:
+		return "", fmt.Sprintf("the job has %d tags, so the tag %s does not fit beside those of batchctl; %d is the most", tags, ladder.NoticeTag, maxOwnTags-1), "remove tags"
+	case own != "" && own != value:
+		return "", fmt.Sprintf("the job sets the tag %s to %q, but notify sets it to %q", ladder.NoticeTag, own, value), "remove the tag " + ladder.NoticeTag
+	}
+	return value, "", ""
 }
 
 // queueName returns the name of a queue that a file names by its alias.

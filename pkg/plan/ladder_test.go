@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -39,5 +40,58 @@ func TestAwaited(t *testing.T) {
 		if r.When != w[0] || !slices.Equal(r.After, strings.Fields(w[1])) || !slices.Equal(ids, strings.Fields(w[2])) {
 			t.Errorf("%s: when %q, after %q, dependsOn %q, want %q", r.Job, r.When, r.After, ids, w)
 		}
+	}
+}
+
+// TestTopics checks which program sends the messages of a job: the state machine to the topics of its own jobs, and
+// the client all others.
+func TestTopics(t *testing.T) {
+	const topic, hook = "arn:aws:sns:us-east-1:123456789012:batchctl-jobs", "https://hooks.example.com/secret"
+	const byStateMachine = `"batchctl:ladder": "state-machine"`
+	long := "arn:aws:sns:us-east-1:123456789012:" + strings.Repeat("x", 86)
+	many := byStateMachine
+	for i := range maxOwnTags - 1 {
+		many += fmt.Sprintf(`, "t%d": ""`, i)
+	}
+	both := `["` + topic + `", "` + hook + `", "` + topic + `.fifo"]`
+	for name, c := range map[string]struct {
+		tags, notify string
+		client       []string
+		tag, err     string
+	}{
+		"state machine": {byStateMachine, both, []string{hook}, topic + " " + topic + ".fifo", ""},
+		"client":        {`"batchctl:ladder": "client"`, both, []string{topic, hook, topic + ".fifo"}, "", ""},
+		"no tag":        {"", both, []string{topic, hook, topic + ".fifo"}, "", ""},
+		"only a hook":   {byStateMachine, `"` + hook + `"`, []string{hook}, "", ""},
+		"two long":      {byStateMachine, `["` + long + `1", "` + long + `2"]`, nil, long + "1 " + long + "2", ""},
+		"too long":      {byStateMachine, `["` + long + `1", "` + long + `2", "` + topic + `"]`, nil, "", "the topics have 294 characters; the tag batchctl:notify has at most 256"},
+		"a space":       {byStateMachine, `"arn:aws:sns:us-east-1:1:a b"`, nil, "", `has the character ' ', which the tag batchctl:notify cannot have`},
+		"a letter":      {byStateMachine, `"arn:aws:sns:us-east-1:1:jürg"`, nil, "", `has the character 'ü'`},
+		"many tags":     {many, `"` + topic + `"`, nil, "", "the job has 45 tags"},
+		"another tag":   {byStateMachine + `, "batchctl:notify": "x"`, `"` + topic + `"`, nil, "", `the job sets the tag batchctl:notify to "x", but notify sets it to "` + topic + `"`},
+		"the same tag":  {byStateMachine + `, "batchctl:notify": "` + topic + `"`, `"` + topic + `"`, nil, topic, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fileOf(t, strings.TrimSuffix(oneJob, "}")+`, "tags": {`+c.tags+`}, "notify": `+c.notify+` }`)
+			p, problems := Build([]*document.File{f}, nil, Options{Queue: "batchctl-cpu"})
+			if c.err != "" {
+				if len(problems) != 1 || !strings.Contains(problems[0].Message, c.err) || problems[0].Source == nil {
+					t.Errorf("%v; want %q", problems, c.err)
+				}
+				return
+			}
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			j := p.Jobs[0]
+			if !slices.Equal(j.Notify, c.client) || j.Submit.Tags[ladder.NoticeTag] != c.tag || strings.Join(j.Topics, " ") != c.tag {
+				t.Errorf("the client notifies %q, the state machine %q, tags %v", j.Notify, j.Topics, j.Submit.Tags)
+			}
+			for _, value := range j.Submit.Tags {
+				if strings.Contains(value, "hooks") {
+					t.Errorf("a tag shows a webhook: %q", value)
+				}
+			}
+		})
 	}
 }

@@ -57,8 +57,11 @@ type Job struct {
 	Ladder ladder.Ladder
 	// Measured reports that each attempt is measured.
 	Measured bool
-	// Notify are the receivers of a message when the job has ended.
+	// Notify are the receivers of the client's message when the job has ended.
 	Notify []string
+	// Topics are the topics that the state machine notifies instead of the client. Submit has them as
+	// the tag ladder.NoticeTag.
+	Topics []string
 	// Published are files of the user's machine that must be at their places before the
 	// job is submitted.
 	Published []Published

@@ -52,6 +52,7 @@ func (b *builder) split(g *group, job *Job) []*Job {
 	s := g.Sweep
 	b.addMetrics(g, job)
 	b.addLadder(g, job)
+	b.addTopics(g, job)
 	// A list's lines run inside of what moves files, once for all of them; everything else
 	// has the child's values in the places.
 	if s == nil || s.Kind != sweep.Commands {

@@ -177,6 +177,9 @@ func (g *PlanPage) array(j *plan.Job) {
 	for _, receiver := range j.Notify {
 		g.Line("  notify", "%s, when it has ended", diag.Printable(notify.Name(receiver)))
 	}
+	for _, topic := range j.Topics {
+		g.Line("  notify", "%s, by the state machine, when it has ended", diag.Printable(topic))
+	}
 	for _, s := range j.Staged {
 		g.Line("  stages", "%s, %d bytes, too many for a request", s.URL, len(s.Text))
 	}

@@ -31,16 +31,29 @@ func Climbs(in *awsbatch.SubmitJobInput) bool { return len(rungsOf(in)) > 0 }
 // rungsOf returns the rungs that the client executes; none for a job of the state machine. Rungs
 // that cannot be read are ignored: another version of batchctl wrote them.
 func rungsOf(in *awsbatch.SubmitJobInput) ladder.Ladder {
-	if in == nil || in.ContainerOverrides == nil || in.Tags[ladder.Tag] == ladder.ByStateMachine {
+	if in == nil || in.Tags[ladder.Tag] == ladder.ByStateMachine {
 		return nil
+	}
+	l, _ := ladder.Parse(rungsText(in))
+	return l
+}
+
+// stateMachineClimbs reports whether the state machine executes rungs of the job that a request creates.
+func stateMachineClimbs(in *awsbatch.SubmitJobInput) bool {
+	return in != nil && in.Tags[ladder.Tag] == ladder.ByStateMachine && rungsText(in) != ""
+}
+
+// rungsText returns the rungs in a request, as ladder.Variable has them; "" for none.
+func rungsText(in *awsbatch.SubmitJobInput) string {
+	if in.ContainerOverrides == nil {
+		return ""
 	}
 	for _, v := range in.ContainerOverrides.Environment {
 		if aws.ToString(v.Name) == ladder.Variable {
-			l, _ := ladder.Parse(aws.ToString(v.Value))
-			return l
+			return aws.ToString(v.Value)
 		}
 	}
-	return nil
+	return ""
 }
 
 // laddered reports whether the job has rungs that this client executes.

@@ -323,17 +323,25 @@ func TestChangeQueue(t *testing.T) {
 	})
 }
 
-// TestStateMachineClimbs checks that the client leaves a job with the tag of the state machine alone.
+// TestStateMachineClimbs checks that the client leaves a job with the tag of the state machine alone,
+// and that its message says that the state machine may run the job again.
 func TestStateMachineClimbs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := hungryService(t)
 		c := withLedger(t, New(s.Config()))
 		j := climber("train", ladder.Ladder{{Cause: ladder.OutOfMemory, Factor: 2, UpToMiB: 256}}, "100")
-		j.Submit.Tags = map[string]string{ladder.Tag: ladder.ByStateMachine}
-		if _, err := c.Submit(t.Context(), planOf(j)); err != nil {
+		j.Submit.Tags, j.Notify = map[string]string{ladder.Tag: ladder.ByStateMachine}, []string{"hook"}
+		own := climber("own", nil, "100")
+		own.Notify = j.Notify
+		n := &notified{}
+		c.Notify = n.send
+		if _, err := c.Submit(t.Context(), planOf(j, own)); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(map[string]int{"train[0] 64 MiB": 1}, h.counts()); d != "" {
+		if len(n.events) != 1 || n.events[0].Status != "FAILED" || n.events[0].Jobs[0].Ladder != ladder.ByStateMachine || n.events[0].Jobs[1].Ladder != "" {
+			t.Errorf("%+v", n.events)
+		}
+		if d := cmp.Diff(map[string]int{"train[0] 64 MiB": 1, "own[0] 64 MiB": 1}, h.counts()); d != "" {
 			t.Error(d)
 		}
 	})

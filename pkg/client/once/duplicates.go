@@ -31,7 +31,8 @@ const (
 	// secondCheck is the pause between the two checks after clear answers.
 	secondCheck = time.Second
 	// duplicateReason begins the status reason of a duplicate that batchctl ended. endedHere
-	// recognises it, also in jobs of earlier versions, so it must not change.
+	// recognises it, also in jobs of earlier versions, so it must not change. The state machine, which
+	// sends no message about a duplicate, has the same text (templates/infra/ladder.json).
 	duplicateReason = "batchctl: twin of "
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/notify"
 )
 
@@ -102,6 +103,9 @@ func (t *plannedJob) noticed(known *ends) notify.Job {
 		ending := batch.EndingOf(d)
 		j.Reason, j.ExitCode = aws.ToString(d.StatusReason), ending.Exit
 		j.StartedAt, j.StoppedAt = aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
+	}
+	if j.Status == string(types.JobStatusFailed) && stateMachineClimbs(t.submit) {
+		j.Ladder = ladder.ByStateMachine
 	}
 	if t.again != nil {
 		j.Again, j.Cause = t.again.result.ID, string(t.step.Cause)
