@@ -310,6 +310,8 @@ func ladderEvents(t *testing.T, m *machine) {
 		"without topics":     {object{"status": "SUCCEEDED", "jobQueue": queue, "container": environment, "tags": object{ladder.Tag: ladder.ByStateMachine}}, nil},
 		"of the client":      {object{"status": "SUCCEEDED", "jobQueue": queue, "tags": object{ladder.Tag: ladder.ByClient, ladder.NoticeTag: topic}}, nil},
 		"another project":    {object{"status": "SUCCEEDED", "jobQueue": strings.Replace(queue, "batchctl-", "other-", 1), "tags": own}, nil},
+		"an array":           {object{"status": "FAILED", "jobQueue": queue, "container": environment, "tags": own, "arrayProperties": object{"size": 2.0}}, []string{"EndedJobs", "FailedJobs"}},
+		"a child":            {object{"status": "FAILED", "jobQueue": queue, "container": environment, "tags": own, "arrayProperties": object{"index": 0.0}}, nil},
 		"runs":               {object{"status": "RUNNING", "jobQueue": queue, "container": environment, "tags": own}, nil},
 	} {
 		c.detail["jobId"] = "a"
@@ -342,7 +344,8 @@ func matchesEvent(pattern, value any) bool {
 			text, _ := value.(string)
 			prefix, _ := at(one, "prefix", "Fn::Sub").(string)
 			prefix = strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::Region}", "us-east-1", "${AWS::AccountId}", "123456789012", "${Project}", "batchctl").Replace(prefix)
-			return one == value || at(one, "exists") == true && value != nil || prefix != "" && strings.HasPrefix(text, prefix)
+			exists := at(one, "exists")
+			return one == value || exists == true && value != nil || exists == false && value == nil || prefix != "" && strings.HasPrefix(text, prefix)
 		})
 	}
 	for name, inner := range pattern.(object) {

@@ -105,13 +105,13 @@ func ladderRules() []*Rule {
 		{
 			Name: "ladder-webhook", Severity: diag.Warning, Confidence: High,
 			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), and notify has the URL of a webhook. The state machine sends messages only to topics of Amazon SNS. " +
-				"A URL can be a secret, and every user with permission to describe the job sees its tags. Only a batchctl that waits sends to the webhook.",
+				"A URL can be a secret, and every user with permission to describe the job sees its tags. Only a waiting batchctl sends to the webhook.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					for i, receiver := range j.Notify {
 						if j.ofStateMachine() && !ladder.IsTopic(receiver) {
-							j.Report("the state machine sends nothing to a webhook; only a batchctl that waits does",
+							j.Report("the state machine sends nothing to a webhook; only a waiting batchctl does",
 								"name an SNS topic, or wait with batchctl wait", j.NotifyNodes[i])
 						}
 					}
