@@ -146,6 +146,9 @@ func CheckReceiver(text string) (why, hint string) {
 		if len(parts) != 6 || parts[2] != "sns" || parts[3] == "" || parts[4] == "" || parts[5] == "" {
 			return "this is not the ARN of an SNS topic", `write arn:aws:sns:REGION:ACCOUNT:NAME`
 		}
+		if !isTopicName(parts[5]) {
+			return "the ARN has no name of an SNS topic", "a name has 1 to 256 letters, digits, hyphens and underscores; that of a FIFO topic ends in .fifo"
+		}
 		return "", ""
 	}
 	u, err := url.Parse(text)
@@ -158,6 +161,11 @@ func CheckReceiver(text string) (why, hint string) {
 		return "the URL is not encrypted", "write https://; http:// works only for this machine"
 	}
 	return "", ""
+}
+
+// isTopicName reports whether SNS accepts a name (API reference, CreateTopic).
+func isTopicName(name string) bool {
+	return len(name) <= 256 && strings.Trim(strings.TrimSuffix(name, ".fifo"), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == "" && name != ".fifo"
 }
 
 // isLoopback reports whether a host is this machine.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -96,4 +97,15 @@ func TestDurationsAgree(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestReceivers checks which ARNs name a topic, and that no other text of a receiver is shown.
+func TestReceivers(t *testing.T) {
+	const prefix = "arn:aws:sns:us-east-1:123456789012:"
+	for name, ok := range map[string]bool{"jobs": true, "A_b-9": true, "jobs.fifo": true, strings.Repeat("x", 256): true,
+		"": false, ".fifo": false, "jobs.fif": false, "a b": false, "jürg": false, "a:b": false, "jobs*": false, strings.Repeat("x", 257): false} {
+		if why, hint := CheckReceiver(prefix + name); (why == "") != ok || (hint == "") != ok {
+			t.Errorf("%q: %q, %q", name, why, hint)
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
@@ -241,22 +240,10 @@ func (r Rung) String() string {
 // to when the job has ended, as FormatTopics writes them.
 const NoticeTag = "batchctl:notify"
 
-// IsTopic reports whether a receiver of messages is a topic. The others are webhooks. Their URLs can
-// be secrets, so they are never in a tag: every user with permission to describe a job sees its tags.
-func IsTopic(receiver string) bool { return strings.HasPrefix(receiver, "arn:") }
-
-// FormatTopics returns the value of NoticeTag for topics, or why a tag cannot have it.
+// FormatTopics returns the value of NoticeTag for topics, or why a tag cannot have it. A space separates topics: no
+// name of a topic has one. Webhooks are never in a tag: their URLs can be secrets, and every user with permission to
+// describe a job sees its tags.
 func FormatTopics(topics []string) (value, why string) {
-	for _, topic := range topics {
-		// API reference, TagValue, lists these characters. A space separates topics here.
-		i := strings.IndexFunc(topic, func(r rune) bool {
-			return !strings.ContainsRune("_.:/=+-@", r) && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-		})
-		if i >= 0 {
-			r, _ := utf8.DecodeRuneInString(topic[i:])
-			return "", fmt.Sprintf("the topic %q has the character %q, which the tag %s cannot have", topic, r, NoticeTag)
-		}
-	}
 	if value = strings.Join(topics, " "); len(value) > catalog.MaxTagValueLength {
 		return "", fmt.Sprintf("the topics have %d characters; the tag %s has at most %d", len(value), NoticeTag, catalog.MaxTagValueLength)
 	}

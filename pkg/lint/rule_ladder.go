@@ -110,7 +110,7 @@ func ladderRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					for i, receiver := range j.Notify {
-						if j.ofStateMachine() && !ladder.IsTopic(receiver) {
+						if j.ofStateMachine() && !batch.IsARN(receiver) {
 							j.Report("the state machine sends nothing to a webhook; only a waiting batchctl does",
 								"name an SNS topic, or wait with batchctl wait", j.NotifyNodes[i])
 						}
@@ -129,7 +129,7 @@ func (j Job) ofStateMachine() bool {
 // topics returns the topics that the state machine notifies about the job, and their places.
 func (j Job) topics() (topics []string, nodes []*jsontree.Node) {
 	for i, receiver := range j.Notify {
-		if j.ofStateMachine() && ladder.IsTopic(receiver) {
+		if j.ofStateMachine() && batch.IsARN(receiver) {
 			topics, nodes = append(topics, receiver), append(nodes, j.NotifyNodes[i])
 		}
 	}

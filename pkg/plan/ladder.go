@@ -58,7 +58,7 @@ func (b *builder) addTopics(g *group, job *Job) {
 	}
 	var rest []string
 	for _, receiver := range job.Notify {
-		if ladder.IsTopic(receiver) {
+		if batch.IsARN(receiver) {
 			job.Topics = append(job.Topics, receiver)
 		} else {
 			rest = append(rest, receiver)
