@@ -63,6 +63,7 @@ func TestContainers(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition:           condition,
+		Cmds:                scriptCommands,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, storage...)
 			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))

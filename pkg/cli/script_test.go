@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition:           condition,
+		Cmds:                scriptCommands,
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
 			e.Setenv("REPO", root)
@@ -65,6 +66,21 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// scriptCommands are the commands of scripts besides those of testscript.
+//
+//	await 'CONDITION'
+//
+// waits until a condition of the shell is true. It fails after five minutes, so that a script whose condition never
+// comes ends with its line, and not with the time of all tests.
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){"await": func(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await 'CONDITION'")
+	}
+	if err := ts.Exec("sh", "-c", "n=0; until "+args[0]+"\ndo n=$((n+1)); [ $n -lt 6000 ] || exit 1; sleep 0.05; done"); err != nil {
+		ts.Fatalf("not within five minutes: %s", args[0])
+	}
+}}
 
 // condition is what scripts may ask for in addition to testscript's own conditions: root;
 // terminal, for what a container without devices cannot do; long, for scripts that take
