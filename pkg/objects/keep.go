@@ -16,9 +16,9 @@ import (
 )
 
 // Keep uploads files of a directory to the place of a checkpoint, each under the hash of its content. A content that
-// the place has already is not sent again, unless a rule of the bucket will remove it soon. It returns the files with
-// their hashes. A file that changes meanwhile is an error.
-func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.File) ([]checkpoint.File, stage.Moved, error) {
+// the place has already is not sent again, unless its hash is in again or a rule of the bucket will remove it soon. It
+// returns the files with their hashes. A file that changes meanwhile is an error.
+func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.File, again map[string]bool) ([]checkpoint.File, stage.Moved, error) {
 	to, err := placeOf(place)
 	if err != nil {
 		return nil, stage.Moved{}, err
@@ -38,7 +38,7 @@ func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.
 		at = append(at, i)
 		sources = append(sources, &source{root: root, file: f.Path, name: f.Path, size: f.Size, modified: f.Modified, mode: plainFile})
 	}
-	p := &publication{Store: s, to: to.join(checkpoint.DataName("")), open: openOutput}
+	p := &publication{Store: s, to: to.join(checkpoint.DataName("")), open: openOutput, again: again}
 	all, err := s.hash(ctx, sources)
 	if err == nil {
 		err = each(ctx, len(all), s.atOnce(), func(ctx context.Context, i int) error {

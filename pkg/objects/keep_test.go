@@ -51,7 +51,7 @@ func TestKeep(t *testing.T) {
 			if names, err := s.Names(ctx, place); err != nil || len(names) > 0 {
 				t.Fatalf("an empty place has %v, %v", names, err)
 			}
-			kept, moved, err := s.Keep(ctx, place, dir, files)
+			kept, moved, err := s.Keep(ctx, place, dir, files, nil)
 			if err != nil || len(kept) != 2 || kept[0].SHA256 != hexOf([]byte("one")) || moved.Kept != 1 {
 				t.Fatalf("%v %+v: %v", kept, moved, err)
 			}
@@ -80,7 +80,7 @@ func TestKeep(t *testing.T) {
 		})
 	}
 	s := &Store{}
-	_, _, err := s.Keep(t.Context(), "https://host/x", t.TempDir(), nil)
+	_, _, err := s.Keep(t.Context(), "https://host/x", t.TempDir(), nil, nil)
 	wants(t, err, "cannot be on a web server")
 }
 
@@ -178,9 +178,9 @@ type writesInPlace struct {
 	calls int
 }
 
-func (w *writesInPlace) Keep(ctx context.Context, place, dir string, files []checkpoint.File) ([]checkpoint.File, stage.Moved, error) {
+func (w *writesInPlace) Keep(ctx context.Context, place, dir string, files []checkpoint.File, again map[string]bool) ([]checkpoint.File, stage.Moved, error) {
 	w.calls++
-	kept, moved, err := w.Store.Keep(ctx, place, dir, files)
+	kept, moved, err := w.Store.Keep(ctx, place, dir, files, again)
 	f, openErr := os.OpenFile(w.file, os.O_APPEND|os.O_WRONLY, 0)
 	if openErr != nil {
 		return nil, moved, openErr
@@ -249,5 +249,51 @@ func TestKeeperOvertaken(t *testing.T) {
 			}
 			same(t, "restored", files(t, third.Dir), map[string]string{"state": "55555"})
 		})
+	}
+}
+
+// TestKeeperDamaged damages two parts of the newest generation. The attempt that falls back to the one before reaches
+// the same state again, and its generation does not refer to what is damaged.
+func TestKeeperDamaged(t *testing.T) {
+	one, two := map[string]string{"a": "1", "b": "10"}, map[string]string{"a": "2", "b": "20"}
+	for name, open := range places() {
+		for damaged, parts := range map[string][]string{
+			"contents":           {checkpoint.DataName(hexOf([]byte("2"))), checkpoint.DataName(hexOf([]byte("20")))},
+			"a list and content": {checkpoint.ID{Epoch: 1, Number: 2}.Name(), checkpoint.DataName(hexOf([]byte("20")))},
+		} {
+			t.Run(name+"/"+damaged, func(t *testing.T) {
+				s, place := open(t)
+				begin := func(want map[string]string) *stage.Keeper {
+					t.Helper()
+					k, said := keeper(t, s, place)
+					if restored := the[bool](t)(k.Restore(t.Context())); restored != (want != nil) {
+						t.Fatalf("restored is %t\n%s", restored, said)
+					}
+					same(t, "restored", files(t, k.Dir), want)
+					return k
+				}
+				save := func(k *stage.Keeper, state map[string]string) {
+					t.Helper()
+					for name, text := range state {
+						write(t, filepath.Join(k.Dir, name), text)
+					}
+					if !the[bool](t)(k.Save(t.Context(), 0)) {
+						t.Fatal("nothing was saved")
+					}
+				}
+				first := begin(nil)
+				save(first, one)
+				save(first, two)
+				for _, part := range parts {
+					text := the[string](t)(s.Read(t.Context(), place, part))
+					if err := s.Write(t.Context(), place, part, strings.Repeat("x", len(text))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				second := begin(one)
+				save(second, two)
+				begin(two)
+			})
+		}
 	}
 }

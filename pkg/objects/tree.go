@@ -15,10 +15,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// Publish uploads a file, or the files of a directory, under their hashes to a staging location,
-// s3://bucket/prefix or an absolute path. An existing object is not sent again, unless a rule of
-// the bucket will remove it soon: jobs that wait or are retried must find it. Publish returns the
-// Input that downloads it, with all but To set. Kept counts existing files.
+// Publish uploads a file, or the files of a directory, under their hashes to a staging location, s3://bucket/prefix
+// or an absolute path. An existing object is not sent again, with two exceptions: its checksum is that of another
+// content, or a rule of the bucket will remove it soon, and jobs that wait or are retried must find it. Publish returns
+// the Input that downloads it, with all but To set. Kept counts existing files.
 func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parseLocation(at)
 	if err != nil || to.url != "" {
@@ -37,6 +37,7 @@ type publication struct {
 	*Store
 	to    location
 	open  func(dir string) (*dest, error) // opens a local staging directory; nil: openDest
+	again map[string]bool                 // hashes that are uploaded although they exist
 	once  once                            // the hashes that are uploaded or in progress
 	moved tally
 }
@@ -98,7 +99,7 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 	}
 	o := &object{location: at}
 	switch err := p.head(ctx, o); {
-	case err == nil && o.size == f.size && o.lasts():
+	case err == nil && o.size == f.size && o.lasts() && !f.differ(o) && !p.again[f.sha()]:
 		p.moved.kept.Add(1)
 	case err == nil || Missing(err) || Denied(err): // without s3:ListBucket a missing object is denied
 		if err := p.send(ctx, f.source, at, &f.sums); err != nil {
@@ -143,8 +144,9 @@ func (p *publication) copied(ctx context.Context, t *download, at location, f *h
 // list writes the manifest, unless S3 has it.
 func (p *publication) list(ctx context.Context, at location, text []byte) error {
 	if at.bucket != "" {
-		o := &object{location: at}
-		if p.head(ctx, o) == nil && o.size == int64(len(text)) && o.lasts() {
+		o, crc := &object{location: at}, algorithmCRC64NVME.hash()
+		crc.Write(text)
+		if p.head(ctx, o) == nil && o.size == int64(len(text)) && o.lasts() && !(sums{crc: crc.Sum(nil)}).differ(o) {
 			return nil
 		}
 		return p.Put(ctx, at.String(), string(text))

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -173,7 +174,8 @@ func TestPublishSends(t *testing.T) {
 	}
 }
 
-// TestDamagedTree checks that a staging location whose files do not match their hashes is rejected.
+// TestDamagedTree checks that a staging location whose files do not match their hashes is rejected, and that the same
+// files can be published there again.
 func TestDamagedTree(t *testing.T) {
 	server, s := memory(t)
 	dir := t.TempDir()
@@ -184,13 +186,20 @@ func TestDamagedTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.To = dir + "/to"
+		in.To = filepath.Join(t.TempDir(), "to")
 		spoil := func(name string, text []byte) {
 			if path, ok := strings.CutPrefix(at, "s3://"); ok {
-				server.Put(path+"/"+name, &s3mem.Object{Body: text})
+				sum := http.Header{"X-Amz-Checksum-Crc64nvme": {s3mem.CRC64NVME(text)}} // as S3 computes it
+				server.Put(path+"/"+name, &s3mem.Object{Body: text, Header: sum})
 			} else if err := os.WriteFile(at+"/"+name, text, 0o644); err != nil {
 				t.Fatal(err)
 			}
+		}
+		read := func(name string) []byte {
+			if path, ok := strings.CutPrefix(at, "s3://"); ok {
+				return server.Get(path + "/" + name).Body
+			}
+			return the[[]byte](t)(os.ReadFile(at + "/" + name))
 		}
 		spoil(sum, []byte("some tixt"))
 		_, err = s.Download(t.Context(), in)
@@ -199,9 +208,16 @@ func TestDamagedTree(t *testing.T) {
 			t.Error("the damaged file is there")
 		}
 		name := in.From[strings.LastIndexByte(in.From, '/')+1:]
-		spoil(name, []byte("batchctl tree 1\nend\n"))
+		list := read(name)
+		spoil(name, append(bytes.ToUpper(list[:1]), list[1:]...))
 		_, err = s.Download(t.Context(), in)
 		wants(t, err, "does not match the checksum in its name")
+		if _, _, err := s.Publish(t.Context(), at, dir+"/from"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Download(t.Context(), in); err != nil {
+			t.Errorf("published again: %v", err)
+		}
 		in.From = strings.TrimSuffix(in.From, ".tree")
 		_, err = s.Download(t.Context(), in)
 		wants(t, err, "a tree is")

@@ -96,6 +96,15 @@ type sums struct {
 	sha256, crc []byte
 }
 
+// differ reports whether the checksum that S3 has for an object is that of another content. Not every object has one.
+func (s sums) differ(o *object) bool {
+	if o.sum == nil {
+		return false
+	}
+	sum := map[*algorithm][]byte{algorithmSHA256: s.sha256, algorithmCRC64NVME: s.crc}[o.sum.algorithm]
+	return sum != nil && o.sum.judge(sum) == wrong
+}
+
 // encode returns a sum as S3's headers have it.
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 

@@ -29,7 +29,7 @@ type vault struct {
 
 func (v *vault) Download(context.Context, Input) (Moved, error) { return Moved{}, v.err }
 
-func (v *vault) Keep(ctx context.Context, _, dir string, files []checkpoint.File) ([]checkpoint.File, Moved, error) {
+func (v *vault) Keep(ctx context.Context, _, dir string, files []checkpoint.File, _ map[string]bool) ([]checkpoint.File, Moved, error) {
 	if v.hangs {
 		<-ctx.Done()
 		return nil, Moved{}, ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +22,9 @@ import (
 type CheckpointStore interface {
 	// Download is that of Transferer.
 	Download(ctx context.Context, in Input) (Moved, error)
-	// Keep uploads files of a directory under their hashes, and returns them with the hashes. It fails if one of them
-	// changes meanwhile.
-	Keep(ctx context.Context, place, dir string, files []checkpoint.File) ([]checkpoint.File, Moved, error)
+	// Keep uploads files of a directory under their hashes, and returns them with the hashes. It skips what the place
+	// has, except the hashes in again. It fails if a file changes meanwhile.
+	Keep(ctx context.Context, place, dir string, files []checkpoint.File, again map[string]bool) ([]checkpoint.File, Moved, error)
 	// Names returns the names of everything in a place.
 	Names(ctx context.Context, place string) ([]string, error)
 	// Read and Write are for a text; Write writes all of it or nothing.
@@ -64,16 +65,15 @@ type Keeper struct {
 	// Say prints a message.
 	Say func(format string, args ...any)
 
-	mu         sync.Mutex            // one save at a time
-	epoch      int                   // of this attempt
-	number     int                   // of its last generation
-	contents   checkpoint.Contents   // what the place has, as far as this attempt knows
-	good       []checkpoint.Manifest // restored or written, the newest first
-	suspectsMu sync.Mutex
-	suspects   map[string]bool   // hashes of contents that could not be restored
-	saved      []checkpoint.File // the listing of the last generation
-	stale      bool              // a later attempt writes to the place
-	refused    bool              // it was reported that old generations cannot be removed
+	mu       sync.Mutex            // one save at a time
+	epoch    int                   // of this attempt
+	number   int                   // of its last generation
+	contents checkpoint.Contents   // what the place has, as far as this attempt knows
+	good     []checkpoint.Manifest // restored or written, the newest first
+	suspects map[string]bool       // hashes of contents that may be damaged
+	saved    []checkpoint.File     // the listing of the last generation
+	stale    bool                  // a later attempt writes to the place
+	refused  bool                  // it was reported that old generations cannot be removed
 }
 
 // Restore puts the newest complete generation into the directory, or the one before if the newest is damaged. It
@@ -92,7 +92,7 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find the checkpoints of this job: %w", err)
 	}
-	k.contents, k.suspects = checkpoint.Sort(names), map[string]bool{}
+	k.contents = checkpoint.Sort(names)
 	if err := k.claim(ctx); err != nil {
 		return false, err
 	}
@@ -105,8 +105,8 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 			m, err = k.restore(ctx, id)
 		}
 		if err == nil {
-			for _, f := range m.Files {
-				delete(k.suspects, f.SHA256)
+			if len(failures) > 0 {
+				k.suspect(m)
 			}
 			k.good = []checkpoint.Manifest{m}
 			k.Say("restored checkpoint %s of %s from %s: %s", id, m.Written.UTC().Format(time.RFC3339), Shown(k.Place),
@@ -243,19 +243,18 @@ func (k *Keeper) fetch(ctx context.Context, f checkpoint.File) error {
 		err = fmt.Errorf("%s has %d bytes instead of %d", from, moved.Bytes, f.Size)
 	}
 	if err != nil {
-		if ctx.Err() == nil {
-			k.suspect(f.SHA256)
-		}
 		return err
 	}
 	return os.Chtimes(to, time.Time{}, f.Modified)
 }
 
-// suspect records a content that could not be restored. Downloads call it concurrently.
-func (k *Keeper) suspect(hash string) {
-	k.suspectsMu.Lock()
-	defer k.suspectsMu.Unlock()
-	k.suspects[hash] = true
+// suspect records the contents that the restored generation does not have, since a newer one could not be restored.
+// Each of them may be damaged: the failed restore stopped at the first problem, and a damaged list names none.
+func (k *Keeper) suspect(restored checkpoint.Manifest) {
+	k.suspects = maps.Clone(k.contents.Data)
+	for _, f := range restored.Files {
+		delete(k.suspects, f.SHA256)
+	}
 }
 
 // link creates a link of a generation.
@@ -307,10 +306,7 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 			return false, err
 		}
 	}
-	if err := k.removeSuspects(ctx); err != nil {
-		return false, err
-	}
-	files, moved, keepErr := k.Store.Keep(ctx, k.Place, frozen.dir, before)
+	files, moved, keepErr := k.Store.Keep(ctx, k.Place, frozen.dir, before, k.suspects)
 	for _, f := range files {
 		if f.SHA256 != "" {
 			k.contents.Data[f.SHA256] = true // also after an error: some were uploaded
@@ -329,23 +325,13 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 	if err := k.Store.Write(ctx, k.Place, m.Name(), m.Encode()); err != nil {
 		return false, err
 	}
+	k.suspects = nil
 	k.good = slices.Insert(k.good, 0, m)
 	k.good = k.good[:min(len(k.good), checkpoint.Kept)]
 	k.saved = before
 	k.Say("saved checkpoint %s to %s: %s", m.ID, Shown(k.Place), Describe(moved, time.Since(begin)))
 	k.collect(ctx)
 	return true, nil
-}
-
-// removeSuspects removes contents that could not be restored, once: an upload of the same content would find them.
-func (k *Keeper) removeSuspects(ctx context.Context) error {
-	for hash := range k.suspects {
-		if err := k.Store.Remove(ctx, k.Place, checkpoint.DataName(hash)); err != nil {
-			return fmt.Errorf("remove a damaged file of a checkpoint: %w", err)
-		}
-		delete(k.suspects, hash)
-	}
-	return nil
 }
 
 // overtaken reports whether a later attempt of the job has begun. This one then writes nothing more.
