@@ -73,12 +73,16 @@ func (c *checker) lost(job *jsontree.Node) bool {
 	top, _ := rawOf(KindJob.location())
 	members := top.members()
 	for m := range job.Children() {
-		if !c.bad[m] {
-			continue
-		}
 		switch name := c.spelling(m.Name, members); name {
-		case "image", "definition", "jobDefinition":
-			return true
+		case "image", "definition":
+			if c.bad[m] {
+				return true
+			}
+		case "jobDefinition":
+			container := m.Get("containerProperties")
+			if c.bad[m] || container != nil && (c.bad[container] || c.bad[container.Get("image")]) {
+				return true
+			}
 		}
 	}
 	return c.bad[job]

@@ -56,9 +56,6 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
 	}
 	unfilled := f.placeholders(diags)
-	if slices.ContainsFunc(f.Unknown, func(member string) bool { return member == "containerProperties" || member == "jobDefinition" }) {
-		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
-	}
 	diags = append(append(diags, found...), unfilled...)
 	diags.Sort()
 	return f, diags
