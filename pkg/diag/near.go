@@ -2,8 +2,8 @@ package diag
 
 import (
 	"iter"
+	"slices"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,18 +15,19 @@ import (
 // Of equal candidates, it returns the first in alphabetical order, so their order does not
 // matter.
 func Near(name string, candidates iter.Seq[string]) string {
-	bare := fold(name)
+	bare := fold(nil, name)
 	if len(bare) == 0 || len(bare) > maxNear {
 		return ""
 	}
 	var same, typo, longer string
+	var b []rune
 	least, longs := maxTypos(len(bare))+1, 0
 	for c := range candidates {
-		b := fold(c)
+		b = fold(b[:0], c)
 		if len(b) > maxNear {
 			continue
 		}
-		if string(b) == string(bare) {
+		if slices.Equal(b, bare) {
 			same = first(same, c)
 		}
 		n := max(len(b)-len(bare), len(bare)-len(b)) // at least so many
@@ -40,7 +41,7 @@ func Near(name string, candidates iter.Seq[string]) string {
 		default:
 			typo = first(typo, c)
 		}
-		if len(bare) >= 3 && strings.HasPrefix(string(b), string(bare)) && c != longer {
+		if len(bare) >= 3 && len(b) >= len(bare) && slices.Equal(b[:len(bare)], bare) && c != longer {
 			longer = c
 			longs++
 		}
@@ -75,9 +76,9 @@ func first(a, b string) string {
 	return min(a, b)
 }
 
-// fold returns the letters of s in lower case without separators.
-func fold(s string) []rune {
-	out := make([]rune, 0, len(s))
+// fold appends the letters of s to out, in lower case without separators.
+func fold(out []rune, s string) []rune {
+	out = slices.Grow(out, len(s))
 	for _, r := range s {
 		switch r {
 		case '-', '_', '.', ' ', ':':

@@ -25,11 +25,12 @@ func kindOf(root *jsontree.Node) Kind {
 		return KindResources
 	}
 	best, most := Kind(""), 0
+	read := spellingsOf(root)
 	for _, k := range kinds {
 		if k.kind != KindJob && !k.kind.native() {
 			continue
 		}
-		if n := k.kind.likeness(root); n > most {
+		if n := k.kind.likeness(read); n > most {
 			best, most = k.kind, n
 		}
 	}
@@ -47,7 +48,7 @@ func kindOf(root *jsontree.Node) Kind {
 	if n := platformLikeness(root); n > 0 && (most < sure || n > most) && (n > 2 || n+1 >= 2*contents(root)) {
 		return KindPlatform
 	}
-	if best == "" || schemaOfOurs(root) || best.suffices(root) {
+	if best == "" || schemaOfOurs(root) || best.suffices(root, read) {
 		return best
 	}
 	return ""
@@ -86,9 +87,9 @@ func isOtherTools(root *jsontree.Node) bool {
 
 // suffices reports whether the document has two members of the kind with values of the right type, or one that only
 // this kind has. A document with nothing but a name is a job that you have begun to write.
-func (k Kind) suffices(root *jsontree.Node) bool {
+func (k Kind) suffices(root *jsontree.Node, read spellings) bool {
 	n := 0
-	k.each(root, func(name string, m *jsontree.Node, fits bool) {
+	k.each(read, func(name string, m *jsontree.Node, fits bool) {
 		switch weight := k.weight(plain(name), m); {
 		case weight >= 8, weight == 1 && k != KindSubmitJob:
 			n += 2
@@ -120,8 +121,8 @@ func platformLikeness(root *jsontree.Node) (points int) {
 // likeness scores the members that a document of the kind has: one point for the name in
 // any case, since the schema then reports the case; two if the type matches; and more for
 // members that hardly occur in other formats.
-func (k Kind) likeness(root *jsontree.Node) (points int) {
-	k.each(root, func(name string, m *jsontree.Node, fits bool) {
+func (k Kind) likeness(read spellings) (points int) {
+	k.each(read, func(name string, m *jsontree.Node, fits bool) {
 		points++
 		if fits {
 			points += 1 + k.weight(plain(name), m)
@@ -132,20 +133,18 @@ func (k Kind) likeness(root *jsontree.Node) (points int) {
 
 // each calls visit for the members of the document that the kind has, in any spelling, with the
 // name that the kind has for them, and whether the value is of a type that it accepts.
-func (k Kind) each(root *jsontree.Node, visit func(name string, m *jsontree.Node, fits bool)) {
+func (k Kind) each(read spellings, visit func(name string, m *jsontree.Node, fits bool)) {
 	members := membersOf[k]()
-	for m := range root.Children() {
-		if strings.HasPrefix(m.Name, "$") {
-			continue
-		}
+	for i := range read {
+		m := &read[i]
 		name := m.Name
 		known := members[name]
 		if known == nil {
-			name = plain(name)
+			name = m.plain
 			known = members[name]
 		}
 		if known == nil {
-			if name = nearMark(m.Name); name == "" || root.Get(name) != nil {
+			if name = m.near(); name == "" {
 				continue
 			}
 			known = members[name]
@@ -153,8 +152,46 @@ func (k Kind) each(root *jsontree.Node, visit func(name string, m *jsontree.Node
 		if known == nil {
 			continue
 		}
-		visit(name, m, known.fitsSome(m) || isPlaceholder(m))
+		visit(name, m.Node, known.fitsSome(m.Node) || isPlaceholder(m.Node))
 	}
+}
+
+// spellings are the members of an object, read once for all kinds that they are compared with.
+type spellings []spelling
+
+// spelling is a member with the names that its own may mean.
+type spelling struct {
+	*jsontree.Node
+	of       *jsontree.Node
+	plain    string
+	mark     string // the member of which the name is a misspelling, if searched
+	searched bool
+}
+
+// spellingsOf reads the members other than those whose names begin with $.
+func spellingsOf(root *jsontree.Node) spellings {
+	read := make(spellings, 0, root.Len())
+	for m := range root.Children() {
+		if !strings.HasPrefix(m.Name, "$") {
+			read = append(read, spelling{Node: m, of: root, plain: plain(m.Name)})
+		}
+	}
+	return read
+}
+
+// near returns the characteristic member of which the name is a misspelling; "" without one, and if the object has that
+// member too. A member of another kind is no misspelling.
+func (s *spelling) near() string {
+	if !s.searched {
+		s.searched = true
+		if isMember()[s.Name] {
+			return ""
+		}
+		if mark := nearMark(s.Name); mark != "" && s.of.Get(mark) == nil {
+			s.mark = mark
+		}
+	}
+	return s.mark
 }
 
 // weight is the additional score of a member: for a name that no other kind has, or for a
@@ -188,6 +225,19 @@ func (k Kind) weight(name string, n *jsontree.Node) int {
 // membersOf holds the top-level members of each kind of document, by name and by name in
 // lower case.
 var membersOf = membersEach()
+
+// isMember holds the names of the top-level members of all kinds that kindOf compares.
+var isMember = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, k := range kinds {
+		if k.kind == KindJob || k.kind.native() {
+			for name := range membersOf[k.kind]() {
+				all[name] = true
+			}
+		}
+	}
+	return all
+})
 
 // membersEach returns the members of each kind of document, by name and by name in lower
 // case. They are collected on first use.
@@ -299,5 +349,9 @@ func isJobList(root *jsontree.Node) bool {
 		return false
 	}
 	first := jobs.Index(0)
-	return (first.Get("jobName") != nil || first.Get("jobQueue") != nil) && KindSubmitJob.likeness(first) > KindJob.likeness(first)
+	if first.Get("jobName") == nil && first.Get("jobQueue") == nil {
+		return false
+	}
+	read := spellingsOf(first)
+	return KindSubmitJob.likeness(read) > KindJob.likeness(read)
 }

@@ -17,8 +17,12 @@ func isResources(root *jsontree.Node) bool {
 	}
 	lists, requests := 0, 0
 	for list := range root.Children() {
-		at := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool { return plain(l.Member) == plain(list.Name) })
-		if at < 0 || !list.Is(jsontree.Array) {
+		if !list.Is(jsontree.Array) {
+			continue
+		}
+		name := plain(list.Name)
+		at := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool { return strings.EqualFold(l.Member, name) })
+		if at < 0 {
 			continue
 		}
 		lists++
