@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 const infraRepo = `{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {"Project": {"Type": "String"}},
@@ -149,6 +150,7 @@ func withCreatedStacks(t *testing.T, endpoint string) string {
 // status, destroy.
 func TestInfra(t *testing.T) {
 	server := startMoto(t)
+	testtool.MotoLoads(t, server, "us-east-1", "cloudformation")
 	withoutDocker(t, server)
 	u := newUser(t, withStackOutputs(t, server))
 	if err := os.Mkdir(filepath.Join(u.dir, "stacks"), 0o700); err != nil {
@@ -212,6 +214,7 @@ func TestInfra(t *testing.T) {
 // parameters are those without which moto cannot create the stacks.
 func TestInfraTwoPrefixes(t *testing.T) {
 	server := startMoto(t)
+	testtool.MotoLoads(t, server, "us-east-1", "cloudformation")
 	withoutDocker(t, server)
 	u := newUser(t, withCreatedStacks(t, server))
 	u.write("batchctl.json", "{ \"targets\": { \"prod\": { \"region\": \"us-east-1\" } } }\n")
@@ -298,6 +301,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 // no flag.
 func TestInfraLongTemplate(t *testing.T) {
 	server := startMoto(t)
+	testtool.MotoLoads(t, server, "us-east-1", "cloudformation")
 	withoutDocker(t, server)
 	// moto reads templates only from URLs of localhost.
 	u := newUser(t, strings.Replace(withStackOutputs(t, server), "127.0.0.1", "localhost", 1))

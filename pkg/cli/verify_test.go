@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecr"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // account is an AWS account on moto_server.
@@ -36,6 +37,7 @@ func openAccount(t *testing.T) *account {
 	t.Helper()
 	a := &account{T: t, endpoint: startMoto(t), dir: t.TempDir()}
 	a.cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &a.endpoint, Credentials: credentials.NewStaticCredentialsProvider("x", "y", "")}
+	testtool.MotoLoads(t, a.endpoint, a.cfg.Region, "ec2")
 	a.rpc, a.batch = rpc.New(a.cfg), awsbatch.NewFromConfig(a.cfg)
 	return a
 }

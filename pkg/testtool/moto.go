@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 )
@@ -49,5 +50,29 @@ func Moto(t testing.TB, environment ...string) string {
 			t.Fatal("moto_server does not answer")
 		case <-time.After(20 * time.Millisecond):
 		}
+	}
+}
+
+// MotoLoads waits until moto has loaded a service in a Region. It does so at the first request, which takes longer on a
+// busy machine than batchctl waits for an answer.
+func MotoLoads(t testing.TB, address, region, service string) {
+	t.Helper()
+	query := map[string]string{"ec2": "Action=DescribeImages&Version=2016-11-15", "cloudformation": "Action=ListStacks&Version=2010-05-15"}[service]
+	if query == "" {
+		t.Fatalf("no request that makes moto load %s", service)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(query))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/"+region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=x")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("moto loads %s: %s", service, answer.Status)
 	}
 }
