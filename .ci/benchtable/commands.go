@@ -18,19 +18,24 @@ import (
 // jobFiles are directories of valid job files, about 5 KB each.
 type jobFiles struct {
 	all, few string
+	bare     string // those of all without $schema, as people write them
 	one      string // a file
 }
 
 // writeJobFiles writes the files that validate checks.
 func (w *workshop) writeJobFiles() (jobFiles, error) {
-	f := jobFiles{all: w.path("files"), few: w.path("few")}
+	f := jobFiles{all: w.path("files"), few: w.path("few"), bare: w.path("bare")}
 	f.one = filepath.Join(f.all, "00000.json")
-	for dir, n := range map[string]int{f.all: w.size(10000, 200), f.few: w.size(1000, 20)} {
+	for dir, n := range map[string]int{f.all: w.size(10000, 200), f.few: w.size(1000, 20), f.bare: w.size(10000, 200)} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return f, err
 		}
 		for i := range n {
-			text, err := json.MarshalIndent(jobFile(i), "", "  ")
+			file := jobFile(i)
+			if dir == f.bare {
+				delete(file, "$schema")
+			}
+			text, err := json.MarshalIndent(file, "", "  ")
 			if err != nil {
 				return f, err
 			}
@@ -115,6 +120,7 @@ func (w *workshop) validateGroups() []group {
 		rounds: 5,
 		rows: []row{
 			{name: "validate/10000", peer: "ajv-cli", ours: figure{"batchctl", seconds}, theirs: figure{"ajv-cli", seconds}, goal: atLeast(3)},
+			{name: "validate/bare", peer: "with $schema", ours: figure{"bare", seconds}, theirs: figure{"batchctl", seconds}, goal: atMost(1.5)},
 			{name: "validate/memory", peer: "1,000 files", unit: mebibytes, ours: figure{"batchctl", mebibytes}, theirs: figure{"few", mebibytes}, goal: atMost(1.1)},
 			{name: "validate/peak", unit: mebibytes, ours: figure{"batchctl", mebibytes}, goal: below(100)},
 		},
@@ -128,6 +134,7 @@ func (w *workshop) validateGroups() []group {
 				return w.timed(ctx, program{args: []string{ajv, "validate", "--spec=draft2020", "--strict=false", "-s", filepath.Join(w.root, "schemas/job.schema.json"),
 					"-r", filepath.Join(w.root, "schemas/native.schema.json"), "-d", filepath.Join(f.all, "*.json")}})
 			}},
+			w.batchctlSide("bare", func(f jobFiles) []string { return []string{"validate", f.bare} }),
 			w.batchctlSide("few", func(f jobFiles) []string { return []string{"validate", f.few} }),
 		},
 	}, {
