@@ -86,7 +86,7 @@ func (w *workshop) ajv(ctx context.Context) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	c := exec.CommandContext(ctx, "npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", dir, "ajv-cli@"+ajvVersion)
+	c := exec.CommandContext(ctx, "npm", "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", dir, "ajv-cli@"+ajvVersion)
 	if c.Run() != nil {
 		return "", missing
 	}
