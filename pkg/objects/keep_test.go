@@ -252,8 +252,13 @@ func TestKeeperOvertaken(t *testing.T) {
 	}
 }
 
+// keepsAll is a store for a role that may not remove anything.
+type keepsAll struct{ *Store }
+
+func (keepsAll) Remove(context.Context, string, string) error { return errors.New("AccessDenied") }
+
 // TestKeeperDamaged damages two parts of the newest generation. The attempt that falls back to the one before reaches
-// the same state again, and its generation does not refer to what is damaged.
+// the same state later, and its generation does not refer to what is damaged, although nothing may be removed.
 func TestKeeperDamaged(t *testing.T) {
 	one, two := map[string]string{"a": "1", "b": "10"}, map[string]string{"a": "2", "b": "20"}
 	for name, open := range places() {
@@ -291,6 +296,8 @@ func TestKeeperDamaged(t *testing.T) {
 					}
 				}
 				second := begin(one)
+				second.Store = keepsAll{s}
+				save(second, map[string]string{"a": "3", "b": "30"}) // without what is damaged, which stays
 				save(second, two)
 				begin(two)
 			})

@@ -325,7 +325,9 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 	if err := k.Store.Write(ctx, k.Place, m.Name(), m.Encode()); err != nil {
 		return false, err
 	}
-	k.suspects = nil
+	for _, f := range files {
+		delete(k.suspects, f.SHA256) // the others stay in doubt: collect may not be allowed to remove them
+	}
 	k.good = slices.Insert(k.good, 0, m)
 	k.good = k.good[:min(len(k.good), checkpoint.Kept)]
 	k.saved = before
