@@ -24,6 +24,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 const ecsJob = `{
@@ -251,14 +252,10 @@ func TestECSMoto(t *testing.T) {
 // registerInstance puts an instance of moto's into a cluster.
 func (a *account) registerInstance(cluster string) error {
 	a.Helper()
-	var images struct {
-		IDs []string `xml:"imagesSet>item>imageId"`
-	}
-	a.query(rpc.EC2, "DescribeImages", &images)
 	var started struct {
 		ID string `xml:"instancesSet>item>instanceId"`
 	}
-	a.query(rpc.EC2, "RunInstances", &started, "ImageId", images.IDs[0], "InstanceType", "p3.8xlarge", "MinCount", "1", "MaxCount", "1")
+	a.query(rpc.EC2, "RunInstances", &started, "ImageId", testtool.MotoImage, "InstanceType", "p3.8xlarge", "MinCount", "1", "MaxCount", "1")
 	document, err := json.Marshal(map[string]string{"instanceId": started.ID, "accountId": "123456789012", "region": "eu-central-1"})
 	if err != nil {
 		return err

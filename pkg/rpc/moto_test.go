@@ -128,6 +128,7 @@ func TestMotoRoles(t *testing.T) {
 
 func TestMotoSecrets(t *testing.T) {
 	c := moto(t)
+	testtool.MotoLoads(t, *c.cfg.BaseEndpoint, c.cfg.Region, "ssm")
 	secrets := secretsmanager.NewFromConfig(c.cfg)
 	arn := *the[*secretsmanager.CreateSecretOutput](t)(secrets.CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: aws.String("db"), SecretString: aws.String("x"), ClientRequestToken: aws.String("d0b5a1c2-0000-4000-8000-000000000000")})).ARN
 	c.json(t, SSM, "PutParameter", map[string]string{"Name": "/prod/key", "Value": "x", "Type": "SecureString"}, nil)
@@ -149,16 +150,9 @@ func TestMotoSecrets(t *testing.T) {
 
 func TestMotoFleet(t *testing.T) {
 	c := moto(t)
-	var images struct {
-		IDs []string `xml:"imagesSet>item>imageId"`
-	}
-	c.query(t, EC2, "DescribeImages", &images)
-	if len(images.IDs) == 0 {
-		t.Fatal("moto has no images")
-	}
 	scaling := autoscaling.NewFromConfig(c.cfg)
 	the[*autoscaling.CreateLaunchConfigurationOutput](t)(scaling.CreateLaunchConfiguration(t.Context(), &autoscaling.CreateLaunchConfigurationInput{
-		LaunchConfigurationName: aws.String("l"), ImageId: &images.IDs[0], InstanceType: aws.String("t3.large")}))
+		LaunchConfigurationName: aws.String("l"), ImageId: aws.String(testtool.MotoImage), InstanceType: aws.String("t3.large")}))
 	the[*autoscaling.CreateAutoScalingGroupOutput](t)(scaling.CreateAutoScalingGroup(t.Context(), &autoscaling.CreateAutoScalingGroupInput{
 		AutoScalingGroupName: aws.String("g5-asg-1"), LaunchConfigurationName: aws.String("l"), MinSize: aws.Int32(2), MaxSize: aws.Int32(2), AvailabilityZones: []string{"eu-central-1a"}}))
 	groups := the[[]ScalingGroup](t)(c.ScalingGroups(t.Context(), func(name string) bool { return strings.HasPrefix(name, "g5-") }))

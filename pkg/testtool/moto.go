@@ -53,19 +53,32 @@ func Moto(t testing.TB, environment ...string) string {
 	}
 }
 
+// MotoImage is an image that moto has in every Region. The list of all is 1 MB and takes moto more than a second.
+const MotoImage = "ami-12c6146b"
+
 // MotoLoads waits until moto has loaded a service in a Region. It does so at the first request, which takes longer on a
 // busy machine than batchctl waits for an answer.
 func MotoLoads(t testing.TB, address, region, service string) {
 	t.Helper()
-	query := map[string]string{"ec2": "Action=DescribeImages&Version=2016-11-15", "cloudformation": "Action=ListStacks&Version=2010-05-15"}[service]
-	if query == "" {
+	query, target := "", ""
+	switch service {
+	case "ec2":
+		query = "Action=DescribeImages&ImageId.1=" + MotoImage + "&Version=2016-11-15"
+	case "cloudformation":
+		query = "Action=ListStacks&Version=2010-05-15"
+	case "ssm":
+		query, target = "{}", "AmazonSSM.DescribeParameters"
+	default:
 		t.Fatalf("no request that makes moto load %s", service)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(query))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if r.Header.Set("Content-Type", "application/x-www-form-urlencoded"); target != "" {
+		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		r.Header.Set("X-Amz-Target", target)
+	}
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/"+region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=x")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
