@@ -145,7 +145,7 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 	case "required":
 		c.missingMembers(node, schema, steps)
 	case "enum":
-		c.bad[node] = true
+		c.unreadable(node, steps)
 		c.oneOf(node, schema, steps)
 	case "minimum":
 		c.bad[node] = true

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -17,6 +18,8 @@ type checker struct {
 	diags  diag.List
 	// bad holds the values that must not be lowered.
 	bad map[*jsontree.Node]bool
+	// unknown lists the members among them whose value cannot be read, as in File.Unknown.
+	unknown []string
 	// overflow is true if the document has more problems than maxProblems.
 	overflow bool
 	// searches bounds the searches for similar names, which take longer than all other
@@ -29,6 +32,21 @@ func (c *checker) report(rule string, src *diag.Source, span diag.Span, hint, fo
 	c.diags = append(c.diags, diag.Diagnostic{
 		Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
+}
+
+// unreadable leaves out a value that says nothing, because it has the wrong type or is not one of those allowed. Rules
+// that need the value must not report that it is absent.
+func (c *checker) unreadable(node *jsontree.Node, steps []string) {
+	c.bad[node] = true
+	member := ""
+	for i := len(steps); i > 0 && member == ""; i-- {
+		if !c.root.At(steps[:i-1]...).Is(jsontree.Array) {
+			member = steps[i-1]
+		}
+	}
+	if !slices.Contains(c.unknown, member) {
+		c.unknown = append(c.unknown, member)
+	}
 }
 
 // maxProblems bounds the problems that are reported for one document.

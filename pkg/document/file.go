@@ -23,8 +23,8 @@ type File struct {
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
 	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
-	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them. An
-	// element of a list counts under the list's name.
+	// Unknown lists the members whose values are or contain placeholders, or cannot be read, so that nothing is known
+	// about them. An element of a list counts under the list's name.
 	Unknown []string
 	// Name is the name of the workflow, the job or the created resource.
 	Name string

@@ -16,7 +16,7 @@ import (
 // wrongType reports a value of the wrong type, with an example from the schema, and with
 // the correct spelling if it is obvious.
 func (c *checker) wrongType(node *jsontree.Node, steps []string) {
-	c.bad[node] = true
+	c.unreadable(node, steps)
 	var types, phrases []string
 	schemas := c.schemasAt(steps)
 	for _, s := range schemas {

@@ -9,11 +9,12 @@ import (
 )
 
 // dependent lists, for rules about something that is absent or that compare several values, the members that decide. If
-// one of them is a placeholder, the rule knows nothing. Settle handles what is reported at the placeholder itself.
+// one of them is a placeholder or cannot be read, the rule knows nothing. Settle handles what is reported at the
+// placeholder itself.
 var dependent = map[string]string{
-	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition",
-	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition",
-	"container-image-required":              "containerProperties container jobDefinition",
+	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition definition",
+	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition definition",
+	"container-image-required":              "image containerProperties container jobDefinition definition",
 	"ecs-taskproperties-single":             "taskProperties",
 	"ecs-essential-required":                "containers essential",
 	"eks-containers-required":               "containers podProperties",
@@ -28,7 +29,7 @@ var dependent = map[string]string{
 	"dep-unknown-job":                       "name jobName jobs jobId",
 }
 
-// withoutUnknown removes the problems of rules in a document whose deciding member is a placeholder.
+// withoutUnknown removes the problems of rules in a document whose deciding member is unknown.
 func withoutUnknown(files []*document.File, found diag.List) diag.List {
 	for _, f := range files {
 		if len(f.Unknown) == 0 {
