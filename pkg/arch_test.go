@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	"pkg/local/process/scan":        {},
 	"pkg/local/container":           {"pkg/checkpoint", "pkg/local/attempt", "pkg/local/model", "pkg/local/process", "pkg/stable", "pkg/stage", "pkg/usage"},
 	"pkg/local/journal":             {},
-	"pkg/lint":                      {"pkg/apimodel", "pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/ladder", "pkg/lint/cfn", "pkg/lint/examples", "pkg/lint/shape", "pkg/lint/userdata", "pkg/plan", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/yamltree"},
+	"pkg/lint":                      {"pkg/apimodel", "pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/ladder", "pkg/lint/cfn", "pkg/lint/examples", "pkg/lint/shape", "pkg/lint/userdata", "pkg/plan", "pkg/secret", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/yamltree"},
 	"pkg/lint/cfn":                  {"pkg/apimodel", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint/shape", "pkg/lint/userdata"},
 	"pkg/lint/examples":             {"pkg/document", "pkg/packed"},
 	"pkg/lint/shape":                {"pkg/apimodel", "pkg/document", "pkg/jsontree"},

@@ -130,7 +130,7 @@ func (l *lowering) launch(job *Job) {
 	case source.Name == "commands" && command != nil:
 		l.report(RuleMemberConflict, command, command.Key, `remove it, or write "launcher": "image" in the array if that program reads the list`,
 			"commands and command exclude each other: the children run the lines of the command list")
-	case source.Name != "commands" && command == nil && l.means != byNothing:
+	case source.Name != "commands" && command == nil && l.means != byNothing && l.readable("command"):
 		l.report(RuleMissingMember, source, source.Key, `add "command", or "launcher": "image" in the array if the image's program reads its values`,
 			"the launcher %s needs the job's command: batchctl does not know the image's own command", launcher)
 	}

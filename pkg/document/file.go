@@ -75,7 +75,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		root = c.clean(root)
 	}
 	f.Name = root.Get("name").Str()
-	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
+	l := layers{unreadable: c.unknown, workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
 		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
 	if o.Platform != nil {
 		l.platform = o.Platform.Defaults

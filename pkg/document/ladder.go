@@ -48,6 +48,8 @@ func (l *lowering) climb(job *Job) {
 	for entry := range list.Children() {
 		cause := causeIn(entry)
 		switch {
+		case cause == nil && !l.readable(causeNames()...):
+			continue
 		case cause == nil:
 			l.report(RuleBadValue, entry, entry.Span, `write one cause, such as { "hostError": { "attempts": 2 } }`, "a rung has exactly one cause")
 			continue
@@ -60,6 +62,14 @@ func (l *lowering) climb(job *Job) {
 			job.Rungs = append(job.Rungs, Rung{rung, cause, cause.Get("queue")})
 		}
 	}
+}
+
+// causeNames returns the names of all causes, which are members of a rung.
+func causeNames() (names []string) {
+	for _, c := range ladder.Causes() {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 // causeIn returns the only cause of an entry; nil if it has none or several.
@@ -98,7 +108,9 @@ func (l *lowering) rung(n *jsontree.Node) (r ladder.Rung, ok bool) {
 		return r, false
 	}
 	if err := (ladder.Ladder{r}).Check(); err != nil {
-		l.report(RuleBadValue, n, n.Key, "see docs/retries.md for what each rung has", "%v", err)
+		if l.readable("attempts", "queue", "target", "codes", "after", "memory", "upTo") {
+			l.report(RuleBadValue, n, n.Key, "see docs/retries.md for what each rung has", "%v", err)
+		}
 		return r, false
 	}
 	return r, true

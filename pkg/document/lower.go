@@ -9,7 +9,7 @@ import (
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt}
+	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")

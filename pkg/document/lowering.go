@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -34,11 +35,18 @@ type lowering struct {
 	diags diag.List
 	// spoilt is true if a part of the array is left out because its type is wrong.
 	spoilt bool
-	sweep  *sweep.Sweep
+	// unreadable lists the members of the file whose values are left out, so that they are not absent.
+	unreadable []string
+	sweep      *sweep.Sweep
 }
 
 func (l *lowering) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
 	l.diags = append(l.diags, problem(rule, n.Source, span, hint, format, args...))
+}
+
+// readable reports whether no value of these members is left out, so that an absent one is certainly absent.
+func (l *lowering) readable(names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(l.unreadable, name) })
 }
 
 // get returns a copy of a member for a request.

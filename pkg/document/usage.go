@@ -30,7 +30,7 @@ func (l *lowering) measureUsage(job *Job, o Options) {
 		return
 	}
 	runsLines := job.Array.Get("commands") != nil
-	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines && launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt {
+	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines && launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt && l.readable("command") {
 		l.report(RuleMissingMember, m, m.Key, `add "command": the image's own command, with its arguments`,
 			"measure needs the job's command: batchctl measure runs it, and does not know the image's own command")
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // resources holds the resources that the files of a run create, by name. References may
@@ -135,8 +136,17 @@ func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
 	}
 }
 
-// environmentsIn holds the environments of each directory.
-var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site { return inDirectories(environments(p)) })
+// environmentsIn holds the environments of each directory, sorted by their place: a message that names several must not
+// depend on the order of the files.
+var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
+	in := inDirectories(environments(p))
+	for _, list := range in {
+		stable.Sort(list, func(a, b Site) int {
+			return cmp.Or(cmp.Compare(a.Node.Source.Name, b.Node.Source.Name), cmp.Compare(a.Node.Span.Start, b.Node.Span.Start))
+		})
+	}
+	return in
+})
 
 // inDirectories groups sites by the directory of their file. In a run over many
 // directories, files of one directory belong together and others do not.

@@ -12,9 +12,9 @@ import (
 // one of them is a placeholder or cannot be read, the rule knows nothing. Settle handles what is reported at the
 // placeholder itself.
 var dependent = map[string]string{
-	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition definition",
-	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition definition",
-	"container-image-required":              "image containerProperties container jobDefinition definition",
+	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition definition defaults",
+	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition definition defaults",
+	"container-image-required":              "image containerProperties container jobDefinition definition defaults",
 	"ecs-taskproperties-single":             "taskProperties",
 	"ecs-essential-required":                "containers essential",
 	"eks-containers-required":               "containers podProperties",
@@ -26,6 +26,16 @@ var dependent = map[string]string{
 	"jobdef-container-needs-block":          "type",
 	"jobdef-multinode-needs-nodeproperties": "type",
 	"stuck-no-network-path":                 "subnets",
+	"ce-securitygroups-required":            "securityGroupIds launchTemplate",
+	"ce-allocation-spot-only":               "type allocationStrategy",
+	"ce-spot-fleet-role":                    "type allocationStrategy spotIamFleetRole",
+	"timeout-missing":                       "timeout attemptDurationSeconds jobDefinition definition defaults",
+	"retry-evaluate-condition-required":     "onReason onStatusReason onExitCode",
+	"retry-no-final-exit":                   "evaluateOnExit action onReason onStatusReason onExitCode",
+	"parameter-unused":                      "command environment jobDefinition containerProperties defaults",
+	"submit-ref-unresolved":                 "parameters defaults jobDefinition",
+	"ref-without-default":                   "parameters defaults jobDefinition",
+	"stage-no-role":                         "jobRoleArn containerProperties jobDefinition defaults",
 	"dep-unknown-job":                       "name jobName jobs jobId",
 }
 
