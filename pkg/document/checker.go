@@ -18,7 +18,7 @@ type checker struct {
 	diags  diag.List
 	// bad holds the values that must not be lowered.
 	bad map[*jsontree.Node]bool
-	// unknown lists the members among them whose value cannot be read, as in File.Unknown.
+	// unknown lists the members among them whose value cannot be read, as in File.Unreadable.
 	unknown []string
 	// overflow is true if the document has more problems than maxProblems.
 	overflow bool

@@ -125,7 +125,7 @@ func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.
 	for _, thing := range things {
 		request, lost := d.request(thing)
 		c := check(request, d.kind)
-		diags, f.Unknown = append(append(diags, lost...), c.diags...), append(f.Unknown, c.unknown...)
+		diags, f.Unreadable = append(append(diags, lost...), c.diags...), append(f.Unreadable, c.unknown...)
 		if !c.overflow && request.Is(jsontree.Object) {
 			f.take(request, c.clean(request), o)
 		}

@@ -23,9 +23,12 @@ type File struct {
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
 	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
-	// Unknown lists the members whose values are or contain placeholders, or cannot be read, so that nothing is known
-	// about them. An element of a list counts under the list's name.
+	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them. An
+	// element of a list counts under the list's name.
 	Unknown []string
+	// Unreadable lists the members whose values are left out since they have the wrong type or are not allowed. Each
+	// has an error that no waiver removes.
+	Unreadable []string
 	// Name is the name of the workflow, the job or the created resource.
 	Name string
 	// Jobs holds one job for a job file or a native request for a job. For a workflow, a

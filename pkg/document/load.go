@@ -97,7 +97,7 @@ func (f *File) load(o Options) (diags diag.List) {
 		return append(diags, f.loadExpanded(o)...)
 	}
 	c := check(f.Root, f.Kind, surplus...)
-	diags, f.Unknown = append(diags, c.diags...), append(f.Unknown, c.unknown...)
+	diags, f.Unreadable = append(diags, c.diags...), append(f.Unreadable, c.unknown...)
 	if c.overflow {
 		return diags
 	}

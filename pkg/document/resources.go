@@ -54,7 +54,7 @@ func (f *File) loadExpanded(o Options) (diags diag.List) {
 	f.platform = o.Platform
 	for _, root := range f.expanded(o.Platform) {
 		c := check(root, f.Kind)
-		f.Unknown = append(f.Unknown, c.unknown...)
+		f.Unreadable = append(f.Unreadable, c.unknown...)
 		for _, d := range c.diags { // a problem of every team is one
 			if !slices.ContainsFunc(diags, func(other diag.Diagnostic) bool {
 				return other.Rule == d.Rule && other.Span == d.Span && other.Message == d.Message

@@ -9,12 +9,11 @@ import (
 )
 
 // dependent lists, for rules about something that is absent or that compare several values, the members that decide. If
-// one of them is a placeholder or cannot be read, the rule knows nothing. Settle handles what is reported at the
-// placeholder itself.
+// one of them is a placeholder, the rule knows nothing. Settle handles what is reported at the placeholder itself.
 var dependent = map[string]string{
-	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition definition defaults",
-	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition definition defaults",
-	"container-image-required":              "image containerProperties container jobDefinition definition defaults",
+	"vcpu-required":                         "resourceRequirements type value resources containerProperties container jobDefinition",
+	"memory-required":                       "resourceRequirements type value resources containerProperties container jobDefinition",
+	"container-image-required":              "containerProperties container jobDefinition",
 	"ecs-taskproperties-single":             "taskProperties",
 	"ecs-essential-required":                "containers essential",
 	"eks-containers-required":               "containers podProperties",
@@ -26,27 +25,41 @@ var dependent = map[string]string{
 	"jobdef-container-needs-block":          "type",
 	"jobdef-multinode-needs-nodeproperties": "type",
 	"stuck-no-network-path":                 "subnets",
-	"ce-securitygroups-required":            "securityGroupIds launchTemplate",
-	"ce-allocation-spot-only":               "type allocationStrategy",
-	"ce-spot-fleet-role":                    "type allocationStrategy spotIamFleetRole",
-	"timeout-missing":                       "timeout attemptDurationSeconds jobDefinition definition defaults",
-	"retry-evaluate-condition-required":     "onReason onStatusReason onExitCode",
-	"retry-no-final-exit":                   "evaluateOnExit action onReason onStatusReason onExitCode",
-	"parameter-unused":                      "command environment jobDefinition containerProperties defaults",
-	"submit-ref-unresolved":                 "parameters defaults jobDefinition",
-	"ref-without-default":                   "parameters defaults jobDefinition",
-	"stage-no-role":                         "jobRoleArn containerProperties jobDefinition defaults",
 	"dep-unknown-job":                       "name jobName jobs jobId",
+}
+
+// unread lists further members whose values decide, if they cannot be read. It is no list for placeholders: a file with
+// placeholders may have no error at all, and a problem of another job must not be lost.
+var unread = map[string]string{
+	"vcpu-required":                     "definition defaults",
+	"memory-required":                   "definition defaults",
+	"container-image-required":          "image definition defaults",
+	"ce-securitygroups-required":        "securityGroupIds launchTemplate",
+	"ce-allocation-spot-only":           "type allocationStrategy",
+	"ce-spot-fleet-role":                "type allocationStrategy spotIamFleetRole",
+	"timeout-missing":                   "timeout attemptDurationSeconds jobDefinition definition defaults",
+	"retry-evaluate-condition-required": "onReason onStatusReason onExitCode",
+	"retry-no-final-exit":               "evaluateOnExit action onReason onStatusReason onExitCode",
+	"parameter-unused":                  "command environment jobDefinition containerProperties defaults",
+	"submit-ref-unresolved":             "parameters defaults jobDefinition",
+	"ref-without-default":               "parameters defaults jobDefinition",
+	"stage-no-role":                     "jobRoleArn containerProperties jobDefinition defaults",
+	"policy-required-tags":              "tags defaults",
+	"policy-max-timeout":                "timeout attemptDurationSeconds jobDefinition defaults",
 }
 
 // withoutUnknown removes the problems of rules in a document whose deciding member is unknown.
 func withoutUnknown(files []*document.File, found diag.List) diag.List {
 	for _, f := range files {
-		if len(f.Unknown) == 0 {
+		if len(f.Unknown)+len(f.Unreadable) == 0 {
 			continue
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-			return d.Source == f.Source && slices.ContainsFunc(f.Unknown, func(member string) bool { return depends(d.Rule, member) })
+			return d.Source == f.Source &&
+				(slices.ContainsFunc(f.Unknown, func(member string) bool { return depends(d.Rule, member) }) ||
+					slices.ContainsFunc(f.Unreadable, func(member string) bool {
+						return depends(d.Rule, member) || slices.Contains(strings.Fields(unread[d.Rule]), member)
+					}))
 		})
 	}
 	return found
