@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -19,7 +18,7 @@ type checker struct {
 	// bad holds the values that must not be lowered.
 	bad map[*jsontree.Node]bool
 	// unknown lists the members among them whose value cannot be read, as in File.Unreadable.
-	unknown []string
+	unknown []UnknownMember
 	// overflow is true if the document has more problems than maxProblems.
 	overflow bool
 	// searches bounds the searches for similar names, which take longer than all other
@@ -44,9 +43,7 @@ func (c *checker) unreadable(node *jsontree.Node, steps []string) {
 			member = steps[i-1]
 		}
 	}
-	if !slices.Contains(c.unknown, member) {
-		c.unknown = append(c.unknown, member)
-	}
+	c.unknown = append(c.unknown, UnknownMember{member, node.Span})
 }
 
 // maxProblems bounds the problems that are reported for one document.

@@ -8,6 +8,7 @@
 package document
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -23,12 +24,11 @@ type File struct {
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
 	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
-	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them. An
-	// element of a list counts under the list's name.
-	Unknown []string
+	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them.
+	Unknown []UnknownMember
 	// Unreadable lists the members whose values are left out since they have the wrong type or are not allowed. Each
 	// has an error that no waiver removes.
-	Unreadable []string
+	Unreadable []UnknownMember
 	// Name is the name of the workflow, the job or the created resource.
 	Name string
 	// Jobs holds one job for a job file or a native request for a job. For a workflow, a
@@ -43,6 +43,43 @@ type File struct {
 	Requests []Request
 	// platform fills the references of resources; nil for other documents.
 	platform *Platform
+}
+
+// UnknownMember is a member of which no value is known. An element of a list counts under the list's name.
+type UnknownMember struct {
+	Name string
+	// At is where the value is written.
+	At diag.Span
+}
+
+// EntryAt returns the element of a list of jobs or resources that a span of the text lies in. It is zero outside such
+// a list, and in a file with one job or resource.
+func (f *File) EntryAt(at diag.Span) diag.Span {
+	for list := range f.lists() {
+		for n := range list.Children() {
+			if n.Source == f.Source && n.Span.Start <= at.Start && at.End <= n.Span.End {
+				return n.Span
+			}
+		}
+	}
+	return diag.Span{}
+}
+
+// lists returns the lists of the file whose elements are jobs or resources.
+func (f *File) lists() iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		if f.Root.Is(jsontree.Array) {
+			yield(f.Root)
+			return
+		}
+		for n := range f.Root.Children() {
+			listed := n.Name == "jobs" || n.Name == "jobDefinitions" ||
+				slices.ContainsFunc(ResourceLists[:], func(l ResourceList) bool { return l.Member == n.Name })
+			if listed && n.Is(jsontree.Array) && !yield(n) {
+				return
+			}
+		}
+	}
 }
 
 // Request is a request that creates something other than a job.
@@ -78,7 +115,7 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		root = c.clean(root)
 	}
 	f.Name = root.Get("name").Str()
-	l := layers{unreadable: c.unknown, workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
+	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
 		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
 	if o.Platform != nil {
 		l.platform = o.Platform.Defaults
@@ -96,6 +133,11 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		l := l
 		l.lost = l.lost || c.lost(written[i])
 		l.spoilt = l.spoilt || c.spoilt(written[i].Get("array"))
+		for _, m := range c.unknown {
+			if entry := f.EntryAt(m.At); entry == written[i].Span || entry == (diag.Span{}) {
+				l.unreadable = append(l.unreadable, m.Name)
+			}
+		}
 		j, problems := lower(job, l, o)
 		j.Node = written[i]
 		f.Jobs = append(f.Jobs, j)

@@ -71,7 +71,7 @@ type layers struct {
 	// spoilt is true if the invalid part is in an array. references is true if a text of
 	// the file or of the platform's defaults may refer to the array's values.
 	spoilt, references bool
-	// unreadable lists the members of the file whose values are left out; see File.Unreadable.
+	// unreadable lists the members of the job and its defaults whose values are left out; see File.Unreadable.
 	unreadable []string
 }
 

@@ -35,7 +35,7 @@ type lowering struct {
 	diags diag.List
 	// spoilt is true if a part of the array is left out because its type is wrong.
 	spoilt bool
-	// unreadable lists the members of the file whose values are left out, so that they are not absent.
+	// unreadable lists the members whose values are left out, so that they are not absent.
 	unreadable []string
 	sweep      *sweep.Sweep
 }

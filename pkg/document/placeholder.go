@@ -35,7 +35,7 @@ var contexts = map[string]context{
 // longestContext is more than the length of every name in contexts, with separators.
 const longestContext = 16
 
-// AnyMember is the entry of File.Unknown for a placeholder in place of whole members, such as { ${more} }.
+// AnyMember is the name in File.Unknown for a placeholder in place of whole members, such as { ${more} }.
 const AnyMember = "*"
 
 // placeholders reports the strings that another program or a person has to complete, and fills Unknown. The parser has
@@ -73,7 +73,7 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 				bare++
 			}
 			if found != "" || isBare {
-				f.Unknown = append(f.Unknown, member)
+				f.Unknown = append(f.Unknown, UnknownMember{member, n.Span})
 			}
 			if found != "" && n.Source == f.Source && !isBare {
 				d := problem(jsontree.RulePlaceholder, n.Source, n.Span, jsontree.PlaceholderHint, "%s", jsontree.PlaceholderMessage(found))
@@ -92,7 +92,7 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 		}
 	}
 	if bare < 0 {
-		f.Unknown = append(f.Unknown, AnyMember)
+		f.Unknown = append(f.Unknown, UnknownMember{Name: AnyMember})
 	}
 	return out
 }

@@ -56,13 +56,23 @@ func withoutUnknown(files []*document.File, found diag.List) diag.List {
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 			return d.Source == f.Source &&
-				(slices.ContainsFunc(f.Unknown, func(member string) bool { return depends(d.Rule, member) }) ||
-					slices.ContainsFunc(f.Unreadable, func(member string) bool {
-						return depends(d.Rule, member) || slices.Contains(strings.Fields(unread[d.Rule]), member)
+				(slices.ContainsFunc(f.Unknown, func(m document.UnknownMember) bool { return depends(d.Rule, m.Name) && reaches(f, m, d) }) ||
+					slices.ContainsFunc(f.Unreadable, func(m document.UnknownMember) bool {
+						return (depends(d.Rule, m.Name) || slices.Contains(strings.Fields(unread[d.Rule]), m.Name)) && reaches(f, m, d)
 					}))
 		})
 	}
 	return found
+}
+
+// reaches reports whether a problem may follow from an unknown member. That of one job or resource says nothing about
+// another one in the same list, except for rules that compare the names of all.
+func reaches(f *document.File, m document.UnknownMember, d diag.Diagnostic) bool {
+	if d.Rule == "dep-unknown-job" {
+		return true
+	}
+	of, at := f.EntryAt(m.At), f.EntryAt(d.Span)
+	return of == at || of == diag.Span{} || at == diag.Span{}
 }
 
 // depends reports whether a rule knows nothing without the value of a member.
