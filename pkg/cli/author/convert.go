@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -158,11 +159,32 @@ func printCompact(con *term.Console, pairs []preview.Requests, name string) erro
 			jobs = append(jobs, nil)
 		}
 		jobs[len(jobs)-1] = append(jobs[len(jobs)-1], job)
+		if r.Submit == nil {
+			noteParameters(con, r)
+		}
 	}
 	if len(pairs) == 1 {
 		return printTree(con, jobs[0][0])
 	}
 	return printTree(con, document.Workflow(name, jobs))
+}
+
+// noteParameters names the parameters of a job definition that only a submission can give a value: a job file is a
+// submission too.
+func noteParameters(con *term.Console, r preview.Requests) {
+	var visit func(n *jsontree.Node)
+	seen := map[string]bool{}
+	visit = func(n *jsontree.Node) {
+		for child := range n.Children() {
+			name, is := batch.ParameterReference(child.Str())
+			if is && (n.Name == "command" || n.Name == "args") && !seen[name] && r.Register.Get("parameters").Get(name) == nil {
+				seen[name] = true
+				fmt.Fprintf(con.Err, "note: parameter %s of %s has no value; add it to \"parameters\" before you submit the job\n", diag.Quote(name), r.Name)
+			}
+			visit(child)
+		}
+	}
+	visit(r.Register)
 }
 
 // printNative prints the requests of jobs, or only those of one operation.
