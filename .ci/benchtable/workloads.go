@@ -85,6 +85,9 @@ func (w *workshop) matrixGroups() []group {
 			}})
 	}
 	for _, kind := range []string{"float64", "float32"} {
+		if best != blas.Portable {
+			groups = append(groups, w.kernelGroup(kind, best))
+		}
 		for _, n := range []int{1000, 2000, 4000} {
 			add(best, kind, n, 2)
 		}
@@ -103,6 +106,18 @@ func (w *workshop) matrixGroups() []group {
 				constant("operands", operands)}})
 	}
 	return groups
+}
+
+// kernelGroup compares the kernel of the products, on data in the first-level cache, with the peak of the machine. It
+// shows how much of the distance between a product and the peak is the machine's: a core that is shared with others
+// slows the kernel and not the loop that measures the peak.
+func (w *workshop) kernelGroup(kind string, isa blas.ISA) group {
+	name := "BenchmarkKernel/" + string(isa) + "/" + kind + "/2"
+	return group{rounds: 3,
+		rows: []row{{name: "gemm/" + kind + "/kernel/peak", peer: "FMA peak", ours: figure{"ours", seconds}, theirs: figure{"ours", atLimit}, goal: atLeast(peaks[isa])}},
+		sides: []side{w.goBenchmark("ours", "./workloads/blas", "^BenchmarkKernel$/^"+string(isa)+"$/^"+kind+"$/^2$", "200x", func(all map[string]map[string]float64) figures {
+			return figures{seconds: {1}, atLimit: {all[name]["%ofpeak"] / 100}}
+		})}}
 }
 
 // allCores are the kernels of OpenBLAS to try; the empty name is its own choice. An OpenBLAS that is older than the

@@ -39,7 +39,7 @@ func Peak[T Float](isa ISA, threads int, duration time.Duration) float64 {
 // sustained repeats the loop until the duration is over, and returns operations per second. Each
 // call of the loop takes some ten microseconds, since a goroutine cannot be stopped inside one.
 func sustained(loop func(rounds int), operations float64, duration time.Duration) float64 {
-	const rounds = 5000
+	const rounds = 5120
 	loop(rounds) // the processor powers up its wide vectors first
 	start := time.Now()
 	for done := 1; ; done++ {
