@@ -29,6 +29,9 @@ type File struct {
 	// Unreadable lists the members whose values are left out since they have the wrong type or are not allowed. Each
 	// has an error that no waiver removes.
 	Unreadable []UnknownMember
+	// Reported are members that no request has, for which Load has already reported a problem: those that a describe
+	// operation adds, and deprecated ones.
+	Reported []*jsontree.Node
 	// Name is the name of the workflow, the job or the created resource.
 	Name string
 	// Jobs holds one job for a job file or a native request for a job. For a workflow, a

@@ -93,6 +93,7 @@ func (f *File) load(o Options) (diags diag.List) {
 	}
 	old, removed := f.deprecated(slices.Concat(deprecations, o.deprecated))
 	diags, surplus = append(diags, old...), append(surplus, removed...)
+	f.Reported = surplus
 	if f.Kind.createsResources() && o.Platform.mentionedIn(f.Root) {
 		return append(diags, f.loadExpanded(o)...)
 	}

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -40,6 +41,9 @@ func schemaRules() []*Rule {
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
 					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node, around []shape.Object) {
+						if slices.Contains(j.File.Reported, n) {
+							return
+						}
 						hint, fix, isNew := j.unknownMember(n, around)
 						if isNew {
 							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), hint, key(n))
