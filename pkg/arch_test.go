@@ -78,9 +78,11 @@ var mayImport = map[string][]string{
 	"pkg/usage":                     {},
 	"pkg/infra":                     {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/jsontree", "pkg/rpc", "pkg/yamltree"},
 	"pkg/quickstart":                {"pkg/catalog", "pkg/cost", "pkg/diag", "pkg/exit", "pkg/infra", "pkg/local/container", "pkg/newfile", "templates"},
-	"pkg/local":                     {"pkg/buildinfo", "pkg/local/api", "pkg/local/attempt", "pkg/local/events", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource"},
+	"pkg/local":                     {"pkg/buildinfo", "pkg/local/api", "pkg/local/api/call", "pkg/local/attempt", "pkg/local/events", "pkg/local/hardware", "pkg/local/journal", "pkg/local/logs", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource"},
 	"pkg/local/secretsource":        {},
-	"pkg/local/api":                 {"pkg/batch", "pkg/local/attempt", "pkg/local/insights", "pkg/local/logs", "pkg/local/model", "pkg/local/secretsource", "pkg/stable", "pkg/wire"},
+	"pkg/local/api":                 {"pkg/batch", "pkg/local/api/call", "pkg/local/api/empty", "pkg/local/attempt", "pkg/local/insights", "pkg/local/logs", "pkg/local/model", "pkg/local/secretsource", "pkg/stable", "pkg/wire"},
+	"pkg/local/api/call":            {"pkg/local/api/empty", "pkg/local/model", "pkg/wire"},
+	"pkg/local/api/empty":           {},
 	"pkg/local/attempt":             {"pkg/local/logs", "pkg/local/model", "pkg/stable", "pkg/stage", "pkg/usage"},
 	"pkg/local/events":              {"pkg/local/api", "pkg/local/journal", "pkg/local/model", "pkg/wire"},
 	"pkg/local/hardware":            {},
@@ -155,7 +157,7 @@ var mayImport = map[string][]string{
 	"workloads/gpu/drivertest": {"workloads/gpu"},
 	"pkg/exit":                 {},
 	"pkg/newfile":              {"pkg/exit"},
-	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/notify", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
+	"pkg/target":               {"pkg/batch", "pkg/buildinfo", "pkg/cli/term", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/document", "pkg/exit", "pkg/explain", "pkg/jsontree", "pkg/lint", "pkg/local", "pkg/local/api", "pkg/local/api/call", "pkg/local/attempt", "pkg/local/container", "pkg/local/model", "pkg/local/process", "pkg/local/secretsource", "pkg/newfile", "pkg/notify", "pkg/objects", "pkg/plan", "pkg/rpc", "pkg/wire"},
 }
 
 type listed struct {

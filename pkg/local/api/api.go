@@ -2,13 +2,13 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -17,13 +17,7 @@ import (
 
 // Backend is the engine that an API serves. All methods may be called concurrently.
 type Backend interface {
-	// View returns the model. It does not change until done is called; do not keep parts of it
-	// longer.
-	View() (m *model.Model, done func())
-	// Change decides and records one change for a caller, and returns when it is on disk. decide
-	// reads the model and must not alter it. If decide finds nothing to change, the state that it
-	// read is on disk too. The error is ErrReadOnly for a read-only engine.
-	Change(decide func(m *model.Model) ([]model.Event, error)) error
+	call.State
 	// Subscribe returns a channel that receives after changes of the model, until cancel is called. Several changes may
 	// be one receipt.
 	Subscribe() (changed <-chan struct{}, cancel func())
@@ -40,9 +34,6 @@ type Backend interface {
 	// says why it is not available.
 	Executor(ctx context.Context, name string) (attempt.Executor, error)
 }
-
-// ErrReadOnly is the error of a change to a read-only engine.
-var ErrReadOnly = errors.New("this engine is read-only; nothing was changed")
 
 // Settings configure an API.
 type Settings struct {
@@ -81,7 +72,7 @@ type API struct {
 	// verifier checks the signature of every request.
 	verifier verifier
 	// services has the handlers by the service that a request is signed for, and by operation.
-	services map[string]map[string]handler
+	services map[string]map[string]call.Handler
 	// streams is the index of log streams by name. The lock that View holds protects it.
 	streams streamIndex
 	// closing is closed when streams of changes and live tails must end.
@@ -95,6 +86,6 @@ type API struct {
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
 	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{}), queries: newQueries()}
-	a.services = map[string]map[string]handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
+	a.services = map[string]map[string]call.Handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
 	return a
 }

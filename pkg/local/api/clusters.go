@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -67,7 +68,7 @@ func clusterARN(name string) string { return model.ECSPrefix + "cluster/" + name
 
 // listClusters returns the clusters of existing environments, by name; each environment on ECS has
 // exactly one. Clusters of deleted environments are not listed.
-func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput, error) {
+func (a *API) listClusters(_ *call.Call, in *listClustersInput) (*listClustersOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	var names []string
@@ -77,7 +78,7 @@ func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput,
 		}
 	}
 	slices.Sort(names)
-	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	page, next, err := call.Page(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +91,9 @@ func (a *API) listClusters(_ *call, in *listClustersInput) (*listClustersOutput,
 
 // describeClusters returns the clusters of deleted environments as INACTIVE, as ECS does for a
 // while.
-func (a *API) describeClusters(_ *call, in *describeClustersInput) (*describeClustersOutput, error) {
+func (a *API) describeClusters(_ *call.Call, in *describeClustersInput) (*describeClustersOutput, error) {
 	if len(in.Clusters) > 100 {
-		return nil, invalid("clusters can have at most 100 items.")
+		return nil, call.Invalid("clusters can have at most 100 items.")
 	}
 	if len(in.Clusters) == 0 {
 		in.Clusters = []string{"default"} // as ECS
@@ -145,11 +146,11 @@ func identifierIn(cluster, kind, text string) (id string, err error) {
 	of, id, inCluster := strings.Cut(name, "/")
 	switch {
 	case !ok:
-		return "", invalid("Invalid identifier: %s is not the ARN of a %s.", text, kind)
+		return "", call.Invalid("Invalid identifier: %s is not the ARN of a %s.", text, kind)
 	case !inCluster: // the older form of ARNs
 		return name, nil
 	case of != cluster:
-		return "", invalid("Invalid identifier: Identifier is for cluster %s. Your cluster is %s", of, cluster)
+		return "", call.Invalid("Invalid identifier: Identifier is for cluster %s. Your cluster is %s", of, cluster)
 	}
 	return id, nil
 }
@@ -158,9 +159,9 @@ func identifierIn(cluster, kind, text string) (id string, err error) {
 func checkListed(what string, all []string) error {
 	switch {
 	case len(all) == 0:
-		return invalid("%s cannot be empty.", what)
+		return call.Invalid("%s cannot be empty.", what)
 	case len(all) > 100:
-		return invalid("%s can have at most 100 items.", what)
+		return call.Invalid("%s can have at most 100 items.", what)
 	}
 	return nil
 }
@@ -169,7 +170,7 @@ func checkListed(what string, all []string) error {
 func checkInclude(include []string, valid ...string) error {
 	for _, text := range include {
 		if !slices.Contains(valid, text) {
-			return invalid("include %s is not valid. Valid values: %v", text, valid)
+			return call.Invalid("include %s is not valid. Valid values: %v", text, valid)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -41,7 +42,7 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 
 // createConsumableResource records a new resource with its total quantity. A name that exists is
 // an error, even with the same values.
-func (a *API) createConsumableResource(c *call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
+func (a *API) createConsumableResource(c *call.Call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
 	case !definitionName().MatchString(name):
@@ -78,7 +79,7 @@ func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 
 // updateConsumableResource changes the total quantity. A repeated client token changes nothing
 // and gets the current total.
-func (a *API) updateConsumableResource(c *call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
+func (a *API) updateConsumableResource(c *call.Call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
 	if err := a.judge(c, a.check(c)); err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func changedTotal(r *model.Consumable, operation string, by *int64) (int64, erro
 
 // deleteConsumableResource removes a resource. Jobs that request it wait with a reason until a
 // resource with that name exists again.
-func (a *API) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
+func (a *API) deleteConsumableResource(_ *call.Call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
 	return &awsbatch.DeleteConsumableResourceOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := consumableNamed(m, in.ConsumableResource)
 		if err != nil {
@@ -143,7 +144,7 @@ func (a *API) deleteConsumableResource(_ *call, in *awsbatch.DeleteConsumableRes
 
 // describeConsumableResource returns a resource with the quantities at this moment: in total, in
 // use by started jobs, and available.
-func (a *API) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
+func (a *API) describeConsumableResource(_ *call.Call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	r, err := consumableNamed(m, in.ConsumableResource)
@@ -165,16 +166,16 @@ func (a *API) describeConsumableResource(_ *call, in *awsbatch.DescribeConsumabl
 
 // listConsumableResources returns resources by name, optionally those that match one filter, with
 // their current quantities.
-func (a *API) listConsumableResources(_ *call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
+func (a *API) listConsumableResources(_ *call.Call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
 		return nil, err
 	}
 	m, done := a.backend.View()
 	defer done()
-	names := sortedKeys(m.Consumables)
+	names := call.SortedKeys(m.Consumables)
 	names = slices.DeleteFunc(names, func(name string) bool { return !matches["CONSUMABLE_RESOURCE_NAME"].fits(name) })
-	page, next, err := pageOf(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	page, next, err := call.Page(names, in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +219,8 @@ func (f *nameFilter) fits(name string) bool {
 }
 
 // listJobsByConsumableResource returns jobs that request a resource, newest first. Like ListJobs,
-// it examines at most maxExamined jobs for a page.
-func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
+// it examines at most call.MaxExamined jobs for a page.
+func (a *API) listJobsByConsumableResource(_ *call.Call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
 		return nil, err
@@ -236,7 +237,7 @@ func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsu
 	if err != nil {
 		return nil, err
 	}
-	after, err := listToken(in.NextToken)
+	after, err := call.ReadNumber(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -252,8 +253,8 @@ func (a *API) listJobsByConsumableResource(_ *call, in *awsbatch.ListJobsByConsu
 	for t, wanted := range newestJobs(r.Jobs, after, func(j *model.Job) bool {
 		return (wanted == model.NoState || j.State == wanted) && filters["JOB_NAME"].fits(*j.Request.JobName)
 	}) {
-		if len(out.Jobs) == size || examined == maxExamined {
-			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+		if len(out.Jobs) == size || examined == call.MaxExamined {
+			out.NextToken = aws.String(call.NewToken(strconv.FormatInt(last, 10)))
 			break
 		}
 		examined, last = examined+1, t.Job.Seq
@@ -277,8 +278,8 @@ func consumer(j *model.Job, r *model.Consumable) types.ListJobsByConsumableResou
 		JobStatus:                    aws.String(j.State.String()),
 		Quantity:                     aws.Int64(j.Consumes[at].Quantity),
 		ShareIdentifier:              j.Request.ShareIdentifier,
-		StartedAt:                    moment(j.StartedAt),
-		StatusReason:                 optional(j.Reason),
+		StartedAt:                    call.Moment(j.StartedAt),
+		StatusReason:                 call.Optional(j.Reason),
 	}
 }
 

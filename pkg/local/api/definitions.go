@@ -10,6 +10,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -41,11 +43,11 @@ func definitionStatus(d *model.Definition) string {
 // are not used again. A call that the SDK repeats gets the revision of the first one. The notice
 // of the answer lists the members without effect here, or tells why jobs of the definition cannot
 // run.
-func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+func (a *API) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	if err := a.judge(c, checkDefinitionSize(c), checkDefinition(in), a.check(c)); err != nil {
 		return nil, err
 	}
-	r := &model.Registration{Invocation: c.invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
+	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(r.Invocation); again {
 			r.Revision = m.Definition(id).Revision
@@ -64,12 +66,12 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 		return nil, err // checkDefinition has tried it
 	}
 	// The definition is registered in any case: a later job may choose another executor.
-	x, err := a.backend.Executor(c.request.Context(), attempt.ChosenIn(in, nil))
+	x, err := a.backend.Executor(c.Request.Context(), attempt.ChosenIn(in, nil))
 	switch {
 	case err != nil:
-		c.remark("jobs of this definition cannot run", []string{err.Error()})
+		c.Remark("jobs of this definition cannot run", []string{err.Error()})
 	default:
-		c.notice(x, unhonoured(x, in, nil, w))
+		noticeMembers(c, x, unhonoured(x, in, nil, w))
 	}
 	return &awsbatch.RegisterJobDefinitionOutput{
 		JobDefinitionArn:  aws.String(model.ARN("job-definition", d.ID())),
@@ -80,8 +82,8 @@ func (a *API) registerJobDefinition(c *call, in *awsbatch.RegisterJobDefinitionI
 
 // checkDefinitionSize rejects a body of more than 24 KiB, Batch's quota for the size of a
 // definition.
-func checkDefinitionSize(c *call) error {
-	if size := len(c.body); size > 24<<10 {
+func checkDefinitionSize(c *call.Call) error {
+	if size := len(c.Body); size > 24<<10 {
 		return faulty("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
 	}
 	return nil
@@ -175,7 +177,7 @@ func checkRetry(r *types.RetryStrategy) error {
 	case r == nil:
 		return nil
 	case r.Attempts == nil:
-		refused = faulty("RetryAttempts must be provided with retry strategy.")
+		refused = faulty(empty.NoAttempts)
 	case *r.Attempts < 1 || *r.Attempts > 10:
 		refused = faulty("RetryAttempts must be between 1 and 10.")
 	case len(r.EvaluateOnExit) > 5:
@@ -219,7 +221,7 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 
 // deregisterJobDefinition makes a revision INACTIVE. Jobs that were submitted with it keep
 // running, and it can still be described. Repeating the request is no error.
-func (a *API) deregisterJobDefinition(c *call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
+func (a *API) deregisterJobDefinition(c *call.Call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := model.ResourceName(aws.ToString(in.JobDefinition), "job-definition")
 	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		d := m.Definition(id)
@@ -258,7 +260,7 @@ func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 
 // describeJobDefinitions returns definitions by ARN or name:revision in the order of the request,
 // or pages of all revisions of one name or of every name. A status filters each of them.
-func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (a *API) describeJobDefinitions(_ *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
 	}
@@ -273,7 +275,7 @@ func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinition
 	case in.JobDefinitionName != nil:
 		all = slices.Clone(a.revisions(m, *in.JobDefinitionName))
 	default:
-		for _, name := range sortedKeys(m.Definitions) {
+		for _, name := range call.SortedKeys(m.Definitions) {
 			all = append(all, a.revisions(m, name)...)
 		}
 	}
@@ -281,7 +283,7 @@ func (a *API) describeJobDefinitions(_ *call, in *awsbatch.DescribeJobDefinition
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // requested definitions fit on one page, in the order of the request
 		var err error
-		if page, next, err = pageOf(all, in.MaxResults, 100, in.NextToken, a.sortKey); err != nil {
+		if page, next, err = call.Page(all, in.MaxResults, 100, in.NextToken, a.sortKey); err != nil {
 			return nil, err
 		}
 	}

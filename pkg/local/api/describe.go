@@ -7,13 +7,14 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // describeJobs returns the jobs, children and nodes of the request, at most 100. As in Batch,
 // unknown ids are left out of the answer, which is no error.
-func (a *API) describeJobs(_ *call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
+func (a *API) describeJobs(_ *call.Call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
 	switch {
 	case len(in.Jobs) == 0:
 		return nil, wire.ClientException("jobs is required.")
@@ -81,10 +82,10 @@ func describeJob(t *model.Task) types.JobDetail {
 		JobQueue:      aws.String(model.ARN("job-queue", *j.Request.JobQueue)),
 		JobDefinition: aws.String(model.ARN("job-definition", j.Definition.ID())),
 		Status:        t.State.Status(),
-		StatusReason:  optional(t.Reason),
+		StatusReason:  call.Optional(t.Reason),
 		CreatedAt:     aws.Int64(j.CreatedAt),
-		StartedAt:     moment(t.StartedAt),
-		StoppedAt:     moment(t.StoppedAt),
+		StartedAt:     call.Moment(t.StartedAt),
+		StoppedAt:     call.Moment(t.StoppedAt),
 		// Stopping an array marks its children, except those that have ended before.
 		IsCancelled:                  aws.Bool(t.Cancelled || j.Cancelled && !t.State.Ended()),
 		IsTerminated:                 aws.Bool(t.Terminated || j.Terminated && !t.State.Ended()),
@@ -134,14 +135,14 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 		return nodeAttempt(t, a, int(t.Job.MainNode()))
 	}
 	if len(t.Job.Parts) > 0 {
-		return types.AttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason),
+		return types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
 			TaskProperties: describeTaskAttempt(t, a)}
 	}
 	return types.AttemptDetail{
-		StartedAt:    moment(a.StartedAt),
-		StoppedAt:    moment(a.StoppedAt),
-		StatusReason: optional(a.StatusReason),
-		Container: &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: optional(a.Reason),
+		StartedAt:    call.Moment(a.StartedAt),
+		StoppedAt:    call.Moment(a.StoppedAt),
+		StatusReason: call.Optional(a.StatusReason),
+		Container: &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: call.Optional(a.Reason),
 			LogStreamName: aws.String(t.LogStream(a)), TaskArn: aws.String(t.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN(),
 			NetworkInterfaces: []types.NetworkInterface{}},
 	}
@@ -152,7 +153,7 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 func containerDetail(t *model.Task) *types.ContainerDetail {
 	d := describeContainer(t.Job.Container)
 	if a := t.Last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, optional(a.Reason), aws.String(t.LogStream(a)), aws.String(t.ECSTaskARN(a, 0))
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, call.Optional(a.Reason), aws.String(t.LogStream(a)), aws.String(t.ECSTaskARN(a, 0))
 		d.ContainerInstanceArn = a.InstanceARN()
 	}
 	return d
@@ -204,20 +205,4 @@ func propagateTags(j *model.Job) *bool {
 		return j.Request.PropagateTags
 	}
 	return j.Definition.Request.PropagateTags
-}
-
-// optional returns nil for an empty text, so that the member is absent in JSON.
-func optional(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// moment returns nil for the time 0, which means that something has not happened yet.
-func moment(ms int64) *int64 {
-	if ms == 0 {
-		return nil
-	}
-	return &ms
 }

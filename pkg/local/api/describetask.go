@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -55,7 +56,7 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 			detail.LogStreamName = aws.String(t.PartLogStream(a, i))
 			// A running attempt has no results yet.
 			if i < len(a.Containers) {
-				detail.ExitCode, detail.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+				detail.ExitCode, detail.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
 			}
 		}
 		d.Containers = append(d.Containers, detail)
@@ -71,7 +72,7 @@ func describeTaskAttempt(t *model.Task, a *model.Attempt) []types.AttemptEcsTask
 		c := types.AttemptTaskContainerDetails{Name: t.Job.Parts[i].Declared.Name, LogStreamName: aws.String(t.PartLogStream(a, i)),
 			NetworkInterfaces: []types.NetworkInterface{}}
 		if i < len(a.Containers) {
-			c.ExitCode, c.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+			c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
 		}
 		d.Containers = append(d.Containers, c)
 	}

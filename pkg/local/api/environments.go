@@ -10,6 +10,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -17,7 +18,7 @@ import (
 // createComputeEnvironment records an environment, ENABLED by default. It is a limit on vCPUs and
 // a platform: the engine starts no instances. The notice of the answer names the members that
 // have no effect here.
-func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
+func (a *API) createComputeEnvironment(c *call.Call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
 	if err := a.judge(c, checkEnvironmentRequest(in), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
@@ -28,12 +29,12 @@ func (a *API) createComputeEnvironment(c *call, in *awsbatch.CreateComputeEnviro
 		if m.Environments[name] != nil || name == model.ComputeEnvironment {
 			return nil, a.judge(c, already("Compute environment", name))
 		}
-		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
+		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.noticeEnvironment(in.ComputeResources)
+	noticeEnvironment(c, in.ComputeResources)
 	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
@@ -86,7 +87,7 @@ func required(member string) error { return failed(member + " is required.") }
 
 // failed returns an error in the form that Batch gives to some of its messages.
 func failed(message string) error {
-	return wire.ClientException("Error executing request, Exception : %s, RequestId: %s", message, NewID())
+	return wire.ClientException("Error executing request, Exception : %s, RequestId: %s", message, call.NewID())
 }
 
 // checkInstances rejects compute resources with which Batch could not start an instance. Fargate
@@ -144,7 +145,7 @@ func badState(state string) error {
 
 // noticeEnvironment names the members that only apply to instances: here an environment is a limit
 // on vCPUs, and a platform.
-func (c *call) noticeEnvironment(r *types.ComputeResource) {
+func noticeEnvironment(c *call.Call, r *types.ComputeResource) {
 	if r == nil {
 		return
 	}
@@ -174,12 +175,12 @@ func (c *call) noticeEnvironment(r *types.ComputeResource) {
 			given = append(given, "computeResources."+m.name)
 		}
 	}
-	c.remark("a compute environment is a share of the local machine, limited by maxvCpus; these have no effect", given)
+	c.Remark("a compute environment is a share of the local machine, limited by maxvCpus; these have no effect", given)
 }
 
 // updateComputeEnvironment merges the request into the environment and checks the result like a
 // new one. Environments from the engine's options cannot be changed.
-func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
+func (a *API) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	if err := a.judge(c, a.check(c)); err != nil {
 		return nil, err
@@ -222,7 +223,7 @@ func (a *API) updateComputeEnvironment(c *call, in *awsbatch.UpdateComputeEnviro
 		return nil, err
 	}
 	if in.ComputeResources != nil {
-		c.noticeEnvironment(now.ComputeResources)
+		noticeEnvironment(c, now.ComputeResources)
 	}
 	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
@@ -234,7 +235,7 @@ func configured(what, name string) error {
 
 // deleteComputeEnvironment removes an environment that is DISABLED and in no queue. Batch
 // requires both.
-func (a *API) deleteComputeEnvironment(c *call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
+func (a *API) deleteComputeEnvironment(c *call.Call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	return &awsbatch.DeleteComputeEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.Environments[name]
@@ -267,12 +268,12 @@ func checkUnused(m *model.Model, v *model.Environment) error {
 
 // describeComputeEnvironments returns all environments or the requested ones, by name. Like
 // Batch, it leaves out unknown names.
-func (a *API) describeComputeEnvironments(_ *call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+func (a *API) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
 	m, done := a.backend.View()
 	defer done()
-	all := sortedKeys(m.Environments)
+	all := call.SortedKeys(m.Environments)
 	self := func(name string) string { return name }
-	page, next, err := pageOf(named(all, in.ComputeEnvironments, model.KindEnvironment, self), in.MaxResults, 100, in.NextToken, self)
+	page, next, err := call.Page(named(all, in.ComputeEnvironments, model.KindEnvironment, self), in.MaxResults, 100, in.NextToken, self)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 		StatusReason:               aws.String("ComputeEnvironment Healthy"),
 		ComputeResources:           machineResources(int32(a.VCPUs)),
 		Tags:                       model.Merged(nil, m.Tags[r]),
-		Uuid:                       optional(v.UUID),
+		Uuid:                       call.Optional(v.UUID),
 	}
 	if q := v.Request; q != nil {
 		d.Type, d.State, d.UnmanagedvCpus = q.Type, q.State, q.UnmanagedvCpus

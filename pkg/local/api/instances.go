@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -95,7 +96,7 @@ func (a *API) activeInstances(m *model.Model, cluster string) []model.Instance {
 }
 
 // listContainerInstances returns the container instances of a cluster that are not INACTIVE.
-func (a *API) listContainerInstances(_ *call, in *listContainerInstancesInput) (*listContainerInstancesOutput, error) {
+func (a *API) listContainerInstances(_ *call.Call, in *listContainerInstancesInput) (*listContainerInstancesOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
@@ -104,9 +105,9 @@ func (a *API) listContainerInstances(_ *call, in *listContainerInstancesInput) (
 	case err != nil:
 		return nil, err
 	case in.Filter != nil:
-		return nil, invalid("filter: the local engine does not implement the cluster query language.")
+		return nil, call.Invalid("filter: the local engine does not implement the cluster query language.")
 	case in.Status != "" && !slices.Contains(statuses, in.Status):
-		return nil, invalid("status %s is not valid. Valid values: %v", in.Status, statuses)
+		return nil, call.Invalid("status %s is not valid. Valid values: %v", in.Status, statuses)
 	}
 	arns := []string{}
 	if in.Status == "" || in.Status == statusActive {
@@ -115,7 +116,7 @@ func (a *API) listContainerInstances(_ *call, in *listContainerInstancesInput) (
 		}
 	}
 	slices.Sort(arns)
-	page, next, err := pageOf(arns, in.MaxResults, 100, in.NextToken, func(arn string) string { return arn })
+	page, next, err := call.Page(arns, in.MaxResults, 100, in.NextToken, func(arn string) string { return arn })
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (a *API) listContainerInstances(_ *call, in *listContainerInstancesInput) (
 
 // describeContainerInstances returns container instances of a cluster, also INACTIVE ones on which
 // attempts have run.
-func (a *API) describeContainerInstances(_ *call, in *describeContainerInstancesInput) (*describeContainerInstancesOutput, error) {
+func (a *API) describeContainerInstances(_ *call.Call, in *describeContainerInstancesInput) (*describeContainerInstancesOutput, error) {
 	const health = "CONTAINER_INSTANCE_HEALTH"
 	if err := gravest(checkListed("Container instances", in.ContainerInstances), checkInclude(in.Include, "TAGS", health)); err != nil {
 		return nil, err

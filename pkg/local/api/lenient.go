@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -49,7 +50,7 @@ func invalidParameter(format string, args ...any) *wire.Fault {
 
 // judge returns the first refusal that applies to this engine. Its answer reports those that apply
 // only to a strict engine.
-func (a *API) judge(c *call, refusals ...error) error {
+func (a *API) judge(c *call.Call, refusals ...error) error {
 	var taken []string
 	for _, err := range refusals {
 		if err == nil {
@@ -67,7 +68,7 @@ func (a *API) judge(c *call, refusals ...error) error {
 			taken = append(taken, r.strict.Message)
 		}
 	}
-	c.remark("the engine is lenient; AWS Batch rejects this", taken)
+	c.Remark("the engine is lenient; AWS Batch rejects this", taken)
 	return nil
 }
 
@@ -94,11 +95,11 @@ func holdsAlways(err error) bool {
 }
 
 // listedStatus returns the status that ListJobs uses without one: RUNNING, or for moto all.
-func (a *API) listedStatus(c *call) model.State {
+func (a *API) listedStatus(c *call.Call) model.State {
 	if !a.Lenient {
 		return model.Running
 	}
-	c.remark("the engine is lenient; AWS Batch lists", []string{"RUNNING jobs only"})
+	c.Remark("the engine is lenient; AWS Batch lists", []string{"RUNNING jobs only"})
 	return model.NoState
 }
 

@@ -10,6 +10,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -17,7 +18,7 @@ import (
 // listJobs returns a page of jobs in a queue, children of an array or nodes of a job. As in
 // Batch, a page has up to 1000 jobs, or up to 100 with a filter. Without a status and filters it
 // lists RUNNING jobs only.
-func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
+func (a *API) listJobs(c *call.Call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsOutput, error) {
 	status := model.Running
 	switch {
 	case in.JobStatus == "" && len(in.Filters) == 0:
@@ -39,7 +40,7 @@ func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsO
 		}
 		size = min(size, int(*in.MaxResults))
 	}
-	after, err := listToken(in.NextToken)
+	after, err := call.ReadNumber(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +63,8 @@ func (a *API) listJobs(c *call, in *awsbatch.ListJobsInput) (*awsbatch.ListJobsO
 	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
 	last, examined := int64(0), 0
 	for t, wanted := range tasks {
-		if len(out.JobSummaryList) == size || examined == maxExamined {
-			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+		if len(out.JobSummaryList) == size || examined == call.MaxExamined {
+			out.NextToken = aws.String(call.NewToken(strconv.FormatInt(last, 10)))
 			break
 		}
 		examined++
@@ -91,27 +92,6 @@ func listableStatus(name string) (model.State, error) {
 		return model.NoState, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name, types.JobStatus("").Values())
 	}
 	return s, nil
-}
-
-// maxExamined limits how many jobs are examined for one page, so that a page is fast however many
-// jobs there are. The next token continues there; a page may have few jobs or none.
-const maxExamined = 10000
-
-// listToken parses the position of the last element of the previous page: the job's sequence
-// number, or the child's index; -1 for the first page.
-func listToken(token *string) (int64, error) {
-	if token == nil {
-		return -1, nil
-	}
-	text, err := readToken(*token)
-	if err != nil {
-		return 0, err
-	}
-	position, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || position < 0 {
-		return 0, errToken
-	}
-	return position, nil
 }
 
 // listed yields the tasks that a ListJobs may return, after its token, and whether each matches:
@@ -283,14 +263,14 @@ func summarize(t *model.Task) types.JobSummary {
 		JobName:         j.Request.JobName,
 		JobDefinition:   aws.String(model.ARN("job-definition", j.Definition.ID())),
 		Status:          t.State.Status(),
-		StatusReason:    optional(t.Reason),
+		StatusReason:    call.Optional(t.Reason),
 		CreatedAt:       aws.Int64(j.CreatedAt),
-		StartedAt:       moment(t.StartedAt),
-		StoppedAt:       moment(t.StoppedAt),
+		StartedAt:       call.Moment(t.StartedAt),
+		StoppedAt:       call.Moment(t.StoppedAt),
 		ShareIdentifier: j.Request.ShareIdentifier,
 	}
 	if a := t.Last(); a != nil && j.Pod == nil {
-		s.Container = &types.ContainerSummary{ExitCode: a.Exit, Reason: optional(a.Reason)}
+		s.Container = &types.ContainerSummary{ExitCode: a.Exit, Reason: call.Optional(a.Reason)}
 	}
 	switch {
 	case j.IsMultiNode():

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -48,9 +49,9 @@ var errStreamExists = &wire.Fault{Type: "ResourceAlreadyExistsException", Messag
 func checkGroupName(name *string) error {
 	switch {
 	case name == nil:
-		return invalid("logGroupName is required.")
+		return call.Invalid("logGroupName is required.")
 	case len(*name) > maxLogName || !logGroupPattern().MatchString(*name):
-		return invalid("logGroupName %q is not valid: it must have 1 to %d letters, digits, and characters of . - _ / #.", *name, maxLogName)
+		return call.Invalid("logGroupName %q is not valid: it must have 1 to %d letters, digits, and characters of . - _ / #.", *name, maxLogName)
 	}
 	return nil
 }
@@ -59,24 +60,24 @@ func checkGroupName(name *string) error {
 func checkStreamName(name *string) error {
 	switch {
 	case name == nil:
-		return invalid("logStreamName is required.")
+		return call.Invalid("logStreamName is required.")
 	case utf8.RuneCountInString(*name) > maxLogName || strings.ContainsAny(*name, ":*"):
-		return invalid("logStreamName %q is not valid: it must have 1 to %d characters other than : and *.", *name, maxLogName)
+		return call.Invalid("logStreamName %q is not valid: it must have 1 to %d characters other than : and *.", *name, maxLogName)
 	}
 	return nil
 }
 
 // createLogGroup records a log group. A group that exists because a job logs to it cannot be created
 // again.
-func (a *API) createLogGroup(c *call, in *wire.CreateLogGroupInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) createLogGroup(c *call.Call, in *wire.CreateLogGroupInput) (*wire.EmptyLogsOutput, error) {
 	if err := checkGroupName(in.LogGroupName); err != nil {
 		return nil, err
 	}
 	switch {
 	case strings.HasPrefix(*in.LogGroupName, "aws/"):
-		return nil, invalid("logGroupName %q is not valid: it must not begin with aws/.", *in.LogGroupName)
+		return nil, call.Invalid("logGroupName %q is not valid: it must not begin with aws/.", *in.LogGroupName)
 	case in.LogGroupClass != "" && !slices.Contains(groupClasses, in.LogGroupClass):
-		return nil, invalid("logGroupClass %s is not valid. Valid classes: %v", in.LogGroupClass, groupClasses)
+		return nil, call.Invalid("logGroupClass %s is not valid. Valid classes: %v", in.LogGroupClass, groupClasses)
 	}
 	var unused []string
 	if in.KmsKeyId != nil {
@@ -97,12 +98,12 @@ func (a *API) createLogGroup(c *call, in *wire.CreateLogGroupInput) (*wire.Empty
 	if err != nil {
 		return nil, err
 	}
-	c.remark("log groups of the local engine do not have these", unused)
+	c.Remark("log groups of the local engine do not have these", unused)
 	return &wire.EmptyLogsOutput{}, nil
 }
 
 // createLogStream records a log stream in a group that exists.
-func (a *API) createLogStream(_ *call, in *wire.CreateLogStreamInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) createLogStream(_ *call.Call, in *wire.CreateLogStreamInput) (*wire.EmptyLogsOutput, error) {
 	for _, err := range []error{checkGroupName(in.LogGroupName), checkStreamName(in.LogStreamName)} {
 		if err != nil {
 			return nil, err
@@ -115,7 +116,7 @@ func (a *API) createLogStream(_ *call, in *wire.CreateLogStreamInput) (*wire.Emp
 		if s, _ := m.FindStream(*in.LogGroupName, *in.LogStreamName); s != nil {
 			return nil, errStreamExists
 		}
-		return []model.Event{{LogStreamCreated: &model.LogStreamCreation{Group: *in.LogGroupName, Stream: *in.LogStreamName, File: NewID()}}}, nil
+		return []model.Event{{LogStreamCreated: &model.LogStreamCreation{Group: *in.LogGroupName, Stream: *in.LogStreamName, File: call.NewID()}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (a *API) createLogStream(_ *call, in *wire.CreateLogStreamInput) (*wire.Emp
 
 // putLogEvents appends events to a stream of CreateLogStream, and returns when they are on disk. As in
 // CloudWatch, the sequence token is ignored, and events that are too old or too new are left out.
-func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEventsOutput, error) {
+func (a *API) putLogEvents(_ *call.Call, in *wire.PutLogEventsInput) (*wire.PutLogEventsOutput, error) {
 	for _, err := range []error{checkGroupName(in.LogGroupName), checkStreamName(in.LogStreamName), checkEvents(in.LogEvents)} {
 		if err != nil {
 			return nil, err
@@ -145,7 +146,7 @@ func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEve
 			return nil, errNoStream
 		case s.Task != nil:
 			// The command of the attempt writes to the file, so nothing else can.
-			return nil, invalid("The log stream %s has the output of a job. Create another one for your events.", *in.LogStreamName)
+			return nil, call.Invalid("The log stream %s has the output of a job. Create another one for your events.", *in.LogStreamName)
 		}
 		file, days = s.File, g.RetentionDays
 		return nil, nil
@@ -157,7 +158,7 @@ func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEve
 	accepted, rejected := acceptedEvents(in.LogEvents, now, days)
 	out := &wire.PutLogEventsOutput{RejectedLogEventsInfo: rejected}
 	if n := len(accepted); n > 0 && *accepted[n-1].Timestamp-*accepted[0].Timestamp > maxBatchSpan.Milliseconds() {
-		return nil, invalid("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
+		return nil, call.Invalid("The batch of log events in a single PutLogEvents request cannot span more than 24 hours.")
 	}
 	events := make([]logs.Event, len(accepted))
 	for i, e := range accepted {
@@ -165,7 +166,7 @@ func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEve
 	}
 	count, err := a.Logs.Put(file, events)
 	if errors.Is(err, logs.ErrFull) { // CloudWatch has no such limit, so it has no error for it
-		return nil, invalid("The log stream %s has reached the local engine's limit of %s (batchctl serve --log-limit). Create another one.",
+		return nil, call.Invalid("The log stream %s has reached the local engine's limit of %s (batchctl serve --log-limit). Create another one.",
 			*in.LogStreamName, logs.SizeText(a.Logs.Limit()))
 	}
 	if err != nil {
@@ -178,22 +179,22 @@ func (a *API) putLogEvents(_ *call, in *wire.PutLogEventsInput) (*wire.PutLogEve
 // checkEvents rejects a batch that CloudWatch rejects as a whole.
 func checkEvents(events []wire.InputLogEvent) error {
 	if len(events) == 0 || len(events) > maxPutEvents {
-		return invalid("logEvents must have 1 to %d events.", maxPutEvents)
+		return call.Invalid("logEvents must have 1 to %d events.", maxPutEvents)
 	}
 	size := 0
 	for i, e := range events {
 		switch {
 		case e.Message == nil || *e.Message == "":
-			return invalid("logEvents[%d].message must have at least 1 character.", i)
+			return call.Invalid("logEvents[%d].message must have at least 1 character.", i)
 		case e.Timestamp == nil || *e.Timestamp < 0:
-			return invalid("logEvents[%d].timestamp must be at least 0.", i)
+			return call.Invalid("logEvents[%d].timestamp must be at least 0.", i)
 		case i > 0 && *e.Timestamp < *events[i-1].Timestamp:
-			return invalid("Log events in a single PutLogEvents request must be in chronological order.")
+			return call.Invalid("Log events in a single PutLogEvents request must be in chronological order.")
 		}
 		size += len(*e.Message) + eventOverhead
 	}
 	if size > maxPutBytes {
-		return invalid("Upload too large: %d bytes exceeds limit of %d", size, maxPutBytes)
+		return call.Invalid("Upload too large: %d bytes exceeds limit of %d", size, maxPutBytes)
 	}
 	return nil
 }
@@ -227,18 +228,18 @@ func acceptedEvents(events []wire.InputLogEvent, now time.Time, days int32) ([]w
 }
 
 // putRetentionPolicy records the retention of a group. See model.LogGroup: it deletes nothing.
-func (a *API) putRetentionPolicy(_ *call, in *wire.PutRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) putRetentionPolicy(_ *call.Call, in *wire.PutRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
 	if err := checkGroupName(in.LogGroupName); err != nil {
 		return nil, err
 	}
 	if in.RetentionInDays == nil || !slices.Contains(retentions, *in.RetentionInDays) {
-		return nil, invalid("retentionInDays must be one of %v.", retentions)
+		return nil, call.Invalid("retentionInDays must be one of %v.", retentions)
 	}
 	return a.setRetention(*in.LogGroupName, *in.RetentionInDays)
 }
 
 // deleteRetentionPolicy records that the events of a group do not expire.
-func (a *API) deleteRetentionPolicy(_ *call, in *wire.DeleteRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) deleteRetentionPolicy(_ *call.Call, in *wire.DeleteRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
 	if err := checkGroupName(in.LogGroupName); err != nil {
 		return nil, err
 	}

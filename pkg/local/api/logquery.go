@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/insights"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -140,7 +141,7 @@ func (x *queries) find(id *string) (*query, error) {
 }
 
 // startQuery compiles a query and starts it.
-func (a *API) startQuery(_ *call, in *wire.StartQueryInput) (*wire.StartQueryOutput, error) {
+func (a *API) startQuery(_ *call.Call, in *wire.StartQueryInput) (*wire.StartQueryOutput, error) {
 	groups, err := checkQuery(in)
 	if err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (a *API) startQuery(_ *call, in *wire.StartQueryInput) (*wire.StartQueryOut
 		return nil, err
 	}
 	ctx, stop := context.WithTimeout(context.Background(), maxQueryTime)
-	q := &query{id: NewID(), text: *in.QueryString, groups: groups, from: *in.StartTime * 1000, to: *in.EndTime*1000 + 999,
+	q := &query{id: call.NewID(), text: *in.QueryString, groups: groups, from: *in.StartTime * 1000, to: *in.EndTime*1000 + 999,
 		limit: int(aws.ToInt32(in.Limit)), compiled: compiled, created: time.Now(), stop: stop, status: queryScheduled}
 	if err := a.queries.add(q); err != nil {
 		stop()
@@ -197,21 +198,21 @@ func checkQuery(in *wire.StartQueryInput) (groups []string, err error) {
 	const latest = math.MaxInt64 / 1000000
 	switch {
 	case in.QueryString == nil:
-		return nil, invalid("queryString is required.")
+		return nil, call.Invalid("queryString is required.")
 	case utf8.RuneCountInString(*in.QueryString) > maxQueryText:
-		return nil, invalid("queryString can have at most %d characters.", maxQueryText)
+		return nil, call.Invalid("queryString can have at most %d characters.", maxQueryText)
 	case in.StartTime == nil || in.EndTime == nil || *in.StartTime < 0 || *in.EndTime > latest:
-		return nil, invalid("startTime and endTime are required, in seconds since 1970.")
+		return nil, call.Invalid("startTime and endTime are required, in seconds since 1970.")
 	case *in.StartTime > *in.EndTime:
-		return nil, invalid("endTime must not be before startTime.")
+		return nil, call.Invalid("endTime must not be before startTime.")
 	case in.QueryLanguage != "" && in.QueryLanguage != queryLanguage:
-		return nil, invalid("queryLanguage %s is not supported: the local engine implements %s, the language of Logs Insights.", in.QueryLanguage, queryLanguage)
+		return nil, call.Invalid("queryLanguage %s is not supported: the local engine implements %s, the language of Logs Insights.", in.QueryLanguage, queryLanguage)
 	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > insights.MaxLimit):
-		return nil, invalid("limit must be between 1 and %d.", insights.MaxLimit)
+		return nil, call.Invalid("limit must be between 1 and %d.", insights.MaxLimit)
 	case given != 1:
-		return nil, invalid("A query needs exactly one of logGroupName, logGroupNames and logGroupIdentifiers.")
+		return nil, call.Invalid("A query needs exactly one of logGroupName, logGroupNames and logGroupIdentifiers.")
 	case len(groups) > maxQueryGroups:
-		return nil, invalid("A query can have at most %d log groups.", maxQueryGroups)
+		return nil, call.Invalid("A query can have at most %d log groups.", maxQueryGroups)
 	}
 	slices.Sort(groups)
 	return slices.Compact(groups), nil
@@ -347,9 +348,9 @@ func (a *API) scanStream(ctx context.Context, s scan, group, name string) (more 
 }
 
 // getQueryResults returns a page of the results of a query. A query that still runs has none yet.
-func (a *API) getQueryResults(c *call, in *wire.GetQueryResultsInput) (*wire.GetQueryResultsOutput, error) {
+func (a *API) getQueryResults(c *call.Call, in *wire.GetQueryResultsInput) (*wire.GetQueryResultsOutput, error) {
 	if in.MaxItems != nil && (*in.MaxItems < 0 || *in.MaxItems > maxResults) {
-		return nil, invalid("maxItems must be between 0 and %d.", maxResults)
+		return nil, call.Invalid("maxItems must be between 0 and %d.", maxResults)
 	}
 	a.queries.mu.Lock()
 	defer a.queries.mu.Unlock()
@@ -359,7 +360,7 @@ func (a *API) getQueryResults(c *call, in *wire.GetQueryResultsInput) (*wire.Get
 	}
 	from := 0
 	if in.NextToken != nil {
-		text, err := readToken(*in.NextToken)
+		text, err := call.ReadToken(*in.NextToken)
 		id, number, _ := strings.Cut(text, "/")
 		if from, _ = strconv.Atoi(number); err != nil || id != q.id || from < 1 || from > len(q.results) {
 			return nil, errLogToken
@@ -377,10 +378,10 @@ func (a *API) getQueryResults(c *call, in *wire.GetQueryResultsInput) (*wire.Get
 		out.Results = append(out.Results, fields)
 	}
 	if to < len(q.results) {
-		out.NextToken = aws.String(newToken(q.id + "/" + strconv.Itoa(to)))
+		out.NextToken = aws.String(call.NewToken(q.id + "/" + strconv.Itoa(to)))
 	}
 	if q.failure != nil { // CloudWatch's answer has no member for it
-		c.remark("the query failed", []string{q.failure.Error()})
+		c.Remark("the query failed", []string{q.failure.Error()})
 	}
 	return out, nil
 }
@@ -389,7 +390,7 @@ func (a *API) getQueryResults(c *call, in *wire.GetQueryResultsInput) (*wire.Get
 func count(n int64) *float64 { return aws.Float64(float64(n)) }
 
 // stopQuery cancels a query.
-func (a *API) stopQuery(_ *call, in *wire.StopQueryInput) (*wire.StopQueryOutput, error) {
+func (a *API) stopQuery(_ *call.Call, in *wire.StopQueryInput) (*wire.StopQueryOutput, error) {
 	a.queries.mu.Lock()
 	defer a.queries.mu.Unlock()
 	q, err := a.queries.find(in.QueryId)
@@ -397,7 +398,7 @@ func (a *API) stopQuery(_ *call, in *wire.StopQueryInput) (*wire.StopQueryOutput
 	case err != nil:
 		return nil, err
 	case !q.runs():
-		return nil, invalid("Query with ID %s is not running: its status is %s.", q.id, q.status)
+		return nil, call.Invalid("Query with ID %s is not running: its status is %s.", q.id, q.status)
 	}
 	q.status = queryCancelled
 	q.stop()
@@ -405,17 +406,17 @@ func (a *API) stopQuery(_ *call, in *wire.StopQueryInput) (*wire.StopQueryOutput
 }
 
 // describeQueries returns a page of the queries, the newest first.
-func (a *API) describeQueries(_ *call, in *wire.DescribeQueriesInput) (*wire.DescribeQueriesOutput, error) {
+func (a *API) describeQueries(_ *call.Call, in *wire.DescribeQueriesInput) (*wire.DescribeQueriesOutput, error) {
 	switch {
 	case in.MaxResults != nil && (*in.MaxResults < 1 || *in.MaxResults > maxQueries):
-		return nil, invalid("maxResults must be between 1 and %d.", maxQueries)
+		return nil, call.Invalid("maxResults must be between 1 and %d.", maxQueries)
 	case in.Status != "" && !slices.Contains(queryStates, in.Status):
-		return nil, invalid("status %s is not valid. Valid states: %v", in.Status, queryStates)
+		return nil, call.Invalid("status %s is not valid. Valid states: %v", in.Status, queryStates)
 	}
 	last := ""
 	if in.NextToken != nil {
 		var err error
-		if last, err = readToken(*in.NextToken); err != nil {
+		if last, err = call.ReadToken(*in.NextToken); err != nil {
 			return nil, errLogToken
 		}
 	}
@@ -433,7 +434,7 @@ func (a *API) describeQueries(_ *call, in *wire.DescribeQueriesInput) (*wire.Des
 			continue
 		}
 		if len(out.Queries) == int(cmp.Or(aws.ToInt32(in.MaxResults), maxQueries)) {
-			out.NextToken = aws.String(newToken(*out.Queries[len(out.Queries)-1].QueryId))
+			out.NextToken = aws.String(call.NewToken(*out.Queries[len(out.Queries)-1].QueryId))
 			break
 		}
 		d := wire.QueryInfo{QueryId: &q.id, QueryString: &q.text, QueryLanguage: queryLanguage, Status: q.status,
@@ -447,8 +448,8 @@ func (a *API) describeQueries(_ *call, in *wire.DescribeQueriesInput) (*wire.Des
 }
 
 // getLogRecord returns all fields of the event of a @ptr. Its times are epoch milliseconds.
-func (a *API) getLogRecord(_ *call, in *wire.GetLogRecordInput) (*wire.GetLogRecordOutput, error) {
-	unknown := invalid("logRecordPointer %q is not the @ptr of a log event.", aws.ToString(in.LogRecordPointer))
+func (a *API) getLogRecord(_ *call.Call, in *wire.GetLogRecordInput) (*wire.GetLogRecordOutput, error) {
+	unknown := call.Invalid("logRecordPointer %q is not the @ptr of a log event.", aws.ToString(in.LogRecordPointer))
 	group, name, at, err := insights.ParsePointer(aws.ToString(in.LogRecordPointer))
 	if err != nil {
 		return nil, unknown
@@ -479,9 +480,9 @@ func (a *API) getLogRecord(_ *call, in *wire.GetLogRecordInput) (*wire.GetLogRec
 
 // getLogGroupFields returns the fields of the events around a time, or of the last 15 minutes (API reference). It reads
 // at most maxScanned bytes.
-func (a *API) getLogGroupFields(c *call, in *wire.GetLogGroupFieldsInput) (*wire.GetLogGroupFieldsOutput, error) {
+func (a *API) getLogGroupFields(c *call.Call, in *wire.GetLogGroupFieldsInput) (*wire.GetLogGroupFieldsOutput, error) {
 	if (in.LogGroupName == nil) == (in.LogGroupIdentifier == nil) {
-		return nil, invalid("Exactly one of logGroupName and logGroupIdentifier is required.")
+		return nil, call.Invalid("Exactly one of logGroupName and logGroupIdentifier is required.")
 	}
 	group := groupName(in.LogGroupName, in.LogGroupIdentifier)
 	m, done := a.backend.View()
@@ -497,7 +498,7 @@ func (a *API) getLogGroupFields(c *call, in *wire.GetLogGroupFieldsInput) (*wire
 	}
 	var events, bytes int64
 	having := map[string]int64{}
-	err := a.scan(c.request.Context(), scan{groups: []string{group}, from: from, to: to, each: func(e *insights.Event) error {
+	err := a.scan(c.Request.Context(), scan{groups: []string{group}, from: from, to: to, each: func(e *insights.Event) error {
 		for _, f := range insights.Discovered(e.Message) {
 			having[f.Name]++
 		}
@@ -515,7 +516,7 @@ func (a *API) getLogGroupFields(c *call, in *wire.GetLogGroupFieldsInput) (*wire
 			having[name] = events
 		}
 	}
-	for _, name := range sortedKeys(having) {
+	for _, name := range call.SortedKeys(having) {
 		out.LogGroupFields = append(out.LogGroupFields, wire.LogGroupField{Name: &name, Percent: aws.Int32(int32(min(having[name]*100/events, 100)))})
 	}
 	return out, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/insights"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -23,7 +24,7 @@ import (
 type still struct{ model *model.Model }
 
 func (s still) View() (m *model.Model, done func())                                 { return s.model, func() {} }
-func (s still) Change(func(m *model.Model) ([]model.Event, error)) error            { return ErrReadOnly }
+func (s still) Change(func(m *model.Model) ([]model.Event, error)) error            { return call.ErrReadOnly }
 func (s still) Subscribe() (changed <-chan struct{}, cancel func())                 { return nil, func() {} }
 func (s still) AbsentSince() int64                                                  { return 0 }
 func (s still) Accepting() error                                                    { return nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -20,18 +21,13 @@ const (
 	maxEvents = 10000
 )
 
-// invalid returns the error of CloudWatch Logs for a parameter with an invalid value.
-func invalid(format string, args ...any) error {
-	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
-}
-
 // getLogEvents reads a stream as CloudWatch does. Tokens are positions in the stream: f/ continues
 // forward, b/ backward. If there is nothing more, it returns the same token. Events that clients put are
 // paged in the order in which they were put, so that a client that follows the stream gets each event
 // once. A page is sorted by time.
-func (a *API) getLogEvents(_ *call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
+func (a *API) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
-		return nil, invalid("limit must be between 1 and %d.", maxEvents)
+		return nil, call.Invalid("limit must be between 1 and %d.", maxEvents)
 	}
 	log, err := a.openStream(groupName(in.LogGroupName, in.LogGroupIdentifier), aws.ToString(in.LogStreamName))
 	if err != nil {
@@ -80,7 +76,7 @@ var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The sp
 
 var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
 
-var errLogToken = invalid("The specified nextToken is invalid.")
+var errLogToken = call.Invalid("The specified nextToken is invalid.")
 
 // openStream opens a stream by its group and name.
 func (a *API) openStream(group, name string) (*logs.Stream, error) {

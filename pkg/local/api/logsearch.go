@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/stable"
@@ -67,28 +68,28 @@ func (x *streamIndex) update(m *model.Model) []model.LogStream {
 }
 
 // describeLogGroups returns a page of the groups that match the request, by name.
-func (a *API) describeLogGroups(_ *call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
+func (a *API) describeLogGroups(_ *call.Call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxGroups)
 	switch {
 	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxGroups):
-		return nil, invalid("limit must be between 1 and %d.", maxGroups)
+		return nil, call.Invalid("limit must be between 1 and %d.", maxGroups)
 	case in.LogGroupNamePrefix != nil && in.LogGroupNamePattern != nil:
-		return nil, invalid("Only one of logGroupNamePrefix and logGroupNamePattern can be given.")
+		return nil, call.Invalid("Only one of logGroupNamePrefix and logGroupNamePattern can be given.")
 	}
 	m, done := a.backend.View()
 	defer done()
-	names := slices.DeleteFunc(sortedKeys(m.LogGroups), func(name string) bool {
+	names := slices.DeleteFunc(call.SortedKeys(m.LogGroups), func(name string) bool {
 		named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == name })
 		return !named || in.LogGroupClass != "" && in.LogGroupClass != groupClass(m.LogGroups[name]) || !strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
 	})
-	page, next, err := pageOf(names, &limit, maxGroups, in.NextToken, func(name string) string { return name })
+	page, next, err := call.Page(names, &limit, maxGroups, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, errLogToken
 	}
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}, NextToken: next}
 	for _, name := range page {
 		g := m.LogGroups[name]
-		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: moment(g.CreatedAt),
+		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: call.Moment(g.CreatedAt),
 			LogGroupClass: groupClass(g), MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)}
 		if g.RetentionDays > 0 {
 			d.RetentionInDays = aws.Int32(g.RetentionDays)
@@ -119,16 +120,16 @@ func groupName(name, identifier *string) string {
 
 // describeLogStreams returns a page of streams by name, or by the time of their last event. As in
 // CloudWatch, a prefix cannot be combined with the order by time.
-func (a *API) describeLogStreams(_ *call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
+func (a *API) describeLogStreams(_ *call.Call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
 	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
 	case limit < 1 || limit > maxStreams:
-		return nil, invalid("limit must be between 1 and %d.", maxStreams)
+		return nil, call.Invalid("limit must be between 1 and %d.", maxStreams)
 	case in.OrderBy != "" && !slices.Contains(in.OrderBy.Values(), in.OrderBy):
-		return nil, invalid("orderBy %s is not valid. Valid orders: %v", in.OrderBy, in.OrderBy.Values())
+		return nil, call.Invalid("orderBy %s is not valid. Valid orders: %v", in.OrderBy, in.OrderBy.Values())
 	case byTime && in.LogStreamNamePrefix != nil:
-		return nil, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
+		return nil, call.Invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
 	group := groupName(in.LogGroupName, in.LogGroupIdentifier)
 	page, next, err := a.pageOfStreams(group, aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
@@ -158,7 +159,7 @@ func (a *API) pageOfStreams(group, prefix string, byTime, descending bool, limit
 	after := ""
 	if token != nil {
 		var err error
-		if after, err = readToken(*token); err != nil {
+		if after, err = call.ReadToken(*token); err != nil {
 			return nil, nil, errLogToken
 		}
 	}
@@ -188,7 +189,7 @@ func (a *API) pageOfStreams(group, prefix string, byTime, descending bool, limit
 	var page []model.LogStream
 	for ; at < len(all); at++ {
 		if len(page) == limit {
-			return page, aws.String(newToken(page[limit-1].Name)), nil
+			return page, aws.String(call.NewToken(page[limit-1].Name)), nil
 		}
 		page = append(page, step(at))
 	}
@@ -233,7 +234,7 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 		done()
 	}
 	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(groupARN(s.Group) + ":log-stream:" + s.Name),
-		CreationTime: moment(created)}
+		CreationTime: call.Moment(created)}
 	log, err := a.openStream(s.Group, s.Name)
 	if errors.Is(err, errNoStream) {
 		return d, nil // the attempt ended before it had a log
@@ -255,23 +256,23 @@ func (a *API) describeStream(s model.LogStream) (wire.LogStream, error) {
 // filterLogEvents searches the streams one after the other in the order of their starts; the events
 // of one answer are sorted by time. A page reads a limited part of the logs, so it may be empty and
 // still have a token, as in CloudWatch.
-func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
+func (a *API) filterLogEvents(_ *call.Call, in *wire.FilterLogEventsInput) (*wire.FilterLogEventsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxEvents)
 	switch {
 	case limit < 1 || limit > maxEvents:
-		return nil, invalid("limit must be between 1 and %d.", maxEvents)
+		return nil, call.Invalid("limit must be between 1 and %d.", maxEvents)
 	case len(in.LogStreamNames) > 0 && in.LogStreamNamePrefix != nil:
-		return nil, invalid("Only one of logStreamNames and logStreamNamePrefix can be given.")
+		return nil, call.Invalid("Only one of logStreamNames and logStreamNamePrefix can be given.")
 	case len(in.LogStreamNames) > maxStreamsNamed:
-		return nil, invalid("logStreamNames can have at most %d names.", maxStreamsNamed)
+		return nil, call.Invalid("logStreamNames can have at most %d names.", maxStreamsNamed)
 	}
 	pattern, err := logs.ParsePattern(aws.ToString(in.FilterPattern))
 	if err != nil {
-		return nil, invalid("filterPattern: %s.", err)
+		return nil, call.Invalid("filterPattern: %s.", err)
 	}
 	s := &search{in: in, group: groupName(in.LogGroupName, in.LogGroupIdentifier), pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
 	if in.NextToken != nil {
-		text, err := readToken(*in.NextToken)
+		text, err := call.ReadToken(*in.NextToken)
 		if err == nil {
 			_, err = fmt.Sscanf(text, "%d/%d", &s.stream, &s.at)
 		}
@@ -285,7 +286,7 @@ func (a *API) filterLogEvents(_ *call, in *wire.FilterLogEventsInput) (*wire.Fil
 	}
 	out := &wire.FilterLogEventsOutput{Events: s.events, SearchedLogStreams: []wire.SearchedLogStream{}}
 	if more {
-		out.NextToken = aws.String(newToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
+		out.NextToken = aws.String(call.NewToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
 	// Streams are read one after the other, so their events are interleaved only here.
 	stable.Sort(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })

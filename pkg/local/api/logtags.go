@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -14,7 +15,7 @@ import (
 // has logs of jobs. They are the only copy, running commands write to them, and the job history refers
 // to them; the engine removes them with their jobs. Tools that delete a stack often
 // delete its log groups too, and ignore the error. The default group always exists.
-func (a *API) deleteLogGroup(_ *call, in *wire.DeleteLogGroupInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) deleteLogGroup(_ *call.Call, in *wire.DeleteLogGroupInput) (*wire.EmptyLogsOutput, error) {
 	if err := checkGroupName(in.LogGroupName); err != nil {
 		return nil, err
 	}
@@ -26,9 +27,9 @@ func (a *API) deleteLogGroup(_ *call, in *wire.DeleteLogGroupInput) (*wire.Empty
 		case g == nil:
 			return nil, errNoGroup
 		case name == model.DefaultLogGroup:
-			return nil, invalid("The log group %s cannot be deleted: jobs log to it by default.", name)
+			return nil, call.Invalid("The log group %s cannot be deleted: jobs log to it by default.", name)
 		case g.Attempts > 0:
-			return nil, invalid("The log group %s cannot be deleted: it has logs of jobs. The local engine removes them with the jobs.", name)
+			return nil, call.Invalid("The log group %s cannot be deleted: it has logs of jobs. The local engine removes them with the jobs.", name)
 		}
 		files = g.CreatedFiles()
 		return []model.Event{{LogGroupDeleted: &model.LogGroupDeletion{Group: name}}}, nil
@@ -45,7 +46,7 @@ func (a *API) deleteLogGroup(_ *call, in *wire.DeleteLogGroupInput) (*wire.Empty
 
 // deleteLogStream removes a stream of CreateLogStream with its events. It rejects the stream of an attempt, also after
 // the attempt has ended, for the reasons of deleteLogGroup.
-func (a *API) deleteLogStream(_ *call, in *wire.DeleteLogStreamInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) deleteLogStream(_ *call.Call, in *wire.DeleteLogStreamInput) (*wire.EmptyLogsOutput, error) {
 	for _, err := range []error{checkGroupName(in.LogGroupName), checkStreamName(in.LogStreamName)} {
 		if err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func (a *API) deleteLogStream(_ *call, in *wire.DeleteLogStreamInput) (*wire.Emp
 		case s == nil:
 			return nil, errNoStream
 		case s.Task != nil:
-			return nil, invalid("The log stream %s cannot be deleted: it is the log of a job. The local engine removes it with the job.", *in.LogStreamName)
+			return nil, call.Invalid("The log stream %s cannot be deleted: it is the log of a job. The local engine removes it with the job.", *in.LogStreamName)
 		}
 		file = s.File
 		return []model.Event{{LogStreamDeleted: &model.LogStreamDeletion{Group: *in.LogGroupName, Stream: *in.LogStreamName}}}, nil
@@ -78,7 +79,7 @@ func (a *API) deleteLogStream(_ *call, in *wire.DeleteLogStreamInput) (*wire.Emp
 func groupOf(arn *string) (string, error) {
 	prefix, group, ok := strings.Cut(aws.ToString(arn), ":log-group:")
 	if !ok || !strings.HasPrefix(prefix, "arn:") || group == "" || strings.Contains(group, ":") {
-		return "", invalid("%q is not the ARN of a log group, such as %s.", aws.ToString(arn), groupARN("NAME"))
+		return "", call.Invalid("%q is not the ARN of a log group, such as %s.", aws.ToString(arn), groupARN("NAME"))
 	}
 	return group, nil
 }
@@ -88,8 +89,8 @@ func checkLogTags(tags map[string]string) error {
 	if len(tags) > 50 {
 		return &wire.Fault{Type: "TooManyTagsException", Message: "A resource can have no more than 50 tags."}
 	}
-	if err := checkTags(tags); err != nil {
-		return invalid("%s", strings.TrimPrefix(err.Error(), "ClientException: "))
+	if problem := call.TagProblem(tags); problem != "" {
+		return call.Invalid("%s", problem)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (a *API) changeLogTags(group string, edit func(map[string]string)) (*wire.E
 	return &wire.EmptyLogsOutput{}, nil
 }
 
-func (a *API) listLogTags(_ *call, in *wire.ListLogTagsInput) (*wire.LogTagsOutput, error) {
+func (a *API) listLogTags(_ *call.Call, in *wire.ListLogTagsInput) (*wire.LogTagsOutput, error) {
 	group, err := groupOf(in.ResourceArn)
 	if err != nil {
 		return nil, err
@@ -130,11 +131,11 @@ func (a *API) listLogTags(_ *call, in *wire.ListLogTagsInput) (*wire.LogTagsOutp
 	return a.logTags(group)
 }
 
-func (a *API) listTagsLogGroup(_ *call, in *wire.ListTagsLogGroupInput) (*wire.LogTagsOutput, error) {
+func (a *API) listTagsLogGroup(_ *call.Call, in *wire.ListTagsLogGroupInput) (*wire.LogTagsOutput, error) {
 	return a.logTags(aws.ToString(in.LogGroupName))
 }
 
-func (a *API) tagLogs(_ *call, in *wire.TagLogsInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) tagLogs(_ *call.Call, in *wire.TagLogsInput) (*wire.EmptyLogsOutput, error) {
 	group, err := groupOf(in.ResourceArn)
 	if err != nil {
 		return nil, err
@@ -142,14 +143,14 @@ func (a *API) tagLogs(_ *call, in *wire.TagLogsInput) (*wire.EmptyLogsOutput, er
 	return a.tagLogGroup(nil, &wire.TagLogGroupInput{LogGroupName: &group, Tags: in.Tags})
 }
 
-func (a *API) tagLogGroup(_ *call, in *wire.TagLogGroupInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) tagLogGroup(_ *call.Call, in *wire.TagLogGroupInput) (*wire.EmptyLogsOutput, error) {
 	if len(in.Tags) == 0 {
-		return nil, invalid("tags is required.")
+		return nil, call.Invalid("tags is required.")
 	}
 	return a.changeLogTags(aws.ToString(in.LogGroupName), func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
-func (a *API) untagLogs(_ *call, in *wire.UntagLogsInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) untagLogs(_ *call.Call, in *wire.UntagLogsInput) (*wire.EmptyLogsOutput, error) {
 	group, err := groupOf(in.ResourceArn)
 	if err != nil {
 		return nil, err
@@ -158,9 +159,9 @@ func (a *API) untagLogs(_ *call, in *wire.UntagLogsInput) (*wire.EmptyLogsOutput
 }
 
 // untagLogGroup removes tags. Unknown keys have no effect.
-func (a *API) untagLogGroup(_ *call, in *wire.UntagLogGroupInput) (*wire.EmptyLogsOutput, error) {
+func (a *API) untagLogGroup(_ *call.Call, in *wire.UntagLogGroupInput) (*wire.EmptyLogsOutput, error) {
 	if len(in.Tags) == 0 {
-		return nil, invalid("The keys of the tags are required.")
+		return nil, call.Invalid("The keys of the tags are required.")
 	}
 	return a.changeLogTags(aws.ToString(in.LogGroupName), func(tags map[string]string) {
 		for _, key := range in.Tags {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/stable"
@@ -51,21 +52,21 @@ type followedStream struct {
 }
 
 // startLiveTail checks a request. ServeHTTP streams the session.
-func (a *API) startLiveTail(_ *call, in *wire.StartLiveTailInput) (*liveTail, error) {
+func (a *API) startLiveTail(_ *call.Call, in *wire.StartLiveTailInput) (*liveTail, error) {
 	named := max(len(in.LogStreamNames), len(in.LogStreamNamePrefixes))
 	switch {
 	case len(in.LogGroupIdentifiers) < 1 || len(in.LogGroupIdentifiers) > maxTailGroups:
-		return nil, invalid("logGroupIdentifiers must have 1 to %d ARNs.", maxTailGroups)
+		return nil, call.Invalid("logGroupIdentifiers must have 1 to %d ARNs.", maxTailGroups)
 	case len(in.LogStreamNames) > 0 && len(in.LogStreamNamePrefixes) > 0:
-		return nil, invalid("Only one of logStreamNames and logStreamNamePrefixes can be given.")
+		return nil, call.Invalid("Only one of logStreamNames and logStreamNamePrefixes can be given.")
 	case named > maxTailStreams:
-		return nil, invalid("logStreamNames and logStreamNamePrefixes can have at most %d elements.", maxTailStreams)
+		return nil, call.Invalid("logStreamNames and logStreamNamePrefixes can have at most %d elements.", maxTailStreams)
 	case named > 0 && len(in.LogGroupIdentifiers) > 1:
-		return nil, invalid("Log streams can be selected in one log group only.")
+		return nil, call.Invalid("Log streams can be selected in one log group only.")
 	}
 	pattern, err := logs.ParsePattern(aws.ToString(in.LogEventFilterPattern))
 	if err != nil {
-		return nil, invalid("logEventFilterPattern: %s.", err)
+		return nil, call.Invalid("logEventFilterPattern: %s.", err)
 	}
 	t := &liveTail{in: in, groups: map[string]string{}, pattern: pattern}
 	m, done := a.backend.View()
@@ -107,7 +108,7 @@ func (a *API) streamTail(w http.ResponseWriter, r *http.Request, t *liveTail) {
 	defer a.tails.Add(-1)
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // the server's limit is for requests
-	id := NewID()
+	id := call.NewID()
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
 	a.followNew(t)
 	if a.readTail(t, true) != nil {

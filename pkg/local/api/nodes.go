@@ -9,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -158,7 +159,7 @@ func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(t.ECSTaskARN(a, i))
 		d.ContainerInstanceArn = a.InstanceARN()
 		if i < len(a.Containers) {
-			d.ExitCode, d.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+			d.ExitCode, d.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
 		}
 	}
 	return d
@@ -170,9 +171,9 @@ func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
 	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(t.ECSTaskARN(a, i)), ContainerInstanceArn: a.InstanceARN(),
 		NetworkInterfaces: []types.NetworkInterface{}}
 	if i < len(a.Containers) {
-		c.ExitCode, c.Reason = a.Containers[i].Exit, optional(a.Containers[i].Reason)
+		c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
 	}
-	return types.AttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason), Container: c}
+	return types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason), Container: c}
 }
 
 // nodeProperties returns the job's nodes as DescribeJobs shows them, with the number of nodes
@@ -213,7 +214,7 @@ func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, a
 			continue
 		}
 		if len(out.JobSummaryList) == size {
-			out.NextToken = aws.String(newToken(strconv.Itoa(i - 1)))
+			out.NextToken = aws.String(call.NewToken(strconv.Itoa(i - 1)))
 			break
 		}
 		out.JobSummaryList = append(out.JobSummaryList, summarizeNode(&j.Task, i))

@@ -10,6 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -31,7 +33,7 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	case in.EcsProperties != nil:
 		return wire.ClientException("Cannot use both ecsProperties and eksProperties")
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
-		return unlikeMoto(wire.ClientException(noPodContainer),
+		return unlikeMoto(wire.ClientException(empty.NoPodContainer),
 			wire.ClientException("eksProperties.podProperties must contain at least one container"))
 	case len(p.PodProperties.Containers) > maxParts || len(p.PodProperties.InitContainers) > maxParts:
 		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts, maxParts)
@@ -186,9 +188,9 @@ func describePod(t *model.Task, d *types.JobDetail) {
 		pod.PodName, pod.NodeName = aws.String(a.PodName()), aws.String(a.NodeName())
 		for i, end := range a.Containers { // a running attempt has no results yet
 			if n := len(pod.InitContainers); i < n {
-				pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = end.Exit, optional(shortReason(end.Reason))
+				pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
 			} else if i -= n; i < len(pod.Containers) {
-				pod.Containers[i].ExitCode, pod.Containers[i].Reason = end.Exit, optional(shortReason(end.Reason))
+				pod.Containers[i].ExitCode, pod.Containers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
 			}
 		}
 	}
@@ -211,7 +213,7 @@ func shortReason(reason string) string {
 // describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
 // results of containers: it ran no pods.
 func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail {
-	d := types.EksAttemptDetail{StartedAt: moment(a.StartedAt), StoppedAt: moment(a.StoppedAt), StatusReason: optional(a.StatusReason),
+	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
 		PodName: aws.String(a.PodName()), NodeName: aws.String(a.NodeName())}
 	namespace := ""
 	if v := a.Environment; v != nil && v.Request != nil && v.Request.EksConfiguration != nil {
@@ -221,14 +223,14 @@ func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail 
 	if m := t.Job.Pod.Metadata; m != nil {
 		namespace = cmp.Or(aws.ToString(m.Namespace), namespace)
 	}
-	d.PodNamespace = optional(namespace)
+	d.PodNamespace = call.Optional(namespace)
 	for i := range t.Job.Parts {
 		p := &t.Job.Parts[i]
 		c := types.EksAttemptContainerDetail{Name: aws.String(p.Name())}
 		if i < len(a.Containers) {
-			c.ExitCode, c.Reason = a.Containers[i].Exit, optional(shortReason(a.Containers[i].Reason))
+			c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(shortReason(a.Containers[i].Reason))
 		} else {
-			c.Reason = optional(shortReason(a.Reason)) // no container of it could start
+			c.Reason = call.Optional(shortReason(a.Reason)) // no container of it could start
 		}
 		if p.Pod.Init {
 			d.InitContainers = append(d.InitContainers, c)

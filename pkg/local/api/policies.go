@@ -9,12 +9,13 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // createSchedulingPolicy records a policy for fair shares, or for quota shares.
-func (a *API) createSchedulingPolicy(c *call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
+func (a *API) createSchedulingPolicy(c *call.Call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	if !definitionName().MatchString(name) {
 		return nil, wire.ClientException("Scheduling policy name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
@@ -131,7 +132,7 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 
 // updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
 // at once. Shares cannot be removed altogether: a request without any changes nothing.
-func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
+func (a *API) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
 	if err := a.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), a.check(c)); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (a *API) updateSchedulingPolicy(c *call, in *awsbatch.UpdateSchedulingPolic
 }
 
 // deleteSchedulingPolicy removes a policy that no queue uses.
-func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
+func (a *API) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
 	return &awsbatch.DeleteSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err != nil {
@@ -160,7 +161,7 @@ func (a *API) deleteSchedulingPolicy(c *call, in *awsbatch.DeleteSchedulingPolic
 
 // describeSchedulingPolicies returns the policies of the request in its order, at most 100,
 // without unknown ones.
-func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
+func (a *API) describeSchedulingPolicies(_ *call.Call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
 		return nil, wire.ClientException("arns is required.")
@@ -181,10 +182,10 @@ func (a *API) describeSchedulingPolicies(_ *call, in *awsbatch.DescribeSchedulin
 }
 
 // listSchedulingPolicies returns the ARNs of the policies, by name.
-func (a *API) listSchedulingPolicies(_ *call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
+func (a *API) listSchedulingPolicies(_ *call.Call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
 	m, done := a.backend.View()
 	defer done()
-	page, next, err := pageOf(sortedKeys(m.Policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	page, next, err := call.Page(call.SortedKeys(m.Policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}

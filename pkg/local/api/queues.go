@@ -8,13 +8,15 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // createJobQueue records a queue, ENABLED by default. Its environments and its policy must exist.
 // A name that exists is an error.
-func (a *API) createJobQueue(c *call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
+func (a *API) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
 	if err := a.judge(c, checkQueue(in), checkTags(in.Tags), a.check(c)); err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	case service && len(in.ComputeEnvironmentOrder) > 0:
 		return wire.ClientException("A job queue cannot have both serviceEnvironmentOrder and computeEnvironmentOrder.")
 	case training && !service:
-		return wire.ClientException(noServiceEnvironment)
+		return wire.ClientException(empty.NoServiceEnvironment)
 	case service && !training:
 		return wire.ClientException("Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder.")
 	case !service && len(in.ComputeEnvironmentOrder) == 0:
@@ -153,7 +155,7 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 
 // updateJobQueue changes the members that the request has. Queues from the engine's options
 // cannot be changed.
-func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
+func (a *API) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), a.check(c)); err != nil {
 		return nil, err
@@ -168,7 +170,7 @@ func (a *API) updateJobQueue(c *call, in *awsbatch.UpdateJobQueueInput) (*awsbat
 		case in.ComputeEnvironmentOrder != nil && len(in.ComputeEnvironmentOrder) == 0:
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		case in.ServiceEnvironmentOrder != nil && len(in.ServiceEnvironmentOrder) == 0:
-			return nil, wire.ClientException(noServiceEnvironment)
+			return nil, wire.ClientException(empty.NoServiceEnvironment)
 		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
 			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}
@@ -212,7 +214,7 @@ func checkServiceChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQu
 }
 
 // deleteJobQueue removes a disabled queue and terminates its jobs, as Batch does.
-func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
+func (a *API) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	return &awsbatch.DeleteJobQueueOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		q, ok := m.Queue(name)
@@ -241,12 +243,12 @@ func (a *API) deleteJobQueue(c *call, in *awsbatch.DeleteJobQueueInput) (*awsbat
 
 // describeJobQueues returns all queues or the requested ones, by name. Like Batch, it leaves out
 // unknown names.
-func (a *API) describeJobQueues(_ *call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+func (a *API) describeJobQueues(_ *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	all := slices.SortedFunc(slices.Values(m.Queues), func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
 	name := func(q *model.Queue) string { return q.Name }
-	page, next, err := pageOf(named(all, in.JobQueues, model.KindQueue, name), in.MaxResults, 100, in.NextToken, name)
+	page, next, err := call.Page(named(all, in.JobQueues, model.KindQueue, name), in.MaxResults, 100, in.NextToken, name)
 	if err != nil {
 		return nil, err
 	}

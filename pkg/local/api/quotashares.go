@@ -8,6 +8,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -17,7 +18,7 @@ const maxQuotaShares = 20
 
 // createQuotaShare records a share of a queue whose scheduling policy has quotaSharePolicy. Batch's
 // texts for quota shares are unknown.
-func (a *API) createQuotaShare(c *call, in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
+func (a *API) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
 	name, queue := aws.ToString(in.QuotaShareName), model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	switch {
 	case !definitionName().MatchString(name):
@@ -114,7 +115,7 @@ func quotaShareOf(m *model.Model, text *string) (*model.QuotaShare, error) {
 
 // updateQuotaShare changes the members that the request has. A lower limit can make running jobs
 // eligible for preemption (user guide, "Quota shares").
-func (a *API) updateQuotaShare(c *call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
+func (a *API) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
 	refused := gravest(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State))
 	if in.CapacityLimits != nil {
 		refused = gravest(refused, checkShareLimits(in.CapacityLimits))
@@ -138,7 +139,7 @@ func (a *API) updateQuotaShare(c *call, in *awsbatch.UpdateQuotaShareInput) (*aw
 }
 
 // deleteQuotaShare removes a share that is DISABLED, and terminates its jobs (API reference).
-func (a *API) deleteQuotaShare(_ *call, in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
+func (a *API) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
 	return &awsbatch.DeleteQuotaShareOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		s, err := quotaShareOf(m, in.QuotaShareArn)
 		switch {
@@ -158,7 +159,7 @@ func (a *API) deleteQuotaShare(_ *call, in *awsbatch.DeleteQuotaShareInput) (*aw
 }
 
 // describeQuotaShare returns one share with its tags.
-func (a *API) describeQuotaShare(_ *call, in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
+func (a *API) describeQuotaShare(_ *call.Call, in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	s, err := quotaShareOf(m, in.QuotaShareArn)
@@ -183,14 +184,14 @@ func quotaShareDetail(s *model.QuotaShare) types.QuotaShareDetail {
 }
 
 // listQuotaShares returns the shares of a queue, by name.
-func (a *API) listQuotaShares(_ *call, in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
+func (a *API) listQuotaShares(_ *call.Call, in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	queue := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if _, ok := m.Queue(queue); !ok {
 		return nil, missing("Job Queue", in.JobQueue)
 	}
-	page, next, err := pageOf(m.SharesOf(queue), in.MaxResults, 100, in.NextToken, func(s *model.QuotaShare) string { return s.Name })
+	page, next, err := call.Page(m.SharesOf(queue), in.MaxResults, 100, in.NextToken, func(s *model.QuotaShare) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}

@@ -5,30 +5,20 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// checkTags rejects tags that Batch rejects: at most 50, keys of 1 to 128 and values of up to 256
-// characters, none with the prefix that AWS reserves for itself.
+// checkTags rejects tags that Batch rejects: at most 50, with valid keys and values.
 func checkTags(tags map[string]string) error {
 	if len(tags) > 50 {
 		return &wire.Fault{Type: "ValidationError", Message: "1 validation error detected: Value at 'tags' failed to satisfy constraint: " +
 			"Member must have length less than or equal to 50"}
 	}
-	var refused error
-	for _, key := range sortedKeys(tags) {
-		switch {
-		case key == "" || len([]rune(key)) > 128:
-			refused = gravest(refused, faulty("Tag keys have 1 to 128 characters."))
-		case len([]rune(tags[key])) > 256:
-			refused = gravest(refused, faulty("Tag %s: values have at most 256 characters.", key))
-		case strings.HasPrefix(strings.ToLower(key), "aws:"):
-			refused = gravest(refused, faulty("Tag %s: keys must not start with aws:.", key))
-		case strings.HasPrefix(strings.ToLower(tags[key]), "aws:"):
-			refused = gravest(refused, faulty("Tag %s: values must not start with aws:.", key))
-		}
+	if problem := call.TagProblem(tags); problem != "" {
+		return faulty("%s", problem)
 	}
-	return refused
+	return nil
 }
 
 // missing returns Batch's error for an unknown or missing name. what is the kind of resource, as

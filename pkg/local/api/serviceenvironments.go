@@ -9,6 +9,8 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -17,7 +19,7 @@ import (
 
 // createServiceEnvironment records a service environment, ENABLED by default: a limit on the instances
 // of training jobs that run at the same time.
-func (a *API) createServiceEnvironment(c *call, in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
+func (a *API) createServiceEnvironment(c *call.Call, in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
 	name := aws.ToString(in.ServiceEnvironmentName)
 	switch {
 	case !definitionName().MatchString(name):
@@ -73,7 +75,7 @@ func checkCapacity(limits []types.CapacityLimit) error {
 func checkLimitCount(n int) error {
 	switch {
 	case n == 0:
-		return wire.ClientException(noLimits)
+		return wire.ClientException(empty.NoLimits)
 	case n > maxCapacityLimits:
 		return wire.ClientException("Number of capacity limits exceeds %d.", maxCapacityLimits)
 	}
@@ -94,7 +96,7 @@ func checkLimit(unit string, most *int32, before []string) error {
 }
 
 // updateServiceEnvironment changes the state or the limits. Jobs that run are not affected.
-func (a *API) updateServiceEnvironment(c *call, in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
+func (a *API) updateServiceEnvironment(c *call.Call, in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	refused := checkServiceState(in.State)
 	if in.CapacityLimits != nil {
@@ -148,7 +150,7 @@ func checkUnitsFor(quota bool, environment string, limits []types.CapacityLimit)
 }
 
 // deleteServiceEnvironment removes an environment that is DISABLED and in no queue (API reference).
-func (a *API) deleteServiceEnvironment(_ *call, in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
+func (a *API) deleteServiceEnvironment(_ *call.Call, in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	return &awsbatch.DeleteServiceEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.ServiceEnvironments[name]
@@ -166,12 +168,12 @@ func (a *API) deleteServiceEnvironment(_ *call, in *awsbatch.DeleteServiceEnviro
 
 // describeServiceEnvironments returns all service environments or the requested ones, by name. Unknown
 // names are left out.
-func (a *API) describeServiceEnvironments(_ *call, in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
+func (a *API) describeServiceEnvironments(_ *call.Call, in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	self := func(name string) string { return name }
-	all := named(sortedKeys(m.ServiceEnvironments), in.ServiceEnvironments, model.KindServiceEnvironment, self)
-	page, next, err := pageOf(all, in.MaxResults, 100, in.NextToken, self)
+	all := named(call.SortedKeys(m.ServiceEnvironments), in.ServiceEnvironments, model.KindServiceEnvironment, self)
+	page, next, err := call.Page(all, in.MaxResults, 100, in.NextToken, self)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -19,7 +20,7 @@ import (
 // submitServiceJob records a service job. A call that the SDK repeats gets the job of the first one; a
 // second call with the same client token and the same request is rejected, as the API reference says.
 // The notice of the answer lists the members of the payload without effect here.
-func (a *API) submitServiceJob(c *call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
+func (a *API) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
 	if err := a.judge(c, checkServiceSubmit(in), a.check(c)); err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (a *API) submitServiceJob(c *call, in *awsbatch.SubmitServiceJobInput) (*aw
 	if err != nil {
 		return nil, wire.ClientException("%s", err)
 	}
-	x, err := a.backend.Executor(c.request.Context(), in.Tags[attempt.ExecutorTag])
+	x, err := a.backend.Executor(c.Request.Context(), in.Tags[attempt.ExecutorTag])
 	if err != nil {
 		return nil, wire.ClientException("%s", err)
 	}
@@ -37,7 +38,7 @@ func (a *API) submitServiceJob(c *call, in *awsbatch.SubmitServiceJobInput) (*aw
 	if err != nil {
 		return nil, err
 	}
-	s := &model.ServiceSubmission{ID: NewID(), Invocation: c.invocation(), Request: request}
+	s := &model.ServiceSubmission{ID: call.NewID(), Invocation: c.Invocation(), Request: request}
 	err = a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(s.Invocation); again {
 			s.ID = id
@@ -63,12 +64,12 @@ func (a *API) submitServiceJob(c *call, in *awsbatch.SubmitServiceJobInput) (*aw
 	if err != nil {
 		return nil, err
 	}
-	c.remark("a training job runs on the local machine, where these have no effect", training.Unhonoured())
+	c.Remark("a training job runs on the local machine, where these have no effect", training.Unhonoured())
 	lacking := training.Unprovided()
 	if !attempt.Contained(x) {
 		lacking = append(lacking, attempt.NeedsContainer)
 	}
-	c.remark("the local engine cannot provide these, so the job will fail", lacking)
+	c.Remark("the local engine cannot provide these, so the job will fail", lacking)
 	return &awsbatch.SubmitServiceJobOutput{JobArn: aws.String(model.ARN(model.KindServiceJob, s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 
@@ -185,7 +186,7 @@ func serviceJob(m *model.Model, text *string) (*model.Job, error) {
 }
 
 // updateServiceJob changes the scheduling priority of a job that has not ended.
-func (a *API) updateServiceJob(c *call, in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
+func (a *API) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
 	if in.SchedulingPriority == nil {
 		return nil, wire.ClientException("schedulingPriority is required.")
 	}
@@ -212,7 +213,7 @@ func (a *API) updateServiceJob(c *call, in *awsbatch.UpdateServiceJobInput) (*aw
 
 // terminateServiceJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 120
 // seconds, as SageMaker does.
-func (a *API) terminateServiceJob(c *call, in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
+func (a *API) terminateServiceJob(c *call.Call, in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
 	if aws.ToString(in.Reason) == "" {
 		return nil, wire.ClientException("reason is required.")
 	}
@@ -229,7 +230,7 @@ func (a *API) terminateServiceJob(c *call, in *awsbatch.TerminateServiceJobInput
 }
 
 // describeServiceJob returns one service job. Preempted attempts are only in its preemptionSummary.
-func (a *API) describeServiceJob(_ *call, in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
+func (a *API) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	j, err := serviceJob(m, in.JobId)
@@ -251,8 +252,8 @@ func (a *API) describeServiceJob(_ *call, in *awsbatch.DescribeServiceJobInput) 
 	}
 	for i := range j.Attempts {
 		t := &j.Attempts[i]
-		switch d := (types.ServiceJobAttemptDetail{ServiceResourceId: trainingID(j, t), StartedAt: moment(t.StartedAt), StoppedAt: moment(t.StoppedAt),
-			StatusReason: optional(t.StatusReason)}); {
+		switch d := (types.ServiceJobAttemptDetail{ServiceResourceId: trainingID(j, t), StartedAt: call.Moment(t.StartedAt), StoppedAt: call.Moment(t.StoppedAt),
+			StatusReason: call.Optional(t.StatusReason)}); {
 		case t.StoppedAt == 0: // Batch lists an attempt once it has ended
 		case t.Preempted && out.PreemptionSummary == nil:
 			out.PreemptionSummary = &types.ServiceJobPreemptionSummary{PreemptedAttemptCount: aws.Int32(1),
@@ -283,11 +284,11 @@ func trainingID(j *model.Job, t *model.Attempt) *types.ServiceResourceId {
 
 // serviceSummary returns a service job as ListServiceJobs shows it.
 func (a *API) serviceSummary(j *model.Job) types.ServiceJobSummary {
-	status, reason := j.State.Status(), optional(j.Reason)
+	status, reason := j.State.Status(), call.Optional(j.Reason)
 	a.admit(&status, &reason, nil)
 	s := types.ServiceJobSummary{JobId: &j.ID, JobArn: aws.String(j.Task.ARN()), JobName: j.Request.JobName, ServiceJobType: j.Service.Request.ServiceJobType,
-		Status: types.ServiceJobStatus(status), StatusReason: reason, CreatedAt: aws.Int64(j.CreatedAt), ScheduledAt: moment(j.Service.ScheduledAt),
-		StartedAt: moment(j.StartedAt), StoppedAt: moment(j.StoppedAt), ShareIdentifier: j.Service.Request.ShareIdentifier,
+		Status: types.ServiceJobStatus(status), StatusReason: reason, CreatedAt: aws.Int64(j.CreatedAt), ScheduledAt: call.Moment(j.Service.ScheduledAt),
+		StartedAt: call.Moment(j.StartedAt), StoppedAt: call.Moment(j.StoppedAt), ShareIdentifier: j.Service.Request.ShareIdentifier,
 		QuotaShareName: j.Service.Request.QuotaShareName}
 	for _, g := range j.Service.Training.Instances() {
 		s.CapacityUsage = append(s.CapacityUsage, types.ServiceJobCapacityUsageSummary{CapacityUnit: aws.String(g.InstanceType), Quantity: aws.Float64(float64(g.InstanceCount))})
@@ -299,8 +300,8 @@ func (a *API) serviceSummary(j *model.Job) types.ServiceJobSummary {
 }
 
 // listServiceJobs returns a page of the service jobs of a queue, newest first. Without a status and a
-// filter it lists RUNNING jobs only. Like ListJobs, it examines at most maxExamined jobs for a page.
-func (a *API) listServiceJobs(_ *call, in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
+// filter it lists RUNNING jobs only. Like ListJobs, it examines at most call.MaxExamined jobs for a page.
+func (a *API) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
 	matches, err := serviceFilter(in)
 	if err != nil {
 		return nil, err
@@ -311,7 +312,7 @@ func (a *API) listServiceJobs(_ *call, in *awsbatch.ListServiceJobsInput) (*awsb
 			return nil, wire.ClientException("maxResults must be at least 1.")
 		}
 	}
-	after, err := listToken(in.NextToken)
+	after, err := call.ReadNumber(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -328,8 +329,8 @@ func (a *API) listServiceJobs(_ *call, in *awsbatch.ListServiceJobsInput) (*awsb
 	}
 	last, examined := int64(0), 0
 	for t, wanted := range newestJobs(l.All, after, func(j *model.Job) bool { return j.Service != nil && matches(j) }) {
-		if len(out.JobSummaryList) == size || examined == maxExamined {
-			out.NextToken = aws.String(newToken(strconv.FormatInt(last, 10)))
+		if len(out.JobSummaryList) == size || examined == call.MaxExamined {
+			out.NextToken = aws.String(call.NewToken(strconv.FormatInt(last, 10)))
 			break
 		}
 		if examined, last = examined+1, t.Job.Seq; wanted {

@@ -7,12 +7,13 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // getJobQueueSnapshot returns the first jobs of a queue and the usage of its shares, computed for
 // this request.
-func (a *API) getJobQueueSnapshot(_ *call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+func (a *API) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)

@@ -2,11 +2,13 @@ package api
 
 import (
 	"errors"
+	"net/url"
 	"path/filepath"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
@@ -19,17 +21,17 @@ import (
 // submitJob records a job once the queue, definition, dependencies and resources are checked
 // against one state of the model. A call that the SDK repeats gets the job of the first one. The
 // notice of the answer lists the members without effect here.
-func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
+func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	if err := a.judge(c, checkSize(c), checkSubmit(in), a.check(c)); err != nil {
 		return nil, err
 	}
-	directory, err := c.workDir()
+	directory, err := workDir(c)
 	if err != nil {
 		return nil, err
 	}
 	asked, queue := aws.ToString(in.JobQueue), model.ResourceName(aws.ToString(in.JobQueue), "job-queue")
 	// The journal keeps the body unchanged, unless an ARN has to be replaced by the name or id.
-	text := c.body
+	text := c.Body
 	if asked != queue {
 		in.JobQueue, text = &queue, nil
 	}
@@ -42,14 +44,14 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Submission{ID: NewID(), Directory: directory, Invocation: c.invocation(), Request: request}
-	given, err := secretsource.Decode(c.request.Header.Get(SecretsHeader))
+	s := &model.Submission{ID: call.NewID(), Directory: directory, Invocation: c.Invocation(), Request: request}
+	given, err := secretsource.Decode(c.Request.Header.Get(call.SecretsHeader))
 	if err != nil {
-		return nil, wire.ClientException("header %s: %s.", SecretsHeader, err)
+		return nil, wire.ClientException("header %s: %s.", call.SecretsHeader, err)
 	}
 	var members []attempt.Member
 	var missing []error
-	x, err := a.backend.Executor(c.request.Context(), "")
+	x, err := a.backend.Executor(c.Request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	}
 	// The definition may change between the reads, so decide runs until the choice is stable.
 	for err = a.backend.Change(decide); errors.Is(err, errChosen); err = a.backend.Change(decide) {
-		if x, err = a.backend.Executor(c.request.Context(), name); err != nil {
+		if x, err = a.backend.Executor(c.Request.Context(), name); err != nil {
 			return nil, wire.ClientException("%s", err)
 		}
 	}
@@ -118,7 +120,7 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 	for _, err := range missing {
 		members = append(members, attempt.Member{Name: "secrets", Effect: attempt.Prevents, Why: err.Error()})
 	}
-	c.notice(x, members)
+	noticeMembers(c, x, members)
 	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
 }
 
@@ -128,8 +130,8 @@ func (a *API) submitJob(c *call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJ
 var errChosen = errors.New("the executor is still to be found")
 
 // checkSize rejects a body of 30 KiB or more, Batch's quota for the size of a job.
-func checkSize(c *call) error {
-	if size := len(c.body); size >= 30<<10 {
+func checkSize(c *call.Call) error {
+	if size := len(c.Body); size >= 30<<10 {
 		return faulty("Job size must be less than 30 KiB, got %d KiB", size>>10)
 	}
 	return nil
@@ -257,34 +259,34 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 
 // workDir returns the directory for the job from the client's header; "" means a directory of its
 // own.
-func (c *call) workDir() (string, error) {
-	text := c.request.Header.Get(WorkDirHeader)
+func workDir(c *call.Call) (string, error) {
+	text := c.Request.Header.Get(call.WorkDirHeader)
 	if text == "" {
 		return "", nil
 	}
-	dir, err := unescapeHeader(text)
+	dir, err := url.PathUnescape(text)
 	if err != nil || !filepath.IsAbs(dir) {
-		return "", wire.ClientException("header %s: %q is not an absolute path, percent-encoded.", WorkDirHeader, text)
+		return "", wire.ClientException("header %s: %q is not an absolute path, percent-encoded.", call.WorkDirHeader, text)
 	}
 	return filepath.Clean(dir), nil
 }
 
 // cancelJob ends a job that has not started. Batch accepts the request for a started job too,
 // without effect.
-func (a *API) cancelJob(c *call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
+func (a *API) cancelJob(c *call.Call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
 	return &awsbatch.CancelJobOutput{}, a.stop(c, in.JobId, in.Reason, false)
 }
 
 // terminateJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 30 seconds,
 // as ECS does by default.
-func (a *API) terminateJob(c *call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
+func (a *API) terminateJob(c *call.Call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
 	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
 }
 
 // stop records the request to end a job. As in Batch, the request is accepted without effect if a
 // cancelled job has started already, if the job has ended, and if no job has that id, also if the
 // text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
-func (a *API) stop(c *call, text, reason *string, terminate bool) error {
+func (a *API) stop(c *call.Call, text, reason *string, terminate bool) error {
 	id := jobID(text)
 	switch {
 	case id == "":
@@ -302,7 +304,7 @@ func (a *API) stop(c *call, text, reason *string, terminate bool) error {
 		t := taskOf(m, id)
 		switch {
 		case t == nil:
-			c.remark("AWS Batch accepts this silently; no such job exists", []string{id})
+			c.Remark("AWS Batch accepts this silently; no such job exists", []string{id})
 			return nil, nil
 		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
 			return nil, nil
@@ -321,8 +323,8 @@ func checkReason(reason string) error {
 
 // mayStartProcesses rejects a job that would run as a process if the engine starts processes only
 // for batchctl's own commands and another client made the request.
-func (a *API) mayStartProcesses(c *call, x attempt.Executor) error {
-	if !a.ProcessesForBatchctlOnly || attempt.Contained(x) || c.request.Header.Get(ClientHeader) != "" {
+func (a *API) mayStartProcesses(c *call.Call, x attempt.Executor) error {
+	if !a.ProcessesForBatchctlOnly || attempt.Contained(x) || c.Request.Header.Get(call.ClientHeader) != "" {
 		return nil
 	}
 	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +

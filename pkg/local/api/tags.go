@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -37,7 +38,7 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 
 // listTagsForResource returns the tags of anything that can have tags. The tags of children and nodes are
 // those of their job, as DescribeJobs shows them.
-func (a *API) listTagsForResource(c *call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
+func (a *API) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := a.backend.View()
 	defer done()
 	r, refused, err := tagged(m, in.ResourceArn)
@@ -51,7 +52,7 @@ func (a *API) listTagsForResource(c *call, in *awsbatch.ListTagsForResourceInput
 }
 
 // tagResource adds tags to a resource and replaces the values of existing ones. Other tags stay.
-func (a *API) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
+func (a *API) tagResource(c *call.Call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
@@ -59,7 +60,7 @@ func (a *API) tagResource(c *call, in *awsbatch.TagResourceInput) (*awsbatch.Tag
 }
 
 // untagResource removes tags from a resource. Unknown keys have no effect, as in Batch.
-func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
+func (a *API) untagResource(c *call.Call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
 	}
@@ -71,7 +72,7 @@ func (a *API) untagResource(c *call, in *awsbatch.UntagResourceInput) (*awsbatch
 }
 
 // retag records the tags as edit leaves them. The limits apply to the result.
-func (a *API) retag(c *call, text *string, edit func(map[string]string)) error {
+func (a *API) retag(c *call.Call, text *string, edit func(map[string]string)) error {
 	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, refused, err := tagged(m, text)
 		if err != nil {

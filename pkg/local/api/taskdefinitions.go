@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -86,7 +87,7 @@ func taskDefinitionARN(d *model.Definition) *string {
 
 // describeTaskDefinition returns the task definition of a job definition. The error for any other is
 // quoted from ECS.
-func (a *API) describeTaskDefinition(_ *call, in *describeTaskDefinitionInput) (*describeTaskDefinitionOutput, error) {
+func (a *API) describeTaskDefinition(_ *call.Call, in *describeTaskDefinitionInput) (*describeTaskDefinitionOutput, error) {
 	if err := checkInclude(in.Include, "TAGS"); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -120,9 +121,9 @@ const onlyContainer = "default"
 // listTasks returns tasks of a cluster. ECS keeps stopped tasks for at least an hour; here they stay
 // as long as DescribeJobs shows their jobs. Running tasks come in the order of their ids, stopped
 // ones newest first.
-func (a *API) listTasks(_ *call, in *listTasksInput) (*listTasksOutput, error) {
+func (a *API) listTasks(_ *call.Call, in *listTasksInput) (*listTasksOutput, error) {
 	if in.MaxResults != nil && *in.MaxResults < 1 {
-		return nil, invalid("maxResults must be between 1 and 100.")
+		return nil, call.Invalid("maxResults must be between 1 and 100.")
 	}
 	m, done := a.backend.View()
 	defer done()
@@ -144,20 +145,20 @@ func (a *API) listTasks(_ *call, in *listTasksInput) (*listTasksOutput, error) {
 			}
 		}
 		slices.Sort(arns)
-		page, next, err := pageOf(arns, in.MaxResults, 100, in.NextToken, func(arn string) string { return arn })
+		page, next, err := call.Page(arns, in.MaxResults, 100, in.NextToken, func(arn string) string { return arn })
 		if err != nil {
 			return nil, err
 		}
 		out.TaskArns, out.NextToken = append(out.TaskArns, page...), next
 	case taskStopped:
-		before, err := listToken(in.NextToken)
+		before, err := call.ReadNumber(in.NextToken)
 		if err != nil {
 			return nil, err
 		}
 		size, examined, last := min(int(aws.ToInt32(cmp.Or(in.MaxResults, aws.Int32(100)))), 100), 0, 0
 		for position, e := range m.ECSTasksBefore(int(before)) {
-			if len(out.TaskArns) == size || examined == maxExamined {
-				out.NextToken = aws.String(newToken(strconv.Itoa(last)))
+			if len(out.TaskArns) == size || examined == call.MaxExamined {
+				out.NextToken = aws.String(call.NewToken(strconv.Itoa(last)))
 				break
 			}
 			examined++
@@ -168,7 +169,7 @@ func (a *API) listTasks(_ *call, in *listTasksInput) (*listTasksOutput, error) {
 		}
 	case taskPending: // ECS never sets this as the desired status (API reference)
 	default:
-		return nil, invalid("desiredStatus %s is not valid. Valid values: [RUNNING PENDING STOPPED]", in.DesiredStatus)
+		return nil, call.Invalid("desiredStatus %s is not valid. Valid values: [RUNNING PENDING STOPPED]", in.DesiredStatus)
 	}
 	return out, nil
 }
@@ -180,7 +181,7 @@ func taskFilter(in *listTasksInput, cluster string) (func(model.ECSTask) bool, e
 	case in.ServiceName != nil, in.DaemonName != nil:
 		return func(model.ECSTask) bool { return false }, nil // Batch starts tasks without a service
 	case in.StartedBy != nil && (in.Family != nil || in.ContainerInstance != nil || in.LaunchType != ""):
-		return nil, invalid("startedBy must be the only filter.")
+		return nil, call.Invalid("startedBy must be the only filter.")
 	case in.ContainerInstance != nil:
 		id, err := identifierIn(cluster, "container-instance", *in.ContainerInstance)
 		if err != nil {
@@ -206,7 +207,7 @@ func launchType(e model.ECSTask) string {
 }
 
 // describeTasks returns tasks of a cluster.
-func (a *API) describeTasks(_ *call, in *describeTasksInput) (*describeTasksOutput, error) {
+func (a *API) describeTasks(_ *call.Call, in *describeTasksInput) (*describeTasksOutput, error) {
 	if err := gravest(checkListed("Tasks", in.Tasks), checkInclude(in.Include, "TAGS")); err != nil {
 		return nil, err
 	}
@@ -264,7 +265,7 @@ func describeECSTask(e model.ECSTask) ecsTask {
 	}
 	switch {
 	case at.StoppedAt != 0:
-		d.LastStatus, d.StopCode, d.StoppedReason = aws.String(taskStopped), stopCode(at), optional(at.StatusReason)
+		d.LastStatus, d.StopCode, d.StoppedReason = aws.String(taskStopped), stopCode(at), call.Optional(at.StatusReason)
 	case at.StartedAt != 0 && e.Ends():
 		d.LastStatus = aws.String(taskStopping)
 	case at.StartedAt != 0:
@@ -312,19 +313,19 @@ func ecsContainerOf(e model.ECSTask, i int) (c ecsContainer, need model.Amount) 
 		ExitCode:          at.Exit,
 		HealthStatus:      aws.String("UNKNOWN"), // as for containers without health checks
 		Image:             properties.Image,
-		ImageDigest:       optional(at.ImageDigest),
+		ImageDigest:       call.Optional(at.ImageDigest),
 		Memory:            aws.String(strconv.FormatInt(need.MemoryMiB, 10)),
 		Name:              aws.String(containerName(t.Job, i)),
 		NetworkBindings:   []attachment{},
 		NetworkInterfaces: []attachment{},
-		Reason:            optional(at.Reason),
+		Reason:            call.Optional(at.Reason),
 		TaskArn:           aws.String(e.ARN()),
 	}
 	if len(t.Job.Parts) > 0 {
 		c.ExitCode, c.Reason = nil, nil
 		if i < len(at.Containers) {
-			c.ExitCode, c.Reason = at.Containers[i].Exit, optional(at.Containers[i].Reason)
-			c.ImageDigest = optional(at.Containers[i].ImageDigest)
+			c.ExitCode, c.Reason = at.Containers[i].Exit, call.Optional(at.Containers[i].Reason)
+			c.ImageDigest = call.Optional(at.Containers[i].ImageDigest)
 		}
 	}
 	return c, need
@@ -378,7 +379,7 @@ func propagatedTags(j *model.Job) []tag {
 		return all
 	}
 	tags := model.Merged(j.Definition.Request.Tags, j.Request.Tags)
-	for _, key := range sortedKeys(tags) {
+	for _, key := range call.SortedKeys(tags) {
 		all = append(all, tag{&key, aws.String(tags[key])})
 	}
 	return all

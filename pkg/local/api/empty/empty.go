@@ -1,4 +1,10 @@
-package api
+// Package empty removes the empty members of requests.
+//
+// Clients of Batch fill members that they do not use: ParallelCluster sends nextToken "", Airflow
+// arrayProperties {}. AWS takes an empty list, object or text like null and like an absent member,
+// except where the tables in this package say otherwise. So requests lose their empty members when
+// they are decoded, and no handler can treat them differently.
+package empty
 
 import (
 	"maps"
@@ -7,11 +13,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
-
-// Clients of Batch fill members that they do not use: ParallelCluster sends nextToken "", Airflow
-// arrayProperties {}. AWS takes an empty list, object or text like null and like an absent member,
-// except where the tables below say otherwise. So requests lose their empty members when they are
-// decoded, and no handler can treat them differently.
 
 // Meaning is what the empty value of a member means where it is not like an absent member.
 type Meaning struct {
@@ -24,29 +25,31 @@ type Meaning struct {
 	Needs string
 }
 
-// These are errors of AWS Batch that others quote: for a retry strategy without attempts, also for an empty one; for
-// a pod without containers; for service environments and quota shares without limits; and for queues of service jobs
-// without an environment.
+// These are errors of AWS Batch that others quote. It gives each for the empty member and for the absent one.
 const (
-	noAttempts           = "RetryAttempts must be provided with retry strategy."
-	noPodContainer       = "Containers must be provided for Batch on EKS jobs."
-	noLimits             = "Capacitylimits are required."
-	noServiceEnvironment = "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."
+	// NoAttempts is for a retry strategy without attempts.
+	NoAttempts = "RetryAttempts must be provided with retry strategy."
+	// NoPodContainer is for a pod without containers.
+	NoPodContainer = "Containers must be provided for Batch on EKS jobs."
+	// NoLimits is for service environments and quota shares without limits.
+	NoLimits = "Capacitylimits are required."
+	// NoServiceEnvironment is for queues of service jobs without an environment.
+	NoServiceEnvironment = "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."
 )
 
-// emptyMeans are the members whose empty value differs from an absent one. A name is that of the structure and the
+// meanings are the members whose empty value differs from an absent one. A name is that of the structure and the
 // member in the SDK. The tests read this table and needsMember, and have no other.
-var emptyMeans = map[string]Meaning{
+var meanings = map[string]Meaning{
 	"KeyValuePair.Value":                           {Why: "a variable may have an empty value"},
 	"EksContainerEnvironmentVariable.Value":        {Why: "a variable may have an empty value"},
-	"SubmitJobInput.RetryStrategy":                 {Why: "a retry strategy needs attempts", Error: noAttempts},
-	"RegisterJobDefinitionInput.RetryStrategy":     {Why: "a retry strategy needs attempts", Error: noAttempts},
-	"EksPodProperties.Containers":                  {Why: "a pod needs a container", Error: noPodContainer},
+	"SubmitJobInput.RetryStrategy":                 {Why: "a retry strategy needs attempts", Error: NoAttempts},
+	"RegisterJobDefinitionInput.RetryStrategy":     {Why: "a retry strategy needs attempts", Error: NoAttempts},
+	"EksPodProperties.Containers":                  {Why: "a pod needs a container", Error: NoPodContainer},
 	"EksVolume.EmptyDir":                           {Why: "the member selects the type of the volume"},
 	"UpdateJobQueueInput.ComputeEnvironmentOrder":  {Why: "a queue needs an environment", Error: "At least 1 compute environment must be provided"},
-	"UpdateJobQueueInput.ServiceEnvironmentOrder":  {Why: "a queue for service jobs needs an environment", Error: noServiceEnvironment},
-	"UpdateServiceEnvironmentInput.CapacityLimits": {Why: "an update replaces the limits, and one is required", Error: noLimits},
-	"UpdateQuotaShareInput.CapacityLimits":         {Why: "a quota share needs a limit (user guide)", Error: noLimits},
+	"UpdateJobQueueInput.ServiceEnvironmentOrder":  {Why: "a queue for service jobs needs an environment", Error: NoServiceEnvironment},
+	"UpdateServiceEnvironmentInput.CapacityLimits": {Why: "an update replaces the limits, and one is required", Error: NoLimits},
+	"UpdateQuotaShareInput.CapacityLimits":         {Why: "a quota share needs a limit (user guide)", Error: NoLimits},
 	"UpdateJobQueueInput.JobStateTimeLimitActions": {Why: "an update replaces the list, so an empty one removes all actions"},
 	"ComputeResourceUpdate.LaunchTemplate":         {Why: "an empty id or name removes the launch template (API reference)"},
 	"ComputeResourceUpdate.Ec2Configuration":       {Why: "an empty value removes the configuration (API reference)"},
@@ -80,22 +83,22 @@ var needsMember = map[string]string{
 
 var computeResourceUpdate = reflect.TypeFor[types.ComputeResourceUpdate]()
 
-// EmptyMeaning returns what the empty value of a member of a request means: member is Structure.Member, and structure
+// MeaningOf returns what the empty value of a member of a request means: member is Structure.Member, and structure
 // the name of the structure that it is, or "". differs is false if the value means the same as an absent member.
-func EmptyMeaning(member, structure string) (m Meaning, differs bool) {
+func MeaningOf(member, structure string) (m Meaning, differs bool) {
 	if name := needsMember[structure]; name != "" {
 		return Meaning{Why: "the API model requires its member " + name, Needs: name}, true
 	}
-	m, differs = emptyMeans[member]
+	m, differs = meanings[member]
 	return m, differs
 }
 
-// EmptyMembers returns the members, as Structure.Member, whose empty value has a meaning of its own.
-func EmptyMembers() []string { return slices.Sorted(maps.Keys(emptyMeans)) }
+// Members returns the members, as Structure.Member, whose empty value has a meaning of its own.
+func Members() []string { return slices.Sorted(maps.Keys(meanings)) }
 
-// dropEmpty makes the empty members of a request absent, and reports whether there were any. v is a
+// Drop makes the empty members of a request absent, and reports whether there were any. v is a
 // structure that was decoded. The elements of lists and maps are values, so empty ones stay.
-func dropEmpty(v reflect.Value) (dropped bool) {
+func Drop(v reflect.Value) (dropped bool) {
 	t := v.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -113,14 +116,14 @@ func dropEmpty(v reflect.Value) (dropped bool) {
 		case reflect.Slice:
 			for k := range member.Len() {
 				if e := member.Index(k); e.Kind() == reflect.Struct {
-					dropped = dropEmpty(e) || dropped
+					dropped = Drop(e) || dropped
 				}
 			}
 			empty = member.Len() == 0
 		case reflect.Pointer:
 			e := member.Elem()
 			if e.Kind() == reflect.Struct {
-				dropped = dropEmpty(e) || dropped
+				dropped = Drop(e) || dropped
 				empty = e.IsZero()
 			}
 			empty = empty || e.Kind() == reflect.String && e.Len() == 0
@@ -132,7 +135,7 @@ func dropEmpty(v reflect.Value) (dropped bool) {
 		if f.Type.Kind() == reflect.Pointer {
 			structure = f.Type.Elem().Name()
 		}
-		if _, differs := EmptyMeaning(t.Name()+"."+f.Name, structure); !differs {
+		if _, differs := MeaningOf(t.Name()+"."+f.Name, structure); !differs {
 			member.SetZero()
 			dropped = true
 		}
