@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/ecsapi"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -86,6 +87,6 @@ type API struct {
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
 	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{}), queries: newQueries()}
-	a.services = map[string]map[string]call.Handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
+	a.services = map[string]map[string]call.Handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": ecsapi.New(b, ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}).Operations()}
 	return a
 }

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	// The statuses of job definitions and ECS clusters. A cluster is INACTIVE after its
-	// environment was deleted.
+	// The statuses of job definitions.
 	statusActive   = "ACTIVE"
 	statusInactive = "INACTIVE"
 )

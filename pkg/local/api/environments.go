@@ -294,7 +294,7 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 		ComputeEnvironmentName:     &v.Name,
 		ComputeEnvironmentArn:      aws.String(r.ARN()),
 		ContainerOrchestrationType: types.OrchestrationTypeEcs,
-		EcsClusterArn:              aws.String(clusterARN(v.Cluster())),
+		EcsClusterArn:              aws.String(model.ECSPrefix + "cluster/" + v.Cluster()),
 		Type:                       types.CETypeManaged,
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,

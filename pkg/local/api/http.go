@@ -73,19 +73,6 @@ func (a *API) operations() map[string]call.Handler {
 	}
 }
 
-// clusterOperations returns the handlers of the ECS operations.
-func (a *API) clusterOperations() map[string]call.Handler {
-	return map[string]call.Handler{
-		"DescribeClusters":           call.Serve(a.describeClusters),
-		"DescribeContainerInstances": call.Serve(a.describeContainerInstances),
-		"DescribeTaskDefinition":     call.Serve(a.describeTaskDefinition),
-		"DescribeTasks":              call.Serve(a.describeTasks),
-		"ListClusters":               call.Serve(a.listClusters),
-		"ListContainerInstances":     call.Serve(a.listContainerInstances),
-		"ListTasks":                  call.Serve(a.listTasks),
-	}
-}
-
 // logOperations returns the handlers of the CloudWatch Logs operations.
 func (a *API) logOperations() map[string]call.Handler {
 	return map[string]call.Handler{

@@ -1,4 +1,4 @@
-package api
+package ecsapi
 
 import (
 	"cmp"
@@ -76,9 +76,6 @@ type ecsTask struct {
 	TaskDefinitionArn    *string
 }
 
-// attachment is a network interface or volume of a task. Tasks here have none.
-type attachment struct{ Id *string }
-
 // ecsContainer is a container of an ECS task.
 type ecsContainer struct {
 	Cpu               *string
@@ -115,9 +112,6 @@ const (
 	taskStopped  = "STOPPED"
 )
 
-// onlyContainer is the name that Batch gives to the container of a job with containerProperties.
-const onlyContainer = "default"
-
 // listTasks returns tasks of a cluster. ECS keeps stopped tasks for at least an hour; here they stay
 // as long as DescribeJobs shows their jobs. Running tasks come in the order of their ids, stopped
 // ones newest first.
@@ -125,7 +119,7 @@ func (a *API) listTasks(_ *call.Call, in *listTasksInput) (*listTasksOutput, err
 	if in.MaxResults != nil && *in.MaxResults < 1 {
 		return nil, call.Invalid("maxResults must be between 1 and 100.")
 	}
-	m, done := a.backend.View()
+	m, done := a.state.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
 	if err != nil {
@@ -208,10 +202,10 @@ func launchType(e model.ECSTask) string {
 
 // describeTasks returns tasks of a cluster.
 func (a *API) describeTasks(_ *call.Call, in *describeTasksInput) (*describeTasksOutput, error) {
-	if err := gravest(checkListed("Tasks", in.Tasks), checkInclude(in.Include, "TAGS")); err != nil {
+	if err := cmp.Or(checkListed("Tasks", in.Tasks), checkInclude(in.Include, "TAGS")); err != nil {
 		return nil, err
 	}
-	m, done := a.backend.View()
+	m, done := a.state.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
 	if err != nil {
@@ -375,7 +369,7 @@ func stopCode(a *model.Attempt) *string {
 // definition, if propagateTags is set (API reference of SubmitJob).
 func propagatedTags(j *model.Job) []tag {
 	all := []tag{}
-	if !aws.ToBool(propagateTags(j)) {
+	if !aws.ToBool(cmp.Or(j.Request.PropagateTags, j.Definition.Request.PropagateTags)) {
 		return all
 	}
 	tags := model.Merged(j.Definition.Request.Tags, j.Request.Tags)

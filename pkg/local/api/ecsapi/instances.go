@@ -1,6 +1,7 @@
-package api
+package ecsapi
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
@@ -64,9 +65,6 @@ type attribute struct{ Name, Value *string }
 // instanceHealth is the health of a container instance.
 type instanceHealth struct{ OverallStatus *string }
 
-// tag is a tag in ECS.
-type tag struct{ Key, Value *string }
-
 // resource is an amount that a container instance offers. Type is INTEGER, or STRINGSET for GPUs.
 type resource struct {
 	IntegerValue   *int32
@@ -86,7 +84,7 @@ func (a *API) activeInstances(m *model.Model, cluster string) []model.Instance {
 	if v == nil || v.IsFargate() {
 		return nil
 	}
-	all := []model.Instance{{Environment: v, Executor: a.Executor}}
+	all := []model.Instance{{Environment: v, Executor: a.machine.Executor}}
 	for e := range m.ActiveECSTasks() {
 		if i := (model.Instance{Environment: v, Executor: e.Of().Executor}); e.Of().Environment == v && !slices.Contains(all, i) {
 			all = append(all, i)
@@ -97,7 +95,7 @@ func (a *API) activeInstances(m *model.Model, cluster string) []model.Instance {
 
 // listContainerInstances returns the container instances of a cluster that are not INACTIVE.
 func (a *API) listContainerInstances(_ *call.Call, in *listContainerInstancesInput) (*listContainerInstancesOutput, error) {
-	m, done := a.backend.View()
+	m, done := a.state.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
 	statuses := []string{statusActive, "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"}
@@ -127,10 +125,10 @@ func (a *API) listContainerInstances(_ *call.Call, in *listContainerInstancesInp
 // attempts have run.
 func (a *API) describeContainerInstances(_ *call.Call, in *describeContainerInstancesInput) (*describeContainerInstancesOutput, error) {
 	const health = "CONTAINER_INSTANCE_HEALTH"
-	if err := gravest(checkListed("Container instances", in.ContainerInstances), checkInclude(in.Include, "TAGS", health)); err != nil {
+	if err := cmp.Or(checkListed("Container instances", in.ContainerInstances), checkInclude(in.Include, "TAGS", health)); err != nil {
 		return nil, err
 	}
-	m, done := a.backend.View()
+	m, done := a.state.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
 	if err != nil {
@@ -186,9 +184,9 @@ func (a *API) describeInstance(m *model.Model, i model.Instance) containerInstan
 func (a *API) activeInstance(m *model.Model, i model.Instance) containerInstance {
 	d, v := a.describeInstance(m, i), i.Environment
 	d.Status = aws.String(statusActive)
-	d.AgentConnected = aws.Bool(a.backend.AbsentSince() == 0)
-	d.RegisteredResources = resources(v.Offers(a.Capacity), a.GPUs)
-	d.RemainingResources = resources(m.Free(v, a.Capacity), m.FreeGPUs(a.GPUs))
+	d.AgentConnected = aws.Bool(a.state.AbsentSince() == 0)
+	d.RegisteredResources = resources(v.Offers(a.machine.Capacity), a.machine.GPUs)
+	d.RemainingResources = resources(m.Free(v, a.machine.Capacity), m.FreeGPUs(a.machine.GPUs))
 	return d
 }
 
@@ -218,5 +216,16 @@ func resources(n model.Amount, gpus []string) []resource {
 	return all
 }
 
-// cpuUnits returns an amount of vCPUs in the units of ECS.
-func cpuUnits(n model.Amount) int64 { return n.MilliCPU * 1024 / 1000 }
+// countTasks counts the tasks that run, and those that are about to.
+func countTasks(m *model.Model, of func(model.ECSTask) bool) (running, pending int32) {
+	for e := range m.ActiveECSTasks() {
+		switch {
+		case e.Ends() || !of(e):
+		case e.Of().StartedAt == 0:
+			pending++
+		default:
+			running++
+		}
+	}
+	return running, pending
+}

@@ -1,4 +1,4 @@
-package api
+package ecsapi
 
 import (
 	"cmp"
@@ -75,23 +75,13 @@ type containerDefinition struct {
 	VolumesFrom            []attachment
 }
 
-// taskDefinitionARN returns the ARN of a job definition as a task definition, with the same name and
-// revision. It is nil for a multi-node one: its ranges of nodes have different containers, so they
-// are not one task definition.
-func taskDefinitionARN(d *model.Definition) *string {
-	if d.Request.NodeProperties != nil {
-		return nil
-	}
-	return aws.String(model.ECSPrefix + "task-definition/" + d.ID())
-}
-
 // describeTaskDefinition returns the task definition of a job definition. The error for any other is
 // quoted from ECS.
 func (a *API) describeTaskDefinition(_ *call.Call, in *describeTaskDefinitionInput) (*describeTaskDefinitionOutput, error) {
 	if err := checkInclude(in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
-	m, done := a.backend.View()
+	m, done := a.state.View()
 	defer done()
 	id := model.ResourceName(aws.ToString(in.TaskDefinition), "task-definition")
 	d := m.Definition(id)
