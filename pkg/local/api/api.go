@@ -3,13 +3,13 @@ package api
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/ecsapi"
+	"github.com/batchctl/batchctl/pkg/local/api/logsapi"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -74,19 +74,20 @@ type API struct {
 	verifier verifier
 	// services has the handlers by the service that a request is signed for, and by operation.
 	services map[string]map[string]call.Handler
-	// streams is the index of log streams by name. The lock that View holds protects it.
-	streams streamIndex
-	// closing is closed when streams of changes and live tails must end.
+	// logs is one of the services. CloseStreams closes it.
+	logs *logsapi.API
+	// closing is closed when streams of changes must end.
 	closing chan struct{}
-	// queries are the queries of Logs Insights.
-	queries queries
-	// tails counts the live tails.
-	tails atomic.Int32
 }
 
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
-	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{}), queries: newQueries()}
-	a.services = map[string]map[string]call.Handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": ecsapi.New(b, ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}).Operations()}
+	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs), closing: make(chan struct{})}
+	machine := ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}
+	a.services = map[string]map[string]call.Handler{
+		"batch": a.operations(),
+		"logs":  a.logs.Operations(),
+		"ecs":   ecsapi.New(b, machine).Operations(),
+	}
 	return a
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/logsapi"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -73,36 +74,6 @@ func (a *API) operations() map[string]call.Handler {
 	}
 }
 
-// logOperations returns the handlers of the CloudWatch Logs operations.
-func (a *API) logOperations() map[string]call.Handler {
-	return map[string]call.Handler{
-		"CreateLogGroup":        call.Serve(a.createLogGroup),
-		"CreateLogStream":       call.Serve(a.createLogStream),
-		"DeleteLogGroup":        call.Serve(a.deleteLogGroup),
-		"DeleteLogStream":       call.Serve(a.deleteLogStream),
-		"DeleteRetentionPolicy": call.Serve(a.deleteRetentionPolicy),
-		"DescribeLogGroups":     call.Serve(a.describeLogGroups),
-		"DescribeLogStreams":    call.Serve(a.describeLogStreams),
-		"DescribeQueries":       call.Serve(a.describeQueries),
-		"FilterLogEvents":       call.Serve(a.filterLogEvents),
-		"GetLogEvents":          call.Serve(a.getLogEvents),
-		"GetLogGroupFields":     call.Serve(a.getLogGroupFields),
-		"GetLogRecord":          call.Serve(a.getLogRecord),
-		"GetQueryResults":       call.Serve(a.getQueryResults),
-		"ListTagsForResource":   call.Serve(a.listLogTags),
-		"ListTagsLogGroup":      call.Serve(a.listTagsLogGroup),
-		"PutLogEvents":          call.Serve(a.putLogEvents),
-		"PutRetentionPolicy":    call.Serve(a.putRetentionPolicy),
-		"StartLiveTail":         call.Serve(a.startLiveTail),
-		"StartQuery":            call.Serve(a.startQuery),
-		"StopQuery":             call.Serve(a.stopQuery),
-		"TagLogGroup":           call.Serve(a.tagLogGroup),
-		"TagResource":           call.Serve(a.tagLogs),
-		"UntagLogGroup":         call.Serve(a.untagLogGroup),
-		"UntagResource":         call.Serve(a.untagLogs),
-	}
-}
-
 // ServeHTTP answers only requests that come from this machine, not from a web page, and are signed
 // with the engine's key. It rejects requests for other services in their own protocol.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -128,8 +99,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = wire.WriteError(w, err) // a client that has disconnected needs no answer
 		return
 	}
-	if tail, ok := out.(*liveTail); ok {
-		a.streamTail(w, r, tail)
+	if s, ok := out.(call.Stream); ok {
+		s.Stream(w, r)
 		return
 	}
 	_ = wire.WriteOutput(w, out)
@@ -160,7 +131,7 @@ func (a *API) answer(c *call.Call) (any, error) {
 	}
 	// An unsigned request, from any program on this machine, must not count as a client. Neither does a live tail, as
 	// the stream of changes: a terminal that was left open must not keep the engine alive.
-	if a.Verified != nil && c.Operation != startLiveTail {
+	if a.Verified != nil && c.Operation != logsapi.StartLiveTail {
 		a.Verified(c.Request)
 	}
 	if unknown != nil {

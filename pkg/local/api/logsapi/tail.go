@@ -1,4 +1,4 @@
-package api
+package logsapi
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,8 +19,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// StartLiveTail is the name of the operation whose output is a call.Stream.
+const StartLiveTail = "StartLiveTail"
+
 const (
-	startLiveTail = "StartLiveTail"
 	// The limits of StartLiveTail (API reference and quotas of CloudWatch Logs): groups, names of streams or prefixes,
 	// concurrent sessions, the time of a session, the time between two updates, and the events of an update.
 	maxTailGroups   = 10
@@ -31,8 +34,18 @@ const (
 	maxTailMessages = maxTailEvents * 10 // that an update is sampled from
 )
 
+// tails has the operations on live tails.
+type tails struct {
+	*service
+	// open counts the sessions.
+	open atomic.Int32
+	// closing is closed when sessions must end.
+	closing chan struct{}
+}
+
 // liveTail is a session of StartLiveTail.
 type liveTail struct {
+	*tails
 	in      *wire.StartLiveTailInput
 	groups  map[string]string // the identifier of the request, by name
 	pattern logs.Pattern
@@ -51,8 +64,8 @@ type followedStream struct {
 	ended bool  // its attempt had ended before the stream was read
 }
 
-// startLiveTail checks a request. ServeHTTP streams the session.
-func (a *API) startLiveTail(_ *call.Call, in *wire.StartLiveTailInput) (*liveTail, error) {
+// startLiveTail checks a request and returns its session.
+func (ts *tails) startLiveTail(_ *call.Call, in *wire.StartLiveTailInput) (*liveTail, error) {
 	named := max(len(in.LogStreamNames), len(in.LogStreamNamePrefixes))
 	switch {
 	case len(in.LogGroupIdentifiers) < 1 || len(in.LogGroupIdentifiers) > maxTailGroups:
@@ -68,8 +81,8 @@ func (a *API) startLiveTail(_ *call.Call, in *wire.StartLiveTailInput) (*liveTai
 	if err != nil {
 		return nil, call.Invalid("logEventFilterPattern: %s.", err)
 	}
-	t := &liveTail{in: in, groups: map[string]string{}, pattern: pattern}
-	m, done := a.backend.View()
+	t := &liveTail{tails: ts, in: in, groups: map[string]string{}, pattern: pattern}
+	m, done := ts.state.View()
 	defer done()
 	for _, id := range in.LogGroupIdentifiers {
 		group, err := groupOf(&id)
@@ -97,21 +110,21 @@ func (t *liveTail) includes(s model.LogStream) bool {
 	return true
 }
 
-// streamTail sends a session: its start, and an update about every second. The session ends after maxTailTime, or with
-// the engine, the client's connection or CloseStreams.
-func (a *API) streamTail(w http.ResponseWriter, r *http.Request, t *liveTail) {
-	if a.tails.Add(1) > maxTails {
-		a.tails.Add(-1)
+// Stream sends a session: its start, and an update about every second. The session ends after maxTailTime, or with
+// the engine, the client's connection or Close.
+func (t *liveTail) Stream(w http.ResponseWriter, r *http.Request) {
+	if t.open.Add(1) > maxTails {
+		t.open.Add(-1)
 		_ = wire.WriteFault(w, &wire.Fault{Type: "LimitExceededException", Message: "Only 15 live tail sessions can be open at the same time."})
 		return
 	}
-	defer a.tails.Add(-1)
+	defer t.open.Add(-1)
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // the server's limit is for requests
 	id := call.NewID()
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
-	a.followNew(t)
-	if a.readTail(t, true) != nil {
+	t.followNew()
+	if t.readTail(true) != nil {
 		return
 	}
 	start := wire.LiveTailSessionStart{SessionId: &id, RequestId: aws.String(w.Header().Get("X-Amzn-RequestId")), LogGroupIdentifiers: t.in.LogGroupIdentifiers,
@@ -130,13 +143,13 @@ func (a *API) streamTail(w http.ResponseWriter, r *http.Request, t *liveTail) {
 		case <-timeout.C:
 			_ = sendEvent(w, "exception", "SessionTimeoutException", map[string]string{"message": "The session has been open for three hours."})
 			return
-		case <-a.closing:
+		case <-t.closing:
 			return
 		case <-r.Context().Done():
 			return
 		}
-		a.followNew(t)
-		if err := a.readTail(t, false); err != nil {
+		t.followNew()
+		if err := t.readTail(false); err != nil {
 			_ = sendEvent(w, "exception", "SessionStreamingException", map[string]string{"message": err.Error()})
 			return
 		}
@@ -147,8 +160,8 @@ func (a *API) streamTail(w http.ResponseWriter, r *http.Request, t *liveTail) {
 }
 
 // followNew adds the streams that are new, and finds out which attempts have ended.
-func (a *API) followNew(t *liveTail) {
-	m, done := a.backend.View()
+func (t *liveTail) followNew() {
+	m, done := t.state.View()
 	defer done()
 	for _, s := range m.LogStreams[t.seen:] {
 		if t.includes(s) {
@@ -162,13 +175,13 @@ func (a *API) followNew(t *liveTail) {
 }
 
 // readTail reads the new events of all streams. With skip it only goes to their ends.
-func (a *API) readTail(t *liveTail, skip bool) error {
+func (t *liveTail) readTail(skip bool) error {
 	kept := t.followed[:0]
 	for _, f := range t.followed {
 		if skip && f.ended {
 			continue
 		}
-		log, err := a.openStream(f.Group, f.Name)
+		log, err := t.openStream(f.Group, f.Name)
 		if errors.Is(err, errNoStream) || errors.Is(err, errNoGroup) {
 			continue // deleted, or the attempt ended before it had a log
 		}

@@ -1,10 +1,8 @@
-package api
+package logsapi
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -16,20 +14,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-const (
-	// maxEvents is CloudWatch's limit on the events of one answer.
-	maxEvents = 10000
-)
-
 // getLogEvents reads a stream as CloudWatch does. Tokens are positions in the stream: f/ continues
 // forward, b/ backward. If there is nothing more, it returns the same token. Events that clients put are
 // paged in the order in which they were put, so that a client that follows the stream gets each event
 // once. A page is sorted by time.
-func (a *API) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
+func (es events) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.GetLogEventsOutput, error) {
 	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxEvents) {
 		return nil, call.Invalid("limit must be between 1 and %d.", maxEvents)
 	}
-	log, err := a.openStream(groupName(in.LogGroupName, in.LogGroupIdentifier), aws.ToString(in.LogStreamName))
+	log, err := es.openStream(groupName(in.LogGroupName, in.LogGroupIdentifier), aws.ToString(in.LogStreamName))
 	if err != nil {
 		return nil, err
 	}
@@ -70,36 +63,6 @@ func (a *API) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.GetL
 	return out, nil
 }
 
-// The errors of CloudWatch Logs for an unknown group and an unknown stream. Clients distinguish
-// them by their messages.
-var errNoGroup = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log group does not exist."}
-
-var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The specified log stream does not exist."}
-
-var errLogToken = call.Invalid("The specified nextToken is invalid.")
-
-// openStream opens a stream by its group and name.
-func (a *API) openStream(group, name string) (*logs.Stream, error) {
-	m, done := a.backend.View()
-	exists := m.LogGroups[group] != nil
-	s, stopped := m.FindStream(group, name)
-	done()
-	switch {
-	case !exists:
-		return nil, errNoGroup
-	case s == nil:
-		return nil, errNoStream
-	}
-	if s.Task == nil {
-		return a.Logs.OpenPut(s.File)
-	}
-	log, err := a.Logs.Open(s.File, stopped)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNoStream
-	}
-	return log, err
-}
-
 // readPosition returns where to read and in which direction. Without a token it starts at the
 // first or last event in the request's time range: the limit counts only those events.
 func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at int64, err error) {
@@ -108,7 +71,7 @@ func readPosition(s *logs.Stream, in *wire.GetLogEventsInput) (forward bool, at 
 		direction, number, _ := strings.Cut(*in.NextToken, "/")
 		at, err = strconv.ParseInt(number, 10, 64)
 		if err != nil || at < 0 || direction != "f" && direction != "b" {
-			return false, 0, errLogToken
+			return false, 0, errToken
 		}
 		return direction == "f", min(at, s.End), nil
 	case aws.ToBool(in.StartFromHead):
