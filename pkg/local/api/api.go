@@ -5,35 +5,21 @@ import (
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/ecsapi"
 	"github.com/batchctl/batchctl/pkg/local/api/logsapi"
-	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Backend is the engine that an API serves. All methods may be called concurrently.
 type Backend interface {
-	call.State
+	batchapi.Backend
 	// Subscribe returns a channel that receives after changes of the model, until cancel is called. Several changes may
 	// be one receipt.
 	Subscribe() (changed <-chan struct{}, cancel func())
-	// AbsentSince returns when the last record was written, in epoch milliseconds, if the states
-	// can be out of date: the engine that wrote them was killed, and none runs now. It returns 0
-	// for current states. Call it only within View.
-	AbsentSince() int64
-	// Accepting returns why the engine accepts no more jobs, or nil. Only decide may call it.
-	Accepting() error
-	// ProvideSecrets keeps those given values that a job needs, until the job ends. It returns why the
-	// other secrets have no value. Only decide may call it.
-	ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) (missing []error)
-	// Executor returns the executor with a name that jobs chose; "" is the engine's own. The error
-	// says why it is not available.
-	Executor(ctx context.Context, name string) (attempt.Executor, error)
 }
 
 // Settings configure an API.
@@ -68,7 +54,7 @@ type Settings struct {
 // stores other events, and the part of ECS that shows the clusters of compute environments with their tasks.
 type API struct {
 	Settings
-	// backend has the model; every handler reads it through View and changes it through Change.
+	// backend has the model.
 	backend Backend
 	// verifier checks the signature of every request.
 	verifier verifier
@@ -83,9 +69,10 @@ type API struct {
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
 	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs), closing: make(chan struct{})}
+	settings := batchapi.Settings{Lenient: s.Lenient, Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs, Capacity: s.Capacity}
 	machine := ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}
 	a.services = map[string]map[string]call.Handler{
-		"batch": a.operations(),
+		"batch": batchapi.New(b, settings).Operations(),
 		"logs":  a.logs.Operations(),
 		"ecs":   ecsapi.New(b, machine).Operations(),
 	}

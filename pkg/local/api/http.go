@@ -23,57 +23,6 @@ const (
 	maxPutBody = 8 << 20
 )
 
-// operations returns the handlers of the Batch operations that the engine implements.
-func (a *API) operations() map[string]call.Handler {
-	return map[string]call.Handler{
-		"CancelJob":                    call.Serve(a.cancelJob),
-		"CreateComputeEnvironment":     call.Serve(a.createComputeEnvironment),
-		"CreateConsumableResource":     call.Serve(a.createConsumableResource),
-		"CreateJobQueue":               call.Serve(a.createJobQueue),
-		"CreateQuotaShare":             call.Serve(a.createQuotaShare),
-		"CreateSchedulingPolicy":       call.Serve(a.createSchedulingPolicy),
-		"CreateServiceEnvironment":     call.Serve(a.createServiceEnvironment),
-		"DeleteComputeEnvironment":     call.Serve(a.deleteComputeEnvironment),
-		"DeleteConsumableResource":     call.Serve(a.deleteConsumableResource),
-		"DeleteJobQueue":               call.Serve(a.deleteJobQueue),
-		"DeleteQuotaShare":             call.Serve(a.deleteQuotaShare),
-		"DeleteSchedulingPolicy":       call.Serve(a.deleteSchedulingPolicy),
-		"DeleteServiceEnvironment":     call.Serve(a.deleteServiceEnvironment),
-		"DeregisterJobDefinition":      call.Serve(a.deregisterJobDefinition),
-		"DescribeComputeEnvironments":  call.Serve(a.describeComputeEnvironments),
-		"DescribeConsumableResource":   call.Serve(a.describeConsumableResource),
-		"DescribeJobDefinitions":       call.Serve(a.describeJobDefinitions),
-		"DescribeJobQueues":            call.Serve(a.describeJobQueues),
-		"DescribeJobs":                 call.Serve(a.describeJobs),
-		"DescribeQuotaShare":           call.Serve(a.describeQuotaShare),
-		"DescribeSchedulingPolicies":   call.Serve(a.describeSchedulingPolicies),
-		"DescribeServiceEnvironments":  call.Serve(a.describeServiceEnvironments),
-		"DescribeServiceJob":           call.Serve(a.describeServiceJob),
-		"GetJobQueueSnapshot":          call.Serve(a.getJobQueueSnapshot),
-		"ListConsumableResources":      call.Serve(a.listConsumableResources),
-		"ListJobs":                     call.Serve(a.listJobs),
-		"ListJobsByConsumableResource": call.Serve(a.listJobsByConsumableResource),
-		"ListQuotaShares":              call.Serve(a.listQuotaShares),
-		"ListSchedulingPolicies":       call.Serve(a.listSchedulingPolicies),
-		"ListServiceJobs":              call.Serve(a.listServiceJobs),
-		"ListTagsForResource":          call.Serve(a.listTagsForResource),
-		"RegisterJobDefinition":        call.Serve(a.registerJobDefinition),
-		"SubmitJob":                    call.Serve(a.submitJob),
-		"SubmitServiceJob":             call.Serve(a.submitServiceJob),
-		"TagResource":                  call.Serve(a.tagResource),
-		"TerminateJob":                 call.Serve(a.terminateJob),
-		"TerminateServiceJob":          call.Serve(a.terminateServiceJob),
-		"UntagResource":                call.Serve(a.untagResource),
-		"UpdateComputeEnvironment":     call.Serve(a.updateComputeEnvironment),
-		"UpdateConsumableResource":     call.Serve(a.updateConsumableResource),
-		"UpdateJobQueue":               call.Serve(a.updateJobQueue),
-		"UpdateQuotaShare":             call.Serve(a.updateQuotaShare),
-		"UpdateSchedulingPolicy":       call.Serve(a.updateSchedulingPolicy),
-		"UpdateServiceEnvironment":     call.Serve(a.updateServiceEnvironment),
-		"UpdateServiceJob":             call.Serve(a.updateServiceJob),
-	}
-}
-
 // ServeHTTP answers only requests that come from this machine, not from a web page, and are signed
 // with the engine's key. It rejects requests for other services in their own protocol.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -184,20 +133,4 @@ func (a *API) route(c *call.Call) (h call.Handler, service string, err error) {
 	}
 	c.Operation = name
 	return h, "batch", err
-}
-
-// check applies Settings.Check to the body. Errors other than faults could still be carried out,
-// so a lenient engine only reports them.
-func (a *API) check(c *call.Call) error {
-	if a.Check == nil {
-		return nil
-	}
-	err := a.Check(c.Operation, c.Body)
-	if err == nil {
-		return nil
-	}
-	if f, ok := errors.AsType[*wire.Fault](err); ok {
-		return f
-	}
-	return faulty("%s", err)
 }

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"time"
@@ -13,8 +13,8 @@ import (
 
 // getJobQueueSnapshot returns the first jobs of a queue and the usage of its shares, computed for
 // this request.
-func (a *API) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
-	m, done := a.backend.View()
+func (qs queues) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+	m, done := qs.backend.View()
 	defer done()
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	q, ok := m.Queue(name)
@@ -27,7 +27,7 @@ func (a *API) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnapshot
 		l = model.NewLine()
 	}
 	out := &awsbatch.GetJobQueueSnapshotOutput{
-		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, a.Capacity), LastUpdatedAt: &now},
+		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, qs.Capacity), LastUpdatedAt: &now},
 		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name), q.Service != ""),
 	}
 	if p := m.PolicyOf(name); p != nil && p.Quota != nil {

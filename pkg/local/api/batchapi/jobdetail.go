@@ -1,60 +1,16 @@
-//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
-
-package api
+package batchapi
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
-
-// describeJobs returns the jobs, children and nodes of the request, at most 100. As in Batch,
-// unknown ids are left out of the answer, which is no error.
-func (a *API) describeJobs(_ *call.Call, in *awsbatch.DescribeJobsInput) (*awsbatch.DescribeJobsOutput, error) {
-	switch {
-	case len(in.Jobs) == 0:
-		return nil, wire.ClientException("jobs is required.")
-	case len(in.Jobs) > 100:
-		return nil, wire.ClientException("Maximum number of jobs supported is 100")
-	}
-	m, done := a.backend.View()
-	defer done()
-	out := &awsbatch.DescribeJobsOutput{Jobs: []types.JobDetail{}}
-	for _, id := range in.Jobs {
-		id = jobID(&id)
-		if t, i := m.Node(id); t != nil {
-			d := describeNode(t, i)
-			a.addTo(m, &d, t)
-			out.Jobs = append(out.Jobs, d)
-		} else if t := taskOf(m, id); t != nil {
-			d := describeJob(t)
-			a.addTo(m, &d, t)
-			out.Jobs = append(out.Jobs, d)
-		}
-	}
-	return out, nil
-}
-
-// addTo adds what the task alone does not have: tags, moto's extra variable, and the status
-// UNKNOWN.
-func (a *API) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
-	d.Tags = tagsOf(m, t)
-	a.showIdentity(d)
-	var counts map[string]int32
-	if d.ArrayProperties != nil {
-		counts = d.ArrayProperties.StatusSummary
-	}
-	a.admit(&d.Status, &d.StatusReason, counts)
-}
-
-// tagsOf returns the tags of a task's job.
-func tagsOf(m *model.Model, t *model.Task) map[string]string {
-	return model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
-}
 
 // Detail returns a job, an array's parent or child, or with node >= 0 a node of a job, as DescribeJobs of an engine
 // shows it that is not lenient.
@@ -92,7 +48,7 @@ func describeJob(t *model.Task) types.JobDetail {
 		DependsOn:                    append([]types.JobDependency{}, j.Request.DependsOn...),
 		Parameters:                   j.Parameters(),
 		PlatformCapabilities:         j.Definition.Request.PlatformCapabilities,
-		PropagateTags:                propagateTags(j),
+		PropagateTags:                cmp.Or(j.Request.PropagateTags, j.Definition.Request.PropagateTags),
 		RetryStrategy:                describedRetry(j.Retry()),
 		SchedulingPriority:           j.SchedulingPriority(),
 		ShareIdentifier:              j.Request.ShareIdentifier,
@@ -128,6 +84,20 @@ func describeJob(t *model.Task) types.JobDetail {
 	return d
 }
 
+// describeNode returns node i as DescribeJobs shows it. Its id is the job's with "#i".
+func describeNode(t *model.Task, i int) types.JobDetail {
+	d := describeJob(t)
+	id := model.NodeID(t.Job.ID, i)
+	d.JobId, d.JobArn, d.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
+	d.NodeProperties = nil
+	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode())}
+	d.Container = nodeContainer(t, i)
+	for k := range d.Attempts {
+		d.Attempts[k] = nodeAttempt(t, &t.Attempts[k], i)
+	}
+	return d
+}
+
 // describeAttempt returns an attempt that has ended. Batch lists an attempt only then. Its shape
 // depends on the kind of job.
 func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
@@ -148,47 +118,6 @@ func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
 	}
 }
 
-// containerDetail returns the job's container with the results of its latest attempt, also of a
-// running one.
-func containerDetail(t *model.Task) *types.ContainerDetail {
-	d := describeContainer(t.Job.Container)
-	if a := t.Last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, call.Optional(a.Reason), aws.String(t.LogStream(a)), aws.String(t.ECSTaskARN(a, 0))
-		d.ContainerInstanceArn = a.InstanceARN()
-	}
-	return d
-}
-
-// describeContainer returns a container without the results of an attempt.
-func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
-	return &types.ContainerDetail{
-		Command:                      append([]string{}, c.Command...),
-		EnableExecuteCommand:         c.EnableExecuteCommand,
-		Environment:                  append([]types.KeyValuePair{}, c.Environment...),
-		EphemeralStorage:             c.EphemeralStorage,
-		ExecutionRoleArn:             c.ExecutionRoleArn,
-		FargatePlatformConfiguration: c.FargatePlatformConfiguration,
-		Image:                        c.Image,
-		JobRoleArn:                   c.JobRoleArn,
-		LinuxParameters:              c.LinuxParameters,
-		LogConfiguration:             c.LogConfiguration,
-		Memory:                       c.Memory,
-		MountPoints:                  append([]types.MountPoint{}, c.MountPoints...),
-		NetworkConfiguration:         c.NetworkConfiguration,
-		NetworkInterfaces:            []types.NetworkInterface{},
-		Privileged:                   c.Privileged,
-		ReadonlyRootFilesystem:       c.ReadonlyRootFilesystem,
-		RepositoryCredentials:        c.RepositoryCredentials,
-		ResourceRequirements:         append([]types.ResourceRequirement{}, c.ResourceRequirements...),
-		RuntimePlatform:              c.RuntimePlatform,
-		Secrets:                      append([]types.Secret{}, c.Secrets...),
-		Ulimits:                      append([]types.Ulimit{}, c.Ulimits...),
-		User:                         c.User,
-		Vcpus:                        c.Vcpus,
-		Volumes:                      append([]types.Volume{}, c.Volumes...),
-	}
-}
-
 // statusSummary returns the number of children in each state. Batch lists every state, including
 // those with none.
 func statusSummary(j *model.Job) map[string]int32 {
@@ -199,10 +128,34 @@ func statusSummary(j *model.Job) map[string]int32 {
 	return m
 }
 
-// propagateTags returns the request's value, or else the definition's; nil if both are absent.
-func propagateTags(j *model.Job) *bool {
-	if j.Request.PropagateTags != nil {
-		return j.Request.PropagateTags
+// tagsOf returns the tags of a task's job.
+func tagsOf(m *model.Model, t *model.Task) map[string]string {
+	return model.Merged(nil, m.Tags[model.ResourceOf(model.KindJob, t.Job.ID)])
+}
+
+// describedRetry returns a retry strategy as Batch shows it: with its actions in lower case.
+func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
+	if s == nil || len(s.EvaluateOnExit) == 0 {
+		return s
 	}
-	return j.Definition.Request.PropagateTags
+	d := *s
+	d.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
+	for i, rule := range d.EvaluateOnExit {
+		d.EvaluateOnExit[i].Action = types.RetryAction(strings.ToLower(string(rule.Action)))
+	}
+	return &d
+}
+
+// consumableProperties returns the job's requirements as DescribeJobs shows them: with ARNs; nil
+// if the job has none.
+func consumableProperties(j *model.Job) *types.ConsumableResourceProperties {
+	if len(j.Consumes) == 0 {
+		return nil
+	}
+	p := &types.ConsumableResourceProperties{}
+	for _, r := range j.Consumes {
+		p.ConsumableResourceList = append(p.ConsumableResourceList,
+			types.ConsumableResourceRequirement{ConsumableResource: aws.String(model.ARN(model.KindConsumable, r.Name)), Quantity: aws.Int64(r.Quantity)})
+	}
+	return p
 }

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ import (
 // submitJob records a job once the queue, definition, dependencies and resources are checked
 // against one state of the model. A call that the SDK repeats gets the job of the first one. The
 // notice of the answer lists the members without effect here.
-func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
-	if err := a.judge(c, checkSize(c), checkSubmit(in), a.check(c)); err != nil {
+func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
+	if err := js.judge(c, checkSize(c), checkSubmit(in), js.check(c)); err != nil {
 		return nil, err
 	}
 	directory, err := workDir(c)
@@ -51,7 +51,7 @@ func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.Su
 	}
 	var members []attempt.Member
 	var missing []error
-	x, err := a.backend.Executor(c.Request.Context(), "")
+	x, err := js.backend.Executor(c.Request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +60,12 @@ func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.Su
 		if id, again := m.MadeBy(s.Invocation); again {
 			// An engine that was restarted since the first answer has the job without its secrets.
 			if t := m.Jobs[id]; t != nil {
-				missing = a.backend.ProvideSecrets(id, given, secretsOf(&t.Work))
+				missing = js.backend.ProvideSecrets(id, given, secretsOf(&t.Work))
 			}
 			s.ID = id
 			return nil, nil
 		}
-		if err := a.backend.Accepting(); err != nil {
+		if err := js.backend.Accepting(); err != nil {
 			return nil, err
 		}
 		q, ok := m.Queue(queue)
@@ -86,21 +86,21 @@ func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.Su
 			name = other
 			return nil, errChosen
 		}
-		if err := a.mayStartProcesses(c, x); err != nil {
+		if err := js.mayStartProcesses(c, x); err != nil {
 			return nil, err
 		}
-		if err := a.judge(c, checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
+		if err := js.judge(c, checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
 			return nil, err
 		}
 		w, err := model.WorkOf(d, in)
 		if err != nil {
 			return nil, err
 		}
-		if err := a.judge(c, checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
+		if err := js.judge(c, checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
 			return nil, err
 		}
 		members = unhonoured(x, d.Request, in, w)
-		missing = a.backend.ProvideSecrets(s.ID, given, secretsOf(w))
+		missing = js.backend.ProvideSecrets(s.ID, given, secretsOf(w))
 		s.Definition, s.Work = d.ID(), w
 		// A job without dependencies skips PENDING; see the moves in package model.
 		if len(in.DependsOn) == 0 && in.ArrayProperties == nil {
@@ -109,8 +109,8 @@ func (a *API) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.Su
 		return []model.Event{{Submitted: s}}, nil
 	}
 	// The definition may change between the reads, so decide runs until the choice is stable.
-	for err = a.backend.Change(decide); errors.Is(err, errChosen); err = a.backend.Change(decide) {
-		if x, err = a.backend.Executor(c.Request.Context(), name); err != nil {
+	for err = js.backend.Change(decide); errors.Is(err, errChosen); err = js.backend.Change(decide) {
+		if x, err = js.backend.Executor(c.Request.Context(), name); err != nil {
 			return nil, wire.ClientException("%s", err)
 		}
 	}
@@ -179,10 +179,6 @@ func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 	}
 	return checkSchedulingPriority(in.SchedulingPriorityOverride)
 }
-
-// maxShares is how many share identifiers may be active in a queue (API reference of
-// CreateJobQueue).
-const maxShares = 500
 
 // checkShare rejects a share on a queue without policy, and a job without share on a queue with
 // one.
@@ -271,60 +267,10 @@ func workDir(c *call.Call) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// cancelJob ends a job that has not started. Batch accepts the request for a started job too,
-// without effect.
-func (a *API) cancelJob(c *call.Call, in *awsbatch.CancelJobInput) (*awsbatch.CancelJobOutput, error) {
-	return &awsbatch.CancelJobOutput{}, a.stop(c, in.JobId, in.Reason, false)
-}
-
-// terminateJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 30 seconds,
-// as ECS does by default.
-func (a *API) terminateJob(c *call.Call, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
-	return &awsbatch.TerminateJobOutput{}, a.stop(c, in.JobId, in.Reason, true)
-}
-
-// stop records the request to end a job. As in Batch, the request is accepted without effect if a
-// cancelled job has started already, if the job has ended, and if no job has that id, also if the
-// text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
-func (a *API) stop(c *call.Call, text, reason *string, terminate bool) error {
-	id := jobID(text)
-	switch {
-	case id == "":
-		return wire.ClientException("jobId is required.")
-	case aws.ToString(reason) == "":
-		return wire.ClientException("reason is required.")
-	}
-	if err := a.judge(c, checkReason(*reason)); err != nil {
-		return err
-	}
-	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		if n, _ := m.Node(id); n != nil {
-			return nil, wire.ClientException("Node %s cannot be stopped on its own. Stop job %s.", id, n.ID())
-		}
-		t := taskOf(m, id)
-		switch {
-		case t == nil:
-			c.Remark("AWS Batch accepts this silently; no such job exists", []string{id})
-			return nil, nil
-		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
-			return nil, nil
-		}
-		return []model.Event{{Stopped: &model.Stop{Job: id, Terminate: terminate, Reason: *reason}}}, nil
-	})
-}
-
-// checkReason rejects a reason that is longer than Batch's limit.
-func checkReason(reason string) error {
-	if len(reason) > 1024 {
-		return faulty("reason can have at most 1024 characters.")
-	}
-	return nil
-}
-
 // mayStartProcesses rejects a job that would run as a process if the engine starts processes only
 // for batchctl's own commands and another client made the request.
-func (a *API) mayStartProcesses(c *call.Call, x attempt.Executor) error {
-	if !a.ProcessesForBatchctlOnly || attempt.Contained(x) || c.Request.Header.Get(call.ClientHeader) != "" {
+func (js jobs) mayStartProcesses(c *call.Call, x attempt.Executor) error {
+	if !js.ProcessesForBatchctlOnly || attempt.Contained(x) || c.Request.Header.Get(call.ClientHeader) != "" {
 		return nil
 	}
 	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +

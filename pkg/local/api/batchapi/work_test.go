@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
 
-package api
+package batchapi
 
 import (
 	"testing"

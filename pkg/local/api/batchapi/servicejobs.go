@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"bytes"
@@ -17,18 +17,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// serviceJobs has the operations on service jobs.
+type serviceJobs struct{ *service }
+
 // submitServiceJob records a service job. A call that the SDK repeats gets the job of the first one; a
 // second call with the same client token and the same request is rejected, as the API reference says.
 // The notice of the answer lists the members of the payload without effect here.
-func (a *API) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
-	if err := a.judge(c, checkServiceSubmit(in), a.check(c)); err != nil {
+func (js serviceJobs) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
+	if err := js.judge(c, checkServiceSubmit(in), js.check(c)); err != nil {
 		return nil, err
 	}
 	training, err := model.ParseTraining(*in.ServiceRequestPayload)
 	if err != nil {
 		return nil, wire.ClientException("%s", err)
 	}
-	x, err := a.backend.Executor(c.Request.Context(), in.Tags[attempt.ExecutorTag])
+	x, err := js.backend.Executor(c.Request.Context(), in.Tags[attempt.ExecutorTag])
 	if err != nil {
 		return nil, wire.ClientException("%s", err)
 	}
@@ -39,12 +42,12 @@ func (a *API) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput)
 		return nil, err
 	}
 	s := &model.ServiceSubmission{ID: call.NewID(), Invocation: c.Invocation(), Request: request}
-	err = a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err = js.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(s.Invocation); again {
 			s.ID = id
 			return nil, nil
 		}
-		if err := a.backend.Accepting(); err != nil {
+		if err := js.backend.Accepting(); err != nil {
 			return nil, err
 		}
 		q, ok := m.Queue(queue)
@@ -56,7 +59,7 @@ func (a *API) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput)
 		case q.Disabled:
 			return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", queue)
 		}
-		if err := a.judge(c, checkServiceShare(m, in, q)); err != nil {
+		if err := js.judge(c, checkServiceShare(m, in, q)); err != nil {
 			return nil, err
 		}
 		return []model.Event{{ServiceSubmitted: s}}, checkToken(m, in)
@@ -186,15 +189,15 @@ func serviceJob(m *model.Model, text *string) (*model.Job, error) {
 }
 
 // updateServiceJob changes the scheduling priority of a job that has not ended.
-func (a *API) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
+func (js serviceJobs) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
 	if in.SchedulingPriority == nil {
 		return nil, wire.ClientException("schedulingPriority is required.")
 	}
-	if err := a.judge(c, checkSchedulingPriority(in.SchedulingPriority), a.check(c)); err != nil {
+	if err := js.judge(c, checkSchedulingPriority(in.SchedulingPriority), js.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateServiceJobOutput{}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := js.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		j, err := serviceJob(m, in.JobId)
 		switch {
 		case err != nil:
@@ -213,14 +216,14 @@ func (a *API) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJobInput)
 
 // terminateServiceJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 120
 // seconds, as SageMaker does.
-func (a *API) terminateServiceJob(c *call.Call, in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
+func (js serviceJobs) terminateServiceJob(c *call.Call, in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
 	if aws.ToString(in.Reason) == "" {
 		return nil, wire.ClientException("reason is required.")
 	}
-	if err := a.judge(c, checkReason(*in.Reason)); err != nil {
+	if err := js.judge(c, checkReason(*in.Reason)); err != nil {
 		return nil, err
 	}
-	return &awsbatch.TerminateServiceJobOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	return &awsbatch.TerminateServiceJobOutput{}, js.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		j, err := serviceJob(m, in.JobId)
 		if err != nil || j.State.Ended() || j.Terminated {
 			return nil, err
@@ -230,14 +233,14 @@ func (a *API) terminateServiceJob(c *call.Call, in *awsbatch.TerminateServiceJob
 }
 
 // describeServiceJob returns one service job. Preempted attempts are only in its preemptionSummary.
-func (a *API) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
-	m, done := a.backend.View()
+func (js serviceJobs) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
+	m, done := js.backend.View()
 	defer done()
 	j, err := serviceJob(m, in.JobId)
 	if err != nil {
 		return nil, err
 	}
-	s, r := a.serviceSummary(j), j.Service.Request
+	s, r := js.serviceSummary(j), j.Service.Request
 	out := &awsbatch.DescribeServiceJobOutput{
 		JobId: s.JobId, JobArn: s.JobArn, JobName: s.JobName, JobQueue: aws.String(model.ARN(model.KindQueue, *j.Request.JobQueue)),
 		ServiceJobType: s.ServiceJobType, Status: s.Status, StatusReason: s.StatusReason,
@@ -283,9 +286,9 @@ func trainingID(j *model.Job, t *model.Attempt) *types.ServiceResourceId {
 }
 
 // serviceSummary returns a service job as ListServiceJobs shows it.
-func (a *API) serviceSummary(j *model.Job) types.ServiceJobSummary {
+func (js serviceJobs) serviceSummary(j *model.Job) types.ServiceJobSummary {
 	status, reason := j.State.Status(), call.Optional(j.Reason)
-	a.admit(&status, &reason, nil)
+	js.admit(&status, &reason, nil)
 	s := types.ServiceJobSummary{JobId: &j.ID, JobArn: aws.String(j.Task.ARN()), JobName: j.Request.JobName, ServiceJobType: j.Service.Request.ServiceJobType,
 		Status: types.ServiceJobStatus(status), StatusReason: reason, CreatedAt: aws.Int64(j.CreatedAt), ScheduledAt: call.Moment(j.Service.ScheduledAt),
 		StartedAt: call.Moment(j.StartedAt), StoppedAt: call.Moment(j.StoppedAt), ShareIdentifier: j.Service.Request.ShareIdentifier,
@@ -301,7 +304,7 @@ func (a *API) serviceSummary(j *model.Job) types.ServiceJobSummary {
 
 // listServiceJobs returns a page of the service jobs of a queue, newest first. Without a status and a
 // filter it lists RUNNING jobs only. Like ListJobs, it examines at most call.MaxExamined jobs for a page.
-func (a *API) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
+func (js serviceJobs) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
 	matches, err := serviceFilter(in)
 	if err != nil {
 		return nil, err
@@ -316,7 +319,7 @@ func (a *API) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (
 	if err != nil {
 		return nil, err
 	}
-	m, done := a.backend.View()
+	m, done := js.backend.View()
 	defer done()
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	l := m.Lines[name]
@@ -334,7 +337,7 @@ func (a *API) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (
 			break
 		}
 		if examined, last = examined+1, t.Job.Seq; wanted {
-			out.JobSummaryList = append(out.JobSummaryList, a.serviceSummary(t.Job))
+			out.JobSummaryList = append(out.JobSummaryList, js.serviceSummary(t.Job))
 		}
 	}
 	return out, nil
@@ -378,13 +381,4 @@ func serviceFilter(in *awsbatch.ListServiceJobsInput) (func(*model.Job) bool, er
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER, QUOTA_SHARE_NAME]", name)
 	}
-}
-
-// taskOf returns the task with an id, as m.Task does, but no service job: those have their own
-// operations.
-func taskOf(m *model.Model, id string) *model.Task {
-	if t := m.Task(id); t != nil && t.Job.Service == nil {
-		return t
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
-package api
+package batchapi
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -179,116 +177,3 @@ func unhonouredOfPodPart(p *model.Part, c *types.EksContainerDetail, contained b
 		}),
 	})
 }
-
-// describePod adds the pod and its attempts to a job's description.
-func describePod(t *model.Task, d *types.JobDetail) {
-	pod := *t.Job.Pod
-	pod.InitContainers, pod.Containers = slices.Clone(pod.InitContainers), slices.Clone(pod.Containers)
-	if a := t.Last(); a != nil {
-		pod.PodName, pod.NodeName = aws.String(a.PodName()), aws.String(a.NodeName())
-		for i, end := range a.Containers { // a running attempt has no results yet
-			if n := len(pod.InitContainers); i < n {
-				pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
-			} else if i -= n; i < len(pod.Containers) {
-				pod.Containers[i].ExitCode, pod.Containers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
-			}
-		}
-	}
-	d.EksProperties = &types.EksPropertiesDetail{PodProperties: &pod}
-	for i := range t.Attempts {
-		if t.Attempts[i].StoppedAt != 0 {
-			d.EksAttempts = append(d.EksAttempts, describePodAttempt(t, &t.Attempts[i]))
-		}
-	}
-}
-
-// shortReason cuts the reason of a container at 255 characters, the limit of Batch on EKS.
-func shortReason(reason string) string {
-	if text := []rune(reason); len(text) > 255 {
-		return string(text[:254]) + "…"
-	}
-	return reason
-}
-
-// describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
-// results of containers: it ran no pods.
-func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail {
-	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
-		PodName: aws.String(a.PodName()), NodeName: aws.String(a.NodeName())}
-	namespace := ""
-	if v := a.Environment; v != nil && v.Request != nil && v.Request.EksConfiguration != nil {
-		d.EksClusterArn = v.Request.EksConfiguration.EksClusterArn
-		namespace = aws.ToString(v.Request.EksConfiguration.KubernetesNamespace)
-	}
-	if m := t.Job.Pod.Metadata; m != nil {
-		namespace = cmp.Or(aws.ToString(m.Namespace), namespace)
-	}
-	d.PodNamespace = call.Optional(namespace)
-	for i := range t.Job.Parts {
-		p := &t.Job.Parts[i]
-		c := types.EksAttemptContainerDetail{Name: aws.String(p.Name())}
-		if i < len(a.Containers) {
-			c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(shortReason(a.Containers[i].Reason))
-		} else {
-			c.Reason = call.Optional(shortReason(a.Reason)) // no container of it could start
-		}
-		if p.Pod.Init {
-			d.InitContainers = append(d.InitContainers, c)
-		} else {
-			d.Containers = append(d.Containers, c)
-		}
-	}
-	return d
-}
-
-// checkEKS rejects an environment on EKS that Batch rejects, and image types of the other
-// orchestration (API reference of EksConfiguration, ComputeResource and Ec2Configuration; rules
-// ce-eks-* and ce-imagetype-platform).
-func checkEKS(in *awsbatch.CreateComputeEnvironmentInput) error {
-	r, eks := in.ComputeResources, in.EksConfiguration
-	if err := checkImageTypes(r, eks != nil); err != nil || eks == nil {
-		return err
-	}
-	namespace := aws.ToString(eks.KubernetesNamespace)
-	switch {
-	case aws.ToString(eks.EksClusterArn) == "" || namespace == "":
-		return wire.ClientException("eksClusterArn and kubernetesNamespace are required in eksConfiguration.")
-	case !eksCluster().MatchString(*eks.EksClusterArn):
-		return faulty("eksClusterArn must be an EKS cluster ARN.")
-	case namespace == "default":
-		return faulty("kubernetesNamespace cannot be the default Kubernetes namespace")
-	case strings.HasPrefix(namespace, "kube-"):
-		return faulty("kubernetesNamespace cannot be a reserved Kubernetes system namespace")
-	case !kubernetesNamespace().MatchString(namespace):
-		return faulty("kubernetesNamespace must be a valid Kubernetes namespace.")
-	case in.Type != types.CETypeManaged:
-		return faulty("eksConfiguration is only for MANAGED compute environments.")
-	case r == nil:
-		return nil
-	case r.Type != types.CRTypeEc2 && r.Type != types.CRTypeSpot:
-		return faulty("Supported compute types for EKS compute environments are [EC2, SPOT]")
-	case r.AllocationStrategy == "":
-		return faulty("allocationStrategy is required for EKS Compute Environments.")
-	case r.AllocationStrategy == types.CRAllocationStrategyBestFit:
-		return faulty("allocationStrategy BEST_FIT is not supported for EKS Compute Environments.")
-	}
-	return nil
-}
-
-// checkImageTypes rejects image types of ECS for an environment on EKS, and the reverse.
-func checkImageTypes(r *types.ComputeResource, onEKS bool) error {
-	if r == nil {
-		return nil
-	}
-	for _, c := range r.Ec2Configuration {
-		if image := aws.ToString(c.ImageType); strings.HasPrefix(image, "EKS_") != onEKS && image != "" {
-			return faulty("Invalid imageType in ComputeResources.ec2Configuration")
-		}
-	}
-	return nil
-}
-
-var (
-	eksCluster          = lazy(`^arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/.+$`)
-	kubernetesNamespace = lazy(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-)

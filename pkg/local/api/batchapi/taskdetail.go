@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"github.com/batchctl/batchctl/pkg/local/api/call"

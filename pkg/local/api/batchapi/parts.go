@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
 
-package api
+package batchapi
 
 import (
 	"slices"
@@ -114,40 +114,6 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	return refused
 }
 
-// checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
-// node or container of a pod.
-func checkWork(w *model.Work, fargate bool) error {
-	if w.Pod != nil {
-		return checkPod(w)
-	}
-	refused := checkAmount(w.Need, fargate)
-	for i := range w.Parts {
-		if w.Parts[i].Node {
-			one, err := model.Requested(w.Parts[i].Container)
-			refused = gravest(refused, err, checkAmount(one, false))
-		}
-	}
-	return refused
-}
-
-// unhonoured returns the members of a job's containers and overrides that executor x does not
-// apply. in is nil for a definition without a job.
-func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, w *model.Work) []attempt.Member {
-	switch {
-	case w.Pod != nil:
-		return unhonouredPod(x, w)
-	case len(w.Parts) > 0:
-		return unhonouredParts(x, d, w.Parts)
-	}
-	members := x.Unhonoured(w.Container)
-	if in != nil {
-		for _, name := range ignored(d.ContainerProperties, in.ContainerOverrides) {
-			members = append(members, attempt.Member{Name: name})
-		}
-	}
-	return members
-}
-
 // unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect
 // with executor x. Members of one container are listed with its name.
 func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []attempt.Member {
@@ -191,49 +157,4 @@ func unhonouredOfPart(p types.TaskContainerProperties) []attempt.Member {
 		// Between SIGTERM and SIGKILL there are 30 s here, AWS's default.
 		{Name: "stopTimeout"}: p.StopTimeout != nil,
 	})
-}
-
-// secretsOf returns the secrets of all containers of a job.
-func secretsOf(w *model.Work) []types.Secret {
-	if len(w.Parts) == 0 && w.Container != nil {
-		return attempt.SecretsOf(w.Container)
-	}
-	var all []types.Secret
-	for _, p := range w.Parts {
-		all = append(all, attempt.SecretsOf(p.Container)...)
-	}
-	return all
-}
-
-// ignored returns the overrides that Batch does not apply: vcpus and memory of a container that
-// has resourceRequirements.
-func ignored(c *types.ContainerProperties, o *types.ContainerOverrides) []string {
-	var names []string
-	if o != nil && o.Vcpus != nil && c.Vcpus == nil {
-		names = append(names, "containerOverrides.vcpus (the definition has a resourceRequirement)")
-	}
-	if o != nil && o.Memory != nil && c.Memory == nil {
-		names = append(names, "containerOverrides.memory (the definition has a resourceRequirement)")
-	}
-	return names
-}
-
-// checkAmount rejects amounts that Batch rejects: at least 4 MiB of memory, and one vCPU or on
-// Fargate a quarter. Larger amounts than the machine has are accepted; such a job waits.
-func checkAmount(a model.Amount, fargate bool) error {
-	least := int64(1000)
-	if fargate {
-		least = 250
-	}
-	switch {
-	case a.MilliCPU == 0:
-		return wire.ClientException("vCPU is required.")
-	case a.MemoryMiB == 0:
-		return wire.ClientException("Memory is required.")
-	case a.MemoryMiB < 4:
-		return wire.ClientException("Memory must be at least 4 Mib, got %d Mib.", a.MemoryMiB)
-	case a.MilliCPU < least:
-		return faulty("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
-	}
-	return nil
 }

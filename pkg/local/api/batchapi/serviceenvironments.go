@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"cmp"
@@ -17,9 +17,12 @@ import (
 
 // The texts in this file that Batch has too are its answers in 2026-09 (cdk-preflight).
 
+// serviceEnvironments has the operations on service environments.
+type serviceEnvironments struct{ *service }
+
 // createServiceEnvironment records a service environment, ENABLED by default: a limit on the instances
 // of training jobs that run at the same time.
-func (a *API) createServiceEnvironment(c *call.Call, in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) createServiceEnvironment(c *call.Call, in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
 	name := aws.ToString(in.ServiceEnvironmentName)
 	switch {
 	case !definitionName().MatchString(name):
@@ -27,13 +30,13 @@ func (a *API) createServiceEnvironment(c *call.Call, in *awsbatch.CreateServiceE
 	case in.ServiceEnvironmentType != types.ServiceEnvironmentTypeSagemakerTraining:
 		return nil, wire.ClientException("Service environment type %q is not valid. Valid types: %v", in.ServiceEnvironmentType, in.ServiceEnvironmentType.Values())
 	}
-	if err := a.judge(c, checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := es.judge(c, checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags), es.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.ServiceEnvironmentStateEnabled)
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.ServiceEnvironments[name] != nil {
-			return nil, a.judge(c, already("Service environment", name))
+			return nil, es.judge(c, already("Service environment", name))
 		}
 		return []model.Event{{ServiceEnvironmentCreated: &model.Shape[awsbatch.CreateServiceEnvironmentInput]{V: in}}}, nil
 	})
@@ -96,16 +99,16 @@ func checkLimit(unit string, most *int32, before []string) error {
 }
 
 // updateServiceEnvironment changes the state or the limits. Jobs that run are not affected.
-func (a *API) updateServiceEnvironment(c *call.Call, in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) updateServiceEnvironment(c *call.Call, in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	refused := checkServiceState(in.State)
 	if in.CapacityLimits != nil {
 		refused = gravest(refused, checkCapacity(in.CapacityLimits))
 	}
-	if err := a.judge(c, refused, a.check(c)); err != nil {
+	if err := es.judge(c, refused, es.check(c)); err != nil {
 		return nil, err
 	}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.ServiceEnvironments[name] == nil {
 			return nil, missing("Service environment", in.ServiceEnvironment)
 		}
@@ -150,9 +153,9 @@ func checkUnitsFor(quota bool, environment string, limits []types.CapacityLimit)
 }
 
 // deleteServiceEnvironment removes an environment that is DISABLED and in no queue (API reference).
-func (a *API) deleteServiceEnvironment(_ *call.Call, in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) deleteServiceEnvironment(_ *call.Call, in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
-	return &awsbatch.DeleteServiceEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	return &awsbatch.DeleteServiceEnvironmentOutput{}, es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.ServiceEnvironments[name]
 		switch {
 		case v == nil:
@@ -168,8 +171,8 @@ func (a *API) deleteServiceEnvironment(_ *call.Call, in *awsbatch.DeleteServiceE
 
 // describeServiceEnvironments returns all service environments or the requested ones, by name. Unknown
 // names are left out.
-func (a *API) describeServiceEnvironments(_ *call.Call, in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
-	m, done := a.backend.View()
+func (es serviceEnvironments) describeServiceEnvironments(_ *call.Call, in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
+	m, done := es.backend.View()
 	defer done()
 	self := func(name string) string { return name }
 	all := named(call.SortedKeys(m.ServiceEnvironments), in.ServiceEnvironments, model.KindServiceEnvironment, self)

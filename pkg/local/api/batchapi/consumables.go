@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"math"
@@ -14,6 +14,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
+
+// consumables has the operations on consumable resources.
+type consumables struct{ *service }
 
 // checkConsumables rejects lists of requirements that Batch rejects: quantities below 1, a
 // resource named twice, more than five (API reference of ConsumableResourceProperties).
@@ -42,7 +45,7 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 
 // createConsumableResource records a new resource with its total quantity. A name that exists is
 // an error, even with the same values.
-func (a *API) createConsumableResource(c *call.Call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
+func (cs consumables) createConsumableResource(c *call.Call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
 	case !definitionName().MatchString(name):
@@ -52,12 +55,12 @@ func (a *API) createConsumableResource(c *call.Call, in *awsbatch.CreateConsumab
 	case aws.ToInt64(in.TotalQuantity) < 0:
 		return nil, wire.ClientException("totalQuantity cannot be a negative number.")
 	}
-	if err := a.judge(c, checkTags(in.Tags), a.check(c)); err != nil {
+	if err := cs.judge(c, checkTags(in.Tags), cs.check(c)); err != nil {
 		return nil, err
 	}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := cs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.Consumables[name] != nil {
-			return nil, a.judge(c, already("Consumable resource", name))
+			return nil, cs.judge(c, already("Consumable resource", name))
 		}
 		return []model.Event{{ConsumableCreated: &model.Shape[awsbatch.CreateConsumableResourceInput]{V: in}}}, nil
 	})
@@ -79,12 +82,12 @@ func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 
 // updateConsumableResource changes the total quantity. A repeated client token changes nothing
 // and gets the current total.
-func (a *API) updateConsumableResource(c *call.Call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
-	if err := a.judge(c, a.check(c)); err != nil {
+func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
+	if err := cs.judge(c, cs.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateConsumableResourceOutput{}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := cs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := consumableNamed(m, in.ConsumableResource)
 		if err != nil {
 			return nil, err
@@ -132,8 +135,8 @@ func changedTotal(r *model.Consumable, operation string, by *int64) (int64, erro
 
 // deleteConsumableResource removes a resource. Jobs that request it wait with a reason until a
 // resource with that name exists again.
-func (a *API) deleteConsumableResource(_ *call.Call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
-	return &awsbatch.DeleteConsumableResourceOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+func (cs consumables) deleteConsumableResource(_ *call.Call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
+	return &awsbatch.DeleteConsumableResourceOutput{}, cs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := consumableNamed(m, in.ConsumableResource)
 		if err != nil {
 			return nil, err
@@ -144,8 +147,8 @@ func (a *API) deleteConsumableResource(_ *call.Call, in *awsbatch.DeleteConsumab
 
 // describeConsumableResource returns a resource with the quantities at this moment: in total, in
 // use by started jobs, and available.
-func (a *API) describeConsumableResource(_ *call.Call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
-	m, done := a.backend.View()
+func (cs consumables) describeConsumableResource(_ *call.Call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
+	m, done := cs.backend.View()
 	defer done()
 	r, err := consumableNamed(m, in.ConsumableResource)
 	if err != nil {
@@ -166,12 +169,12 @@ func (a *API) describeConsumableResource(_ *call.Call, in *awsbatch.DescribeCons
 
 // listConsumableResources returns resources by name, optionally those that match one filter, with
 // their current quantities.
-func (a *API) listConsumableResources(_ *call.Call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
+func (cs consumables) listConsumableResources(_ *call.Call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
 		return nil, err
 	}
-	m, done := a.backend.View()
+	m, done := cs.backend.View()
 	defer done()
 	names := call.SortedKeys(m.Consumables)
 	names = slices.DeleteFunc(names, func(name string) bool { return !matches["CONSUMABLE_RESOURCE_NAME"].fits(name) })
@@ -220,7 +223,7 @@ func (f *nameFilter) fits(name string) bool {
 
 // listJobsByConsumableResource returns jobs that request a resource, newest first. Like ListJobs,
 // it examines at most call.MaxExamined jobs for a page.
-func (a *API) listJobsByConsumableResource(_ *call.Call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
+func (cs consumables) listJobsByConsumableResource(_ *call.Call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
 		return nil, err
@@ -231,7 +234,7 @@ func (a *API) listJobsByConsumableResource(_ *call.Call, in *awsbatch.ListJobsBy
 			return nil, err
 		}
 	}
-	m, done := a.backend.View()
+	m, done := cs.backend.View()
 	defer done()
 	r, err := consumableNamed(m, in.ConsumableResource)
 	if err != nil {
@@ -281,18 +284,4 @@ func consumer(j *model.Job, r *model.Consumable) types.ListJobsByConsumableResou
 		StartedAt:                    call.Moment(j.StartedAt),
 		StatusReason:                 call.Optional(j.Reason),
 	}
-}
-
-// consumableProperties returns the job's requirements as DescribeJobs shows them: with ARNs; nil
-// if the job has none.
-func consumableProperties(j *model.Job) *types.ConsumableResourceProperties {
-	if len(j.Consumes) == 0 {
-		return nil
-	}
-	p := &types.ConsumableResourceProperties{}
-	for _, r := range j.Consumes {
-		p.ConsumableResourceList = append(p.ConsumableResourceList,
-			types.ConsumableResourceRequirement{ConsumableResource: aws.String(model.ARN(model.KindConsumable, r.Name)), Quantity: aws.Int64(r.Quantity)})
-	}
-	return p
 }

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"maps"
@@ -10,6 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
+
+// tags has the operations on the tags of resources.
+type tags struct{ *service }
 
 // tagged returns the resource whose tags a resource has: itself, or for a child of an array and for
 // a node the job. An unknown resource is an error. refused rejects children and nodes: all three
@@ -38,12 +41,12 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 
 // listTagsForResource returns the tags of anything that can have tags. The tags of children and nodes are
 // those of their job, as DescribeJobs shows them.
-func (a *API) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
-	m, done := a.backend.View()
+func (ts tags) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
+	m, done := ts.backend.View()
 	defer done()
 	r, refused, err := tagged(m, in.ResourceArn)
 	if err == nil {
-		err = a.judge(c, refused)
+		err = ts.judge(c, refused)
 	}
 	if err != nil {
 		return nil, err
@@ -52,19 +55,19 @@ func (a *API) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResource
 }
 
 // tagResource adds tags to a resource and replaces the values of existing ones. Other tags stay.
-func (a *API) tagResource(c *call.Call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
+func (ts tags) tagResource(c *call.Call, in *awsbatch.TagResourceInput) (*awsbatch.TagResourceOutput, error) {
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
-	return &awsbatch.TagResourceOutput{}, a.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+	return &awsbatch.TagResourceOutput{}, ts.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
 // untagResource removes tags from a resource. Unknown keys have no effect, as in Batch.
-func (a *API) untagResource(c *call.Call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
+func (ts tags) untagResource(c *call.Call, in *awsbatch.UntagResourceInput) (*awsbatch.UntagResourceOutput, error) {
 	if len(in.TagKeys) == 0 {
 		return nil, wire.ClientException("tagKeys is required.")
 	}
-	return &awsbatch.UntagResourceOutput{}, a.retag(c, in.ResourceArn, func(tags map[string]string) {
+	return &awsbatch.UntagResourceOutput{}, ts.retag(c, in.ResourceArn, func(tags map[string]string) {
 		for _, key := range in.TagKeys {
 			delete(tags, key)
 		}
@@ -72,14 +75,14 @@ func (a *API) untagResource(c *call.Call, in *awsbatch.UntagResourceInput) (*aws
 }
 
 // retag records the tags as edit leaves them. The limits apply to the result.
-func (a *API) retag(c *call.Call, text *string, edit func(map[string]string)) error {
-	return a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+func (ts tags) retag(c *call.Call, text *string, edit func(map[string]string)) error {
+	return ts.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, refused, err := tagged(m, text)
 		if err != nil {
 			return nil, err
 		}
 		tags := model.Merged(nil, m.Tags[r])
 		edit(tags)
-		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, a.judge(c, refused, checkTags(tags))
+		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, ts.judge(c, refused, checkTags(tags))
 	})
 }

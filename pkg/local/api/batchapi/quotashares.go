@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"cmp"
@@ -13,12 +13,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// quotaShares has the operations on quota shares.
+type quotaShares struct{ *service }
+
 // maxQuotaShares is how many quota shares a queue may have (user guide, "Quota shares").
 const maxQuotaShares = 20
 
 // createQuotaShare records a share of a queue whose scheduling policy has quotaSharePolicy. Batch's
 // texts for quota shares are unknown.
-func (a *API) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
+func (qs quotaShares) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
 	name, queue := aws.ToString(in.QuotaShareName), model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	switch {
 	case !definitionName().MatchString(name):
@@ -28,14 +31,14 @@ func (a *API) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput)
 	case in.PreemptionConfiguration == nil:
 		return nil, wire.ClientException("preemptionConfiguration is required.")
 	}
-	err := a.judge(c, checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration),
-		checkQuotaState(in.State), checkTags(in.Tags), a.check(c))
+	err := qs.judge(c, checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration),
+		checkQuotaState(in.State), checkTags(in.Tags), qs.check(c))
 	if err != nil {
 		return nil, err
 	}
 	in.State, in.JobQueue = cmp.Or(in.State, types.QuotaShareStateEnabled), &queue
 	r := model.QuotaShareOf(queue, name)
-	err = a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err = qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if _, ok := m.Queue(queue); !ok {
 			return nil, missing("Job Queue", in.JobQueue)
 		}
@@ -44,7 +47,7 @@ func (a *API) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput)
 		case p == nil || p.Quota == nil:
 			return nil, wire.ClientException("Job Queue %s has no scheduling policy with quotaSharePolicy.", queue)
 		case m.QuotaShares[r] != nil:
-			return nil, a.judge(c, already("Quota share", name))
+			return nil, qs.judge(c, already("Quota share", name))
 		case len(m.SharesOf(queue)) >= maxQuotaShares:
 			return nil, wire.ClientException("Job Queue %s has %d quota shares already.", queue, maxQuotaShares)
 		}
@@ -115,16 +118,16 @@ func quotaShareOf(m *model.Model, text *string) (*model.QuotaShare, error) {
 
 // updateQuotaShare changes the members that the request has. A lower limit can make running jobs
 // eligible for preemption (user guide, "Quota shares").
-func (a *API) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
+func (qs quotaShares) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
 	refused := gravest(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State))
 	if in.CapacityLimits != nil {
 		refused = gravest(refused, checkShareLimits(in.CapacityLimits))
 	}
-	if err := a.judge(c, refused, a.check(c)); err != nil {
+	if err := qs.judge(c, refused, qs.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateQuotaShareOutput{QuotaShareArn: in.QuotaShareArn}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		s, err := quotaShareOf(m, in.QuotaShareArn)
 		if err != nil {
 			return nil, err
@@ -139,8 +142,8 @@ func (a *API) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput)
 }
 
 // deleteQuotaShare removes a share that is DISABLED, and terminates its jobs (API reference).
-func (a *API) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
-	return &awsbatch.DeleteQuotaShareOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+func (qs quotaShares) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
+	return &awsbatch.DeleteQuotaShareOutput{}, qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		s, err := quotaShareOf(m, in.QuotaShareArn)
 		switch {
 		case err != nil:
@@ -159,8 +162,8 @@ func (a *API) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaShareInput)
 }
 
 // describeQuotaShare returns one share with its tags.
-func (a *API) describeQuotaShare(_ *call.Call, in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
-	m, done := a.backend.View()
+func (qs quotaShares) describeQuotaShare(_ *call.Call, in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
+	m, done := qs.backend.View()
 	defer done()
 	s, err := quotaShareOf(m, in.QuotaShareArn)
 	if err != nil {
@@ -184,8 +187,8 @@ func quotaShareDetail(s *model.QuotaShare) types.QuotaShareDetail {
 }
 
 // listQuotaShares returns the shares of a queue, by name.
-func (a *API) listQuotaShares(_ *call.Call, in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
-	m, done := a.backend.View()
+func (qs quotaShares) listQuotaShares(_ *call.Call, in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
+	m, done := qs.backend.View()
 	defer done()
 	queue := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if _, ok := m.Queue(queue); !ok {

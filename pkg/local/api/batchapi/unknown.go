@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ const StatusUnknown types.JobStatus = "UNKNOWN"
 
 // admit replaces the recorded status of an unfinished job if no engine is running. In counts it
 // moves the unfinished children to UNKNOWN.
-func (a *API) admit(status *types.JobStatus, reason **string, counts map[string]int32) {
-	absentSince := a.backend.AbsentSince()
+func (s *service) admit(status *types.JobStatus, reason **string, counts map[string]int32) {
+	absentSince := s.backend.AbsentSince()
 	if absentSince == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"cmp"
@@ -14,18 +14,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// policies has the operations on scheduling policies.
+type policies struct{ *service }
+
 // createSchedulingPolicy records a policy for fair shares, or for quota shares.
-func (a *API) createSchedulingPolicy(c *call.Call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
+func (ps policies) createSchedulingPolicy(c *call.Call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	if !definitionName().MatchString(name) {
 		return nil, wire.ClientException("Scheduling policy name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	}
-	if err := a.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := ps.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), ps.check(c)); err != nil {
 		return nil, err
 	}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.Policies[name] != nil {
-			return nil, a.judge(c, already("Scheduling policy", name))
+			return nil, ps.judge(c, already("Scheduling policy", name))
 		}
 		return []model.Event{{PolicyCreated: &model.Shape[awsbatch.CreateSchedulingPolicyInput]{V: in}}}, nil
 	})
@@ -61,9 +64,6 @@ func describePolicy(p *model.Policy) *types.FairsharePolicy {
 	}
 	return &d
 }
-
-// shareIdentifier matches the name of a share. In a policy it may be followed by an asterisk.
-var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}$`)
 
 // checkShares rejects fair-share policies that Batch rejects (API reference of FairsharePolicy
 // and ShareAttributes). A lenient engine ignores limits on the values.
@@ -132,11 +132,11 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 
 // updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
 // at once. Shares cannot be removed altogether: a request without any changes nothing.
-func (a *API) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
-	if err := a.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), a.check(c)); err != nil {
+func (ps policies) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
+	if err := ps.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), ps.check(c)); err != nil {
 		return nil, err
 	}
-	return &awsbatch.UpdateSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	return &awsbatch.UpdateSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err == nil && (p.Quota != nil && in.FairsharePolicy != nil || p.Quota == nil && in.QuotaSharePolicy != nil) {
 			err = wire.ClientException("The type of scheduling policy %s cannot be changed.", p.Name)
@@ -146,11 +146,11 @@ func (a *API) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateScheduling
 }
 
 // deleteSchedulingPolicy removes a policy that no queue uses.
-func (a *API) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
-	return &awsbatch.DeleteSchedulingPolicyOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+func (ps policies) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
+	return &awsbatch.DeleteSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err != nil {
-			return nil, a.judge(c, noLongerThere("Scheduling policy", in.Arn))
+			return nil, ps.judge(c, noLongerThere("Scheduling policy", in.Arn))
 		}
 		if at := slices.IndexFunc(m.Queues, func(q *model.Queue) bool { return q.Policy == p.Name }); at >= 0 {
 			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.Name, m.Queues[at].Name)
@@ -161,14 +161,14 @@ func (a *API) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteScheduling
 
 // describeSchedulingPolicies returns the policies of the request in its order, at most 100,
 // without unknown ones.
-func (a *API) describeSchedulingPolicies(_ *call.Call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
+func (ps policies) describeSchedulingPolicies(_ *call.Call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
 		return nil, wire.ClientException("arns is required.")
 	case len(in.Arns) > 100:
 		return nil, wire.ClientException("Maximum number of scheduling policies supported is 100")
 	}
-	m, done := a.backend.View()
+	m, done := ps.backend.View()
 	defer done()
 	out := &awsbatch.DescribeSchedulingPoliciesOutput{SchedulingPolicies: []types.SchedulingPolicyDetail{}}
 	for _, text := range in.Arns {
@@ -182,8 +182,8 @@ func (a *API) describeSchedulingPolicies(_ *call.Call, in *awsbatch.DescribeSche
 }
 
 // listSchedulingPolicies returns the ARNs of the policies, by name.
-func (a *API) listSchedulingPolicies(_ *call.Call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
-	m, done := a.backend.View()
+func (ps policies) listSchedulingPolicies(_ *call.Call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
+	m, done := ps.backend.View()
 	defer done()
 	page, next, err := call.Page(call.SortedKeys(m.Policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
 	if err != nil {

@@ -1,10 +1,11 @@
-package api
+package batchapi
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -50,7 +51,7 @@ func invalidParameter(format string, args ...any) *wire.Fault {
 
 // judge returns the first refusal that applies to this engine. Its answer reports those that apply
 // only to a strict engine.
-func (a *API) judge(c *call.Call, refusals ...error) error {
+func (s *service) judge(c *call.Call, refusals ...error) error {
 	var taken []string
 	for _, err := range refusals {
 		if err == nil {
@@ -60,7 +61,7 @@ func (a *API) judge(c *call.Call, refusals ...error) error {
 		switch {
 		case !ok:
 			return err
-		case !a.Lenient:
+		case !s.Lenient:
 			return r.strict
 		case r.lenient != nil:
 			return r.lenient
@@ -70,6 +71,22 @@ func (a *API) judge(c *call.Call, refusals ...error) error {
 	}
 	c.Remark("the engine is lenient; AWS Batch rejects this", taken)
 	return nil
+}
+
+// check applies Settings.Check to the body. Errors other than faults could still be carried out,
+// so a lenient engine only reports them.
+func (s *service) check(c *call.Call) error {
+	if s.Check == nil {
+		return nil
+	}
+	err := s.Check(c.Operation, c.Body)
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*wire.Fault](err); ok {
+		return f
+	}
+	return faulty("%s", err)
 }
 
 // gravest returns the refusal to judge: the first one that applies to every engine, else the first.
@@ -95,8 +112,8 @@ func holdsAlways(err error) bool {
 }
 
 // listedStatus returns the status that ListJobs uses without one: RUNNING, or for moto all.
-func (a *API) listedStatus(c *call.Call) model.State {
-	if !a.Lenient {
+func (s *service) listedStatus(c *call.Call) model.State {
+	if !s.Lenient {
 		return model.Running
 	}
 	c.Remark("the engine is lenient; AWS Batch lists", []string{"RUNNING jobs only"})
@@ -105,12 +122,12 @@ func (a *API) listedStatus(c *call.Call) model.State {
 
 // described returns the definitions for an argument of DescribeJobDefinitions: a revision, or for
 // moto a name with all its revisions.
-func (a *API) described(m *model.Model, text string) []*model.Definition {
+func (s *service) described(m *model.Model, text string) []*model.Definition {
 	id := model.ResourceName(text, model.KindDefinition)
 	if d := m.Definition(id); d != nil {
 		return []*model.Definition{d}
 	}
-	if a.Lenient {
+	if s.Lenient {
 		return m.Definitions[id]
 	}
 	return nil
@@ -118,25 +135,32 @@ func (a *API) described(m *model.Model, text string) []*model.Definition {
 
 // revisions returns all revisions of a name in the order of DescribeJobDefinitions. Batch
 // guarantees none; moto starts with the oldest.
-func (a *API) revisions(m *model.Model, name string) []*model.Definition {
-	if a.Lenient {
+func (s *service) revisions(m *model.Model, name string) []*model.Definition {
+	if s.Lenient {
 		return m.Definitions[name]
 	}
 	return newestFirst(m.Definitions[name])
 }
 
 // sortKey returns the sort key of a revision in that order.
-func (a *API) sortKey(d *model.Definition) string {
+func (s *service) sortKey(d *model.Definition) string {
 	number := d.Revision
-	if !a.Lenient {
+	if !s.Lenient {
 		number = math.MaxInt32 - number
 	}
 	return fmt.Sprintf("%s %010d", d.Name(), number) // no name has a blank
 }
 
 // showIdentity adds the variable that moto shows in a job's description and Batch only sets.
-func (a *API) showIdentity(d *types.JobDetail) {
-	if a.Lenient && d.Container != nil {
+func (s *service) showIdentity(d *types.JobDetail) {
+	if s.Lenient && d.Container != nil {
 		d.Container.Environment = append(d.Container.Environment, types.KeyValuePair{Name: aws.String("AWS_BATCH_JOB_ID"), Value: d.JobId})
 	}
+}
+
+// newestFirst returns a reversed copy; the model keeps revisions in ascending order.
+func newestFirst(revisions []*model.Definition) []*model.Definition {
+	out := slices.Clone(revisions)
+	slices.Reverse(out)
+	return out
 }

@@ -1,15 +1,13 @@
-package api
+package batchapi
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -135,89 +133,4 @@ func checkOpenRange(p *types.NodeProperties, n int32) error {
 		refused = nil
 	}
 	return refused
-}
-
-// describeNode returns node i as DescribeJobs shows it. Its id is the job's with "#i".
-func describeNode(t *model.Task, i int) types.JobDetail {
-	d := describeJob(t)
-	id := model.NodeID(t.Job.ID, i)
-	d.JobId, d.JobArn, d.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
-	d.NodeProperties = nil
-	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode())}
-	d.Container = nodeContainer(t, i)
-	for k := range d.Attempts {
-		d.Attempts[k] = nodeAttempt(t, &t.Attempts[k], i)
-	}
-	return d
-}
-
-// nodeContainer returns the container of node i with the results of the newest attempt. While the
-// node runs, it has no exit code.
-func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
-	d := describeContainer(t.Job.Parts[i].Container)
-	if a := t.Last(); a != nil {
-		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(t.ECSTaskARN(a, i))
-		d.ContainerInstanceArn = a.InstanceARN()
-		if i < len(a.Containers) {
-			d.ExitCode, d.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
-		}
-	}
-	return d
-}
-
-// nodeAttempt returns the part of node i in an attempt of the job. Times and the status reason
-// are the job's.
-func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
-	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(t.ECSTaskARN(a, i)), ContainerInstanceArn: a.InstanceARN(),
-		NetworkInterfaces: []types.NetworkInterface{}}
-	if i < len(a.Containers) {
-		c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
-	}
-	return types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason), Container: c}
-}
-
-// nodeProperties returns the job's nodes as DescribeJobs shows them, with the number of nodes
-// after overrides.
-func nodeProperties(j *model.Job) *types.NodeProperties {
-	p := *j.Definition.Request.NodeProperties
-	p.NumNodes = aws.Int32(int32(len(j.Parts)))
-	return &p
-}
-
-// summarizeNode returns node i as ListJobs shows it. A node has no attempts of its own, so most
-// members are the job's.
-func summarizeNode(t *model.Task, i int) types.JobSummary {
-	s := summarize(t)
-	id := model.NodeID(t.Job.ID, i)
-	s.JobId, s.JobArn, s.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
-	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode()),
-		NumNodes: aws.Int32(int32(len(t.Job.Parts)))}
-	if c := nodeContainer(t, i); s.Container != nil {
-		s.Container = &types.ContainerSummary{ExitCode: c.ExitCode, Reason: c.Reason}
-	}
-	return s
-}
-
-// listNodes returns a page of the nodes that are in a state; NoState means all. The token is the
-// index of the last node of the page before.
-func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64, size int) (*awsbatch.ListJobsOutput, error) {
-	j := m.Jobs[jobID(in.MultiNodeJobId)]
-	switch {
-	case in.JobQueue != nil || in.ArrayJobId != nil:
-		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
-	case j == nil || !j.IsMultiNode():
-		return nil, wire.ClientException("Multi-node job %s does not exist.", *in.MultiNodeJobId)
-	}
-	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
-	for i := int(after + 1); i < len(j.Parts); i++ {
-		if status != model.NoState && j.NodeState(i) != status {
-			continue
-		}
-		if len(out.JobSummaryList) == size {
-			out.NextToken = aws.String(call.NewToken(strconv.Itoa(i - 1)))
-			break
-		}
-		out.JobSummaryList = append(out.JobSummaryList, summarizeNode(&j.Task, i))
-	}
-	return out, nil
 }

@@ -1,4 +1,4 @@
-package api
+package batchapi
 
 import (
 	"slices"
@@ -14,18 +14,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// queues has the operations on job queues.
+type queues struct{ *service }
+
 // createJobQueue records a queue, ENABLED by default. Its environments and its policy must exist.
 // A name that exists is an error.
-func (a *API) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
+func (qs queues) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
-	if err := a.judge(c, checkQueue(in), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := qs.judge(c, checkQueue(in), checkTags(in.Tags), qs.check(c)); err != nil {
 		return nil, err
 	}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if _, ok := m.Queue(name); ok {
-			return nil, a.judge(c, already("Job queue", name))
+			return nil, qs.judge(c, already("Job queue", name))
 		}
-		err := a.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn),
+		err := qs.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn),
 			checkService(m, in.ServiceEnvironmentOrder, in.SchedulingPolicyArn))
 		return []model.Event{{QueueCreated: &model.Shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
@@ -155,12 +158,12 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 
 // updateJobQueue changes the members that the request has. Queues from the engine's options
 // cannot be changed.
-func (a *API) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
+func (qs queues) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
-	if err := a.judge(c, checkQueueState(in.State), checkPriority(in.Priority), a.check(c)); err != nil {
+	if err := qs.judge(c, checkQueueState(in.State), checkPriority(in.Priority), qs.check(c)); err != nil {
 		return nil, err
 	}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		q, ok := m.Queue(name)
 		switch {
 		case !ok:
@@ -174,7 +177,7 @@ func (a *API) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*a
 		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
 			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}
-		err := a.judge(c, checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn),
+		err := qs.judge(c, checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn),
 			checkServiceChange(m, q, in), checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
 		in.JobQueue = &name // the request may have an ARN; the model uses names
 		return []model.Event{{QueueUpdated: &model.Shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
@@ -214,17 +217,17 @@ func checkServiceChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQu
 }
 
 // deleteJobQueue removes a disabled queue and terminates its jobs, as Batch does.
-func (a *API) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
+func (qs queues) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
-	return &awsbatch.DeleteJobQueueOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	return &awsbatch.DeleteJobQueueOutput{}, qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		q, ok := m.Queue(name)
 		switch {
 		case !ok:
-			return nil, a.judge(c, noLongerThere("Job Queue", in.JobQueue))
+			return nil, qs.judge(c, noLongerThere("Job Queue", in.JobQueue))
 		case q.Configured:
 			return nil, configured("Job Queue", name)
 		case !q.Disabled:
-			if err := a.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
+			if err := qs.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
 				return nil, err
 			}
 		}
@@ -243,8 +246,8 @@ func (a *API) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) (*a
 
 // describeJobQueues returns all queues or the requested ones, by name. Like Batch, it leaves out
 // unknown names.
-func (a *API) describeJobQueues(_ *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
-	m, done := a.backend.View()
+func (qs queues) describeJobQueues(_ *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+	m, done := qs.backend.View()
 	defer done()
 	all := slices.SortedFunc(slices.Values(m.Queues), func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
 	name := func(q *model.Queue) string { return q.Name }

@@ -1,6 +1,6 @@
 //lint:file-ignore SA1019 the deprecated member imageId is part of the API that is served
 
-package api
+package batchapi
 
 import (
 	"cmp"
@@ -15,19 +15,22 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// environments has the operations on compute environments.
+type environments struct{ *service }
+
 // createComputeEnvironment records an environment, ENABLED by default. It is a limit on vCPUs and
 // a platform: the engine starts no instances. The notice of the answer names the members that
 // have no effect here.
-func (a *API) createComputeEnvironment(c *call.Call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
+func (es environments) createComputeEnvironment(c *call.Call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
-	if err := a.judge(c, checkEnvironmentRequest(in), checkTags(in.Tags), a.check(c)); err != nil {
+	if err := es.judge(c, checkEnvironmentRequest(in), checkTags(in.Tags), es.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		// An engine with default options has an environment of this name, so it is reserved.
 		if m.Environments[name] != nil || name == model.ComputeEnvironment {
-			return nil, a.judge(c, already("Compute environment", name))
+			return nil, es.judge(c, already("Compute environment", name))
 		}
 		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
@@ -82,14 +85,6 @@ func checkUnmanaged(managed bool, vcpus *int32) error {
 	return nil
 }
 
-// required returns Batch's error for an environment without a required member, word for word.
-func required(member string) error { return failed(member + " is required.") }
-
-// failed returns an error in the form that Batch gives to some of its messages.
-func failed(message string) error {
-	return wire.ClientException("Error executing request, Exception : %s, RequestId: %s", message, call.NewID())
-}
-
 // checkInstances rejects compute resources with which Batch could not start an instance. Fargate
 // needs none.
 func checkInstances(r *types.ComputeResource) error {
@@ -138,11 +133,6 @@ func checkResources(r *types.ComputeResource) error {
 	return nil
 }
 
-// badState returns Batch's error for a state of a queue or environment that does not exist.
-func badState(state string) error {
-	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)
-}
-
 // noticeEnvironment names the members that only apply to instances: here an environment is a limit
 // on vCPUs, and a platform.
 func noticeEnvironment(c *call.Call, r *types.ComputeResource) {
@@ -180,13 +170,13 @@ func noticeEnvironment(c *call.Call, r *types.ComputeResource) {
 
 // updateComputeEnvironment merges the request into the environment and checks the result like a
 // new one. Environments from the engine's options cannot be changed.
-func (a *API) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
+func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
-	if err := a.judge(c, a.check(c)); err != nil {
+	if err := es.judge(c, es.check(c)); err != nil {
 		return nil, err
 	}
 	var now *awsbatch.CreateComputeEnvironmentInput
-	err := a.backend.Change(func(m *model.Model) (_ []model.Event, err error) {
+	err := es.backend.Change(func(m *model.Model) (_ []model.Event, err error) {
 		v := m.Environments[name]
 		switch {
 		case v == nil:
@@ -201,7 +191,7 @@ func (a *API) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeE
 		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if err := a.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
+		if err := es.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
 			return nil, err
 		}
 		if now, err = model.UpdatedEnvironment(v.Request, in); err != nil {
@@ -212,7 +202,7 @@ func (a *API) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeE
 			if model.IsFargate(now.ComputeResources.Type) != model.IsFargate(v.Request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
-			if err := a.judge(c, checkResources(now.ComputeResources), checkEKS(now)); err != nil {
+			if err := es.judge(c, checkResources(now.ComputeResources), checkEKS(now)); err != nil {
 				return nil, err
 			}
 		}
@@ -228,24 +218,19 @@ func (a *API) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeE
 	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
 }
 
-// configured rejects changes to a resource that comes from the engine's options.
-func configured(what, name string) error {
-	return wire.ClientException("%s %s comes from the options of the local engine: restart the engine to change it.", what, name)
-}
-
 // deleteComputeEnvironment removes an environment that is DISABLED and in no queue. Batch
 // requires both.
-func (a *API) deleteComputeEnvironment(c *call.Call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
+func (es environments) deleteComputeEnvironment(c *call.Call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
-	return &awsbatch.DeleteComputeEnvironmentOutput{}, a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	return &awsbatch.DeleteComputeEnvironmentOutput{}, es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.Environments[name]
 		switch {
 		case v == nil:
-			return nil, a.judge(c, noLongerThere("Compute environment", in.ComputeEnvironment))
+			return nil, es.judge(c, noLongerThere("Compute environment", in.ComputeEnvironment))
 		case v.Request == nil:
 			return nil, configured("Compute environment", name)
 		}
-		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, a.judge(c, checkDisabled(v), checkUnused(m, v))
+		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, es.judge(c, checkDisabled(v), checkUnused(m, v))
 	})
 }
 
@@ -268,8 +253,8 @@ func checkUnused(m *model.Model, v *model.Environment) error {
 
 // describeComputeEnvironments returns all environments or the requested ones, by name. Like
 // Batch, it leaves out unknown names.
-func (a *API) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
-	m, done := a.backend.View()
+func (es environments) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+	m, done := es.backend.View()
 	defer done()
 	all := call.SortedKeys(m.Environments)
 	self := func(name string) string { return name }
@@ -279,7 +264,7 @@ func (a *API) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeCom
 	}
 	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
 	for _, name := range page {
-		out.ComputeEnvironments = append(out.ComputeEnvironments, a.environmentDetail(m, m.Environments[name]))
+		out.ComputeEnvironments = append(out.ComputeEnvironments, es.environmentDetail(m, m.Environments[name]))
 	}
 	return out, nil
 }
@@ -288,7 +273,7 @@ func (a *API) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeCom
 // from the engine's options is the local machine. It looks like a MANAGED one of EC2 instances that
 // are all running: clients such as Metaflow read computeResources to learn the platform. Its network
 // does not exist. Every environment is VALID.
-func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
+func (es environments) environmentDetail(m *model.Model, v *model.Environment) types.ComputeEnvironmentDetail {
 	r := model.ResourceOf(model.KindEnvironment, v.Name)
 	d := types.ComputeEnvironmentDetail{
 		ComputeEnvironmentName:     &v.Name,
@@ -299,7 +284,7 @@ func (a *API) environmentDetail(m *model.Model, v *model.Environment) types.Comp
 		State:                      types.CEStateEnabled,
 		Status:                     types.CEStatusValid,
 		StatusReason:               aws.String("ComputeEnvironment Healthy"),
-		ComputeResources:           machineResources(int32(a.VCPUs)),
+		ComputeResources:           machineResources(int32(es.VCPUs)),
 		Tags:                       model.Merged(nil, m.Tags[r]),
 		Uuid:                       call.Optional(v.UUID),
 	}
@@ -325,19 +310,4 @@ func machineResources(vcpus int32) *types.ComputeResource {
 		Subnets:          []string{"subnet-00000000000000000"},
 		SecurityGroupIds: []string{"sg-00000000000000000"},
 	}
-}
-
-// named returns the elements whose name or ARN a request lists. An empty request means all of
-// them.
-func named[T any](all []T, asked []string, kind string, name func(T) string) []T {
-	if len(asked) == 0 {
-		return all
-	}
-	var out []T
-	for _, v := range all {
-		if slices.ContainsFunc(asked, func(text string) bool { return model.ResourceName(text, kind) == name(v) }) {
-			out = append(out, v)
-		}
-	}
-	return out
 }

@@ -1,33 +1,26 @@
-package api
+package batchapi
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
-	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
+// definitions has the operations on job definitions.
+type definitions struct{ *service }
+
+// These are the statuses of job definitions.
 const (
-	// The statuses of job definitions.
 	statusActive   = "ACTIVE"
 	statusInactive = "INACTIVE"
-)
-
-var (
-	// The names that Batch accepts for definitions, queues and environments, and for jobs (API
-	// reference: jobDefinitionName, jobName).
-	definitionName = lazy(`^[A-Za-z0-9_-]{1,128}$`)
-	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
 // definitionStatus returns the status that DescribeJobDefinitions shows and filters by.
@@ -42,12 +35,12 @@ func definitionStatus(d *model.Definition) string {
 // are not used again. A call that the SDK repeats gets the revision of the first one. The notice
 // of the answer lists the members without effect here, or tells why jobs of the definition cannot
 // run.
-func (a *API) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
-	if err := a.judge(c, checkDefinitionSize(c), checkDefinition(in), a.check(c)); err != nil {
+func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+	if err := ds.judge(c, checkDefinitionSize(c), checkDefinition(in), ds.check(c)); err != nil {
 		return nil, err
 	}
 	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(r.Invocation); again {
 			r.Revision = m.Definition(id).Revision
 			return nil, nil
@@ -65,7 +58,7 @@ func (a *API) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefini
 		return nil, err // checkDefinition has tried it
 	}
 	// The definition is registered in any case: a later job may choose another executor.
-	x, err := a.backend.Executor(c.Request.Context(), attempt.ChosenIn(in, nil))
+	x, err := ds.backend.Executor(c.Request.Context(), attempt.ChosenIn(in, nil))
 	switch {
 	case err != nil:
 		c.Remark("jobs of this definition cannot run", []string{err.Error()})
@@ -130,106 +123,18 @@ func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 	return checkSchedulingPriority(in.SchedulingPriority)
 }
 
-// checkSchedulingPriority rejects values that Batch rejects; nil is allowed.
-func checkSchedulingPriority(p *int32) error {
-	if p != nil && (*p < 0 || *p > 9999) {
-		return faulty("Scheduling priority must be between 0 and 9999.")
-	}
-	return nil
-}
-
-// cannot rejects a member that this engine does not implement, rather than dropping it.
-func cannot(member string) error {
-	return wire.ClientException("%s: the local engine does not implement this.", member)
-}
-
-// checkEnvironment rejects names that Batch reserves for itself, and variables that no process
-// can have (POSIX: no "=" in a name, no NUL).
-func checkEnvironment(variables []types.KeyValuePair) error {
-	var refused error
-	for _, v := range variables {
-		switch name := aws.ToString(v.Name); {
-		case name == "":
-			return wire.ClientException("Environment variable name is required.")
-		case strings.HasPrefix(name, "AWS_BATCH"):
-			refused = gravest(refused, faulty("Environment variable %s is not valid: names must not start with AWS_BATCH.", name))
-		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
-			return wire.ClientException("Environment variable %q is not valid.", name)
-		}
-	}
-	return refused
-}
-
-// checkTimeout rejects a timeout below Batch's minimum of 60 seconds.
-func checkTimeout(t *types.JobTimeout) error {
-	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
-		return faulty("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
-	}
-	return nil
-}
-
-// checkRetry rejects retry strategies that Batch rejects: attempts outside 1 to 10, more than
-// five rules, or an invalid rule (API reference of RetryStrategy).
-func checkRetry(r *types.RetryStrategy) error {
-	var refused error
-	switch {
-	case r == nil:
-		return nil
-	case r.Attempts == nil:
-		refused = faulty(empty.NoAttempts)
-	case *r.Attempts < 1 || *r.Attempts > 10:
-		refused = faulty("RetryAttempts must be between 1 and 10.")
-	case len(r.EvaluateOnExit) > 5:
-		refused = faulty("EvaluateOnExit can have at most 5 entries.")
-	}
-	for _, rule := range r.EvaluateOnExit {
-		refused = gravest(refused, checkEvaluateOnExit(rule))
-	}
-	return refused
-}
-
-var (
-	// The conditions of EvaluateOnExit: an asterisk may only be at the end (API reference of
-	// EvaluateOnExit).
-	exitPattern   = lazy(`^[0-9]*\*?$`)
-	reasonPattern = lazy(`^[A-Za-z0-9.:\s]*\*?$`)
-)
-
-// checkEvaluateOnExit checks one rule of a retry strategy. Batch accepts actions in any case.
-func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
-	if a := strings.ToUpper(string(rule.Action)); a != "RETRY" && a != "EXIT" {
-		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
-	}
-	if rule.OnExitCode == nil && rule.OnReason == nil && rule.OnStatusReason == nil {
-		return faulty("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
-	}
-	for _, c := range []struct {
-		text    *string
-		pattern func() *regexp.Regexp
-	}{{rule.OnExitCode, exitPattern}, {rule.OnReason, reasonPattern}, {rule.OnStatusReason, reasonPattern}} {
-		switch {
-		case c.text == nil:
-		case len(*c.text) > 512:
-			return faulty("Evaluate on exit condition cannot exceed 512 characters.")
-		case !c.pattern().MatchString(*c.text):
-			return faulty("Evaluate on exit condition contains restricted characters.")
-		}
-	}
-	return nil
-}
-
 // deregisterJobDefinition makes a revision INACTIVE. Jobs that were submitted with it keep
 // running, and it can still be described. Repeating the request is no error.
-func (a *API) deregisterJobDefinition(c *call.Call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
+func (ds definitions) deregisterJobDefinition(c *call.Call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := model.ResourceName(aws.ToString(in.JobDefinition), "job-definition")
-	err := a.backend.Change(func(m *model.Model) ([]model.Event, error) {
+	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		d := m.Definition(id)
 		switch {
 		// A name alone would be ambiguous: Batch deregisters exactly one revision.
 		case d == nil && !strings.Contains(id, ":"):
-			return nil, a.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
+			return nil, ds.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
 		case d == nil:
-			return nil, a.judge(c, faulty("JobDefinition %s does not exist.", id))
+			return nil, ds.judge(c, faulty("JobDefinition %s does not exist.", id))
 		case d.Inactive:
 			return nil, nil
 		}
@@ -259,30 +164,30 @@ func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 
 // describeJobDefinitions returns definitions by ARN or name:revision in the order of the request,
 // or pages of all revisions of one name or of every name. A status filters each of them.
-func (a *API) describeJobDefinitions(_ *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (ds definitions) describeJobDefinitions(_ *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
 	}
-	m, done := a.backend.View()
+	m, done := ds.backend.View()
 	defer done()
 	var all []*model.Definition
 	switch {
 	case len(in.JobDefinitions) > 0:
 		for _, text := range in.JobDefinitions {
-			all = append(all, a.described(m, text)...)
+			all = append(all, ds.described(m, text)...)
 		}
 	case in.JobDefinitionName != nil:
-		all = slices.Clone(a.revisions(m, *in.JobDefinitionName))
+		all = slices.Clone(ds.revisions(m, *in.JobDefinitionName))
 	default:
 		for _, name := range call.SortedKeys(m.Definitions) {
-			all = append(all, a.revisions(m, name)...)
+			all = append(all, ds.revisions(m, name)...)
 		}
 	}
 	all = slices.DeleteFunc(all, func(d *model.Definition) bool { return in.Status != nil && definitionStatus(d) != *in.Status })
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // requested definitions fit on one page, in the order of the request
 		var err error
-		if page, next, err = call.Page(all, in.MaxResults, 100, in.NextToken, a.sortKey); err != nil {
+		if page, next, err = call.Page(all, in.MaxResults, 100, in.NextToken, ds.sortKey); err != nil {
 			return nil, err
 		}
 	}
@@ -291,13 +196,6 @@ func (a *API) describeJobDefinitions(_ *call.Call, in *awsbatch.DescribeJobDefin
 		out.JobDefinitions = append(out.JobDefinitions, describeDefinition(m, d))
 	}
 	return out, nil
-}
-
-// newestFirst returns a reversed copy; the model keeps revisions in ascending order.
-func newestFirst(revisions []*model.Definition) []*model.Definition {
-	out := slices.Clone(revisions)
-	slices.Reverse(out)
-	return out
 }
 
 // describeDefinition returns a revision as DescribeJobDefinitions shows it, including the members
@@ -348,23 +246,4 @@ func describedContainer(c *types.ContainerProperties, fargate bool) *types.Conta
 		d.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: aws.String("LATEST")}
 	}
 	return &d
-}
-
-// describedRetry returns a retry strategy as Batch shows it: with its actions in lower case.
-func describedRetry(s *types.RetryStrategy) *types.RetryStrategy {
-	if s == nil || len(s.EvaluateOnExit) == 0 {
-		return s
-	}
-	d := *s
-	d.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
-	for i, rule := range d.EvaluateOnExit {
-		d.EvaluateOnExit[i].Action = types.RetryAction(strings.ToLower(string(rule.Action)))
-	}
-	return &d
-}
-
-// lazy returns a function that compiles a regular expression when it is first called. Commands
-// that start no engine do not pay for it.
-func lazy(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
