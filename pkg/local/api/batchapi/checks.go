@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
-
 package batchapi
 
 import (
@@ -35,9 +33,9 @@ func checkSchedulingPriority(p *int32) error {
 	return nil
 }
 
-// checkEnvironment rejects names that Batch reserves for itself, and variables that no process
+// checkVariables rejects names that Batch reserves for itself, and variables that no process
 // can have (POSIX: no "=" in a name, no NUL).
-func checkEnvironment(variables []types.KeyValuePair) error {
+func checkVariables(variables []types.KeyValuePair) error {
 	var refused error
 	for _, v := range variables {
 		switch name := aws.ToString(v.Name); {

@@ -108,7 +108,7 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	if err != nil {
 		return err
 	}
-	return gravest(shaped, checkDefinitionValues(in), checkWork(w, d.Fargate()), checkEnvironment(w.Container.Environment),
+	return gravest(shaped, checkDefinitionValues(in), checkWork(w, d.Fargate()), checkVariables(w.Container.Environment),
 		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 

@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
-
 package batchapi
 
 import (

@@ -52,7 +52,7 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 		if err != nil {
 			return err
 		}
-		refused = gravest(refused, checkEnvironment(r.Container.Environment), checkAmount(a, false))
+		refused = gravest(refused, checkVariables(r.Container.Environment), checkAmount(a, false))
 	}
 	// Multi-node parallel jobs need EC2 (user guide, "Multi-node parallel jobs").
 	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
@@ -113,7 +113,7 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 			refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
 		}
 		if v.ContainerOverrides != nil {
-			refused = gravest(refused, checkEnvironment(v.ContainerOverrides.Environment))
+			refused = gravest(refused, checkVariables(v.ContainerOverrides.Environment))
 		}
 	}
 	return refused

@@ -1,5 +1,3 @@
-//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
-
 package batchapi
 
 import (
@@ -49,7 +47,7 @@ func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 			return wire.ClientException("Container name %s is given twice.", p.Name())
 		}
 		seen[p.Name()] = true
-		refused = gravest(refused, checkEnvironment(p.Declared.Environment))
+		refused = gravest(refused, checkVariables(p.Declared.Environment))
 	}
 	return gravest(checkPartDependencies(all), refused)
 }
@@ -108,7 +106,7 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
 				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.", aws.ToString(c.Name))
 			}
-			refused = gravest(refused, checkEnvironment(c.Environment))
+			refused = gravest(refused, checkVariables(c.Environment))
 		}
 	}
 	return refused

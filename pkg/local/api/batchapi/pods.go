@@ -84,7 +84,7 @@ func checkPod(w *model.Work) error {
 		}
 	}
 	for i := range w.Parts {
-		refused = gravest(refused, checkEnvironment(w.Parts[i].Container.Environment))
+		refused = gravest(refused, checkVariables(w.Parts[i].Container.Environment))
 	}
 	return refused
 }

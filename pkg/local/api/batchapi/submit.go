@@ -161,7 +161,7 @@ func checkSubmit(in *awsbatch.SubmitJobInput) error {
 	case size < 1 || size > maxChildren:
 		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
 	}
-	return gravest(checkSubmitValues(in, size), checkEnvironment(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+	return gravest(checkSubmitValues(in, size), checkVariables(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
 }
 
