@@ -110,7 +110,7 @@ const (
 
 // messageFuncs are the functions and methods whose string arguments users read.
 var messageFuncs = map[string]bool{
-	"Errorf": true, "New": true, "Fail": true, "Try": true, "Usage": true, "Report": true, "Warn": true, "remark": true, "Line": true, "Notify": true, "Progress": true, "progress": true,
+	"Errorf": true, "New": true, "Fail": true, "Try": true, "Usage": true, "Report": true, "Warn": true, "Remark": true, "Line": true, "Notify": true, "Progress": true, "progress": true,
 }
 
 // TestMessagesAndComments checks that no message has a sentence that is too long to read at once,

@@ -16,7 +16,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -120,7 +120,7 @@ func TestSubmitRefuses(t *testing.T) {
 	pair := w.submit("work", array(2))
 	w.idle()
 	type in = awsbatch.SubmitJobInput
-	missing := api.NewID()
+	missing := call.NewID()
 	for _, c := range []struct {
 		edit func(*in)
 		want string
@@ -173,7 +173,7 @@ func TestSubmitRefuses(t *testing.T) {
 func TestStopRefuses(t *testing.T) {
 	w := open(t, Options{})
 	notice := w.heard()
-	missing := api.NewID()
+	missing := call.NewID()
 	for _, id := range []string{missing, "work", missing + ":", missing + ":01", missing + "#x", "arn:aws:batch:local:000000000000:job/work"} {
 		_, err := w.CancelJob(t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: aws.String("x")})
 		want := "AWS Batch accepts this silently; no such job exists: " + strings.TrimPrefix(id, "arn:aws:batch:local:000000000000:job/")

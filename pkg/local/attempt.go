@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -163,5 +163,5 @@ func (e *Engine) newStream(t *model.Task) string {
 	if e.options.Lenient && len(t.Attempts) == 0 && !t.IsChild() {
 		return t.Job.ID
 	}
-	return api.NewID()
+	return call.NewID()
 }

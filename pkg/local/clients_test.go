@@ -19,7 +19,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -195,8 +195,8 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 				}
 			}
 			t.Logf("%d cases: %d sent, %d rejected by the client's model, %d with a meaning of their own", len(cases), len(cases)-unsent, unsent, differing)
-			if len(api.EmptyMembers()) > differing {
-				t.Errorf("only %d cases have a meaning of their own; the table has %d members", differing, len(api.EmptyMembers()))
+			if len(empty.Members()) > differing {
+				t.Errorf("only %d cases have a meaning of their own; the table has %d members", differing, len(empty.Members()))
 			}
 		})
 	}

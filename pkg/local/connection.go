@@ -24,6 +24,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -168,9 +169,9 @@ func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
 			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"}, nil
 		}),
 	}
-	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(api.ClientHeader, "batchctl"))
+	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(call.ClientHeader, "batchctl"))
 	if workDir != "" {
-		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(api.WorkDirHeader, url.PathEscape(workDir)))
+		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(call.WorkDirHeader, url.PathEscape(workDir)))
 	}
 	return config
 }

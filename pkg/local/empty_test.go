@@ -29,7 +29,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -329,16 +329,16 @@ type emptyCase struct {
 	// needed is true for an empty structure with a member that the API model requires.
 	needed bool
 	// meaning is what the empty value means, if it is not like an absent one.
-	meaning api.Meaning
+	meaning empty.Meaning
 	differs bool
 }
 
 // meansAs sets what the empty value of a case means. structure is the member's own structure, or "".
 func (c *emptyCase) meansAs(structure string, needed bool) {
-	c.needed, c.differs, c.meaning = false, false, api.Meaning{}
+	c.needed, c.differs, c.meaning = false, false, empty.Meaning{}
 	if c.value != "null" { // which is like an absent member everywhere
 		c.needed = needed && c.value == "{}"
-		c.meaning, c.differs = api.EmptyMeaning(c.member, structure)
+		c.meaning, c.differs = empty.MeaningOf(c.member, structure)
 	}
 }
 
@@ -507,7 +507,7 @@ func TestEmptyMembersAreAbsent(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range api.EmptyMembers() {
+	for _, name := range empty.Members() {
 		if !tried[name] {
 			t.Errorf("the table of empty members has %s, which no request has", name)
 		}
@@ -647,9 +647,9 @@ func TestEmptyMembersTable(t *testing.T) {
 		t.Fatalf("%s has no place for the table", page)
 	}
 	rows := "| member | what its empty value means |\n| --- | --- |\n"
-	for _, name := range api.EmptyMembers() {
+	for _, name := range empty.Members() {
 		structure, member, _ := strings.Cut(name, ".")
-		meaning, _ := api.EmptyMeaning(name, "")
+		meaning, _ := empty.MeaningOf(name, "")
 		rows += fmt.Sprintf("| `%s.%s` | %s", strings.TrimSuffix(structure, "Input"), strings.ToLower(member[:1])+member[1:], meaning.Why)
 		if meaning.Error != "" {
 			rows += fmt.Sprintf(": %q", strings.TrimSuffix(meaning.Error, "."))

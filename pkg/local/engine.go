@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
@@ -259,7 +260,7 @@ func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (posi
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.options.ReadOnly {
-		return 0, api.ErrReadOnly
+		return 0, call.ErrReadOnly
 	}
 	if e.closing {
 		return 0, attempt.ErrEngineClosing

@@ -18,6 +18,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
@@ -130,7 +131,7 @@ func TestSignatures(t *testing.T) {
 		{"other path", good(), func(r *http.Request) { r.URL.Path = "/v1/listjobs" }, 403},
 		{"other host", good(), func(r *http.Request) { r.Host = "localhost:7070" }, 403},
 		{"a query added", good(), func(r *http.Request) { r.URL.RawQuery = "a=b" }, 403},
-		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(api.WorkDirHeader, "/") }, 403},
+		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(call.WorkDirHeader, "/") }, 403},
 		{"date changed", good(), func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format("20060102T150405Z"))
 		}, 403},
@@ -216,7 +217,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := api.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process on this machine, where these have no effect: image" {
+	if text := call.Notice(http.Header{"X-Batchctl-Notice": {notice}}); text != "the command runs as a process on this machine, where these have no effect: image" {
 		t.Errorf("notice %q", text)
 	}
 	w.idle()

@@ -19,7 +19,7 @@ import (
 	"github.com/aws/smithy-go"
 	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -31,7 +31,7 @@ func (w *testEngine) heard() *string {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)
-			*notice = api.Notice(answer.Header)
+			*notice = call.Notice(answer.Header)
 			return answer, err
 		})
 	})

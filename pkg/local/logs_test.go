@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
@@ -194,7 +194,7 @@ func TestLogErrors(t *testing.T) {
 	logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
 	for _, c := range []struct{ group, stream string }{
 		{"/other", stream},
-		{"/aws/batch/job", "work/default/" + api.NewID()},
+		{"/aws/batch/job", "work/default/" + call.NewID()},
 		{"/aws/batch/job", "other/default/" + stream[strings.LastIndexByte(stream, '/')+1:]},
 		{"/aws/batch/job", "../../lock"},
 		{"/aws/batch/job", "x"},

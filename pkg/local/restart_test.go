@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -171,7 +171,7 @@ func TestReadOnlyEngineChangesNothing(t *testing.T) {
 	w.register("work", "1", "512")
 	reader := open(t, Options{Dir: dir, ReadOnly: true}) // while the other engine is open
 	_, err := reader.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
-	refused(t, err, api.ErrReadOnly.Error())
+	refused(t, err, call.ErrReadOnly.Error())
 	if out, err := reader.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{}); err != nil || len(out.JobDefinitions) != 1 {
 		t.Errorf("definitions: %v, %v", out, err)
 	}

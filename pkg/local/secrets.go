@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
@@ -117,7 +117,7 @@ func (c *courier) serialize(ctx context.Context, in middleware.SerializeInput, n
 			return middleware.SerializeOutput{}, middleware.Metadata{}, err
 		}
 		if header != "" {
-			request.Header.Set(api.SecretsHeader, header)
+			request.Header.Set(call.SecretsHeader, header)
 		}
 	}
 	return next.HandleSerialize(ctx, in)

@@ -25,7 +25,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -666,7 +666,7 @@ func TestSDKOverTheSocket(t *testing.T) {
 	}
 	_, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: make([]string, 101)})
 	refused(t, err, "Maximum number of jobs supported is 100")
-	out, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{api.NewID(), id, id + ":0"}})
+	out, err := w.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{call.NewID(), id, id + ":0"}})
 	if err != nil || len(out.Jobs) != 1 || aws.ToString(out.Jobs[0].JobId) != id {
 		t.Errorf("unknown ids: %d jobs, %v", len(out.Jobs), err)
 	}

@@ -13,7 +13,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -54,7 +54,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	since := r.engine.lastAt
 	reason := "unknown since " + time.UnixMilli(since).UTC().Format(time.RFC3339) + ": the engine is not running; the last recorded status is "
 	for id, was := range map[string]string{runs: "RUNNING", array: "PENDING", array + ":1": "RUNNING"} {
-		if d := r.job(id); d.Status != api.StatusUnknown || aws.ToString(d.StatusReason) != reason+was {
+		if d := r.job(id); d.Status != batchapi.StatusUnknown || aws.ToString(d.StatusReason) != reason+was {
 			t.Errorf("%s is %s, %q", id, d.Status, aws.ToString(d.StatusReason))
 		}
 	}
@@ -65,7 +65,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 		t.Errorf("the children are %v", n)
 	}
 	out, err := r.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("default"), JobStatus: types.JobStatusRunning})
-	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != api.StatusUnknown {
+	if err != nil || len(out.JobSummaryList) != 1 || out.JobSummaryList[0].Status != batchapi.StatusUnknown {
 		t.Errorf("listed %+v, %v", out, err)
 	}
 	if _, jobs, at := r.engine.Unknown(); jobs != 2 || at.UnixMilli() != since {

@@ -27,7 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -494,7 +494,7 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if text := api.Notice(answer.Header); text != "" && !n.printed[text] {
+	if text := call.Notice(answer.Header); text != "" && !n.printed[text] {
 		n.printed[text] = true
 		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -116,7 +116,7 @@ func longAgo(millis *int64, now time.Time) string {
 func lasted(job types.JobDetail, now time.Time) string {
 	started := aws.ToInt64(job.StartedAt) > 0
 	switch over := batch.HasEnded(job.Status); {
-	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
+	case aws.ToInt64(job.CreatedAt) == 0 || job.Status == once.StatusExpired || job.Status == batchapi.StatusUnknown:
 		return ""
 	case batch.ArraySize(job) > 0 && over: // an array itself never starts
 		return "took " + term.Took(job.CreatedAt, job.StoppedAt, now)
@@ -193,7 +193,7 @@ type addedRow struct {
 func addedOf(job once.Recalled, now time.Time) addedRow {
 	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
-	case job.Status == once.StatusExpired || job.Status == api.StatusUnknown:
+	case job.Status == once.StatusExpired || job.Status == batchapi.StatusUnknown:
 	case batch.ArraySize(job.JobDetail) > 0:
 		row.TookMs = span64(job.CreatedAt, job.StoppedAt, now)
 	default:
@@ -238,7 +238,7 @@ func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Ti
 	field("queue", batch.Name(aws.ToString(d.JobQueue))+" on "+t.Label)
 	field("definition", batch.Name(aws.ToString(d.JobDefinition)))
 	field("created", term.Ago(d.CreatedAt, now))
-	if d.Status != once.StatusExpired && d.Status != api.StatusUnknown {
+	if d.Status != once.StatusExpired && d.Status != batchapi.StatusUnknown {
 		field("waited", term.Took(d.CreatedAt, cmp.Or(d.StartedAt, d.StoppedAt), now))
 		field("ran", term.Took(d.StartedAt, d.StoppedAt, now))
 	}

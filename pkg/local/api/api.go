@@ -2,47 +2,25 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
+	"github.com/batchctl/batchctl/pkg/local/api/ecsapi"
+	"github.com/batchctl/batchctl/pkg/local/api/logsapi"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
 // Backend is the engine that an API serves. All methods may be called concurrently.
 type Backend interface {
-	// View returns the model. It does not change until done is called; do not keep parts of it
-	// longer.
-	View() (m *model.Model, done func())
-	// Change decides and records one change for a caller, and returns when it is on disk. decide
-	// reads the model and must not alter it. If decide finds nothing to change, the state that it
-	// read is on disk too. The error is ErrReadOnly for a read-only engine.
-	Change(decide func(m *model.Model) ([]model.Event, error)) error
+	batchapi.Backend
 	// Subscribe returns a channel that receives after changes of the model, until cancel is called. Several changes may
 	// be one receipt.
 	Subscribe() (changed <-chan struct{}, cancel func())
-	// AbsentSince returns when the last record was written, in epoch milliseconds, if the states
-	// can be out of date: the engine that wrote them was killed, and none runs now. It returns 0
-	// for current states. Call it only within View.
-	AbsentSince() int64
-	// Accepting returns why the engine accepts no more jobs, or nil. Only decide may call it.
-	Accepting() error
-	// ProvideSecrets keeps those given values that a job needs, until the job ends. It returns why the
-	// other secrets have no value. Only decide may call it.
-	ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) (missing []error)
-	// Executor returns the executor with a name that jobs chose; "" is the engine's own. The error
-	// says why it is not available.
-	Executor(ctx context.Context, name string) (attempt.Executor, error)
 }
-
-// ErrReadOnly is the error of a change to a read-only engine.
-var ErrReadOnly = errors.New("this engine is read-only; nothing was changed")
 
 // Settings configure an API.
 type Settings struct {
@@ -76,25 +54,27 @@ type Settings struct {
 // stores other events, and the part of ECS that shows the clusters of compute environments with their tasks.
 type API struct {
 	Settings
-	// backend has the model; every handler reads it through View and changes it through Change.
+	// backend has the model.
 	backend Backend
 	// verifier checks the signature of every request.
 	verifier verifier
 	// services has the handlers by the service that a request is signed for, and by operation.
-	services map[string]map[string]handler
-	// streams is the index of log streams by name. The lock that View holds protects it.
-	streams streamIndex
-	// closing is closed when streams of changes and live tails must end.
+	services map[string]map[string]call.Handler
+	// logs is one of the services. CloseStreams closes it.
+	logs *logsapi.API
+	// closing is closed when streams of changes must end.
 	closing chan struct{}
-	// queries are the queries of Logs Insights.
-	queries queries
-	// tails counts the live tails.
-	tails atomic.Int32
 }
 
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
-	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, closing: make(chan struct{}), queries: newQueries()}
-	a.services = map[string]map[string]handler{"batch": a.operations(), "logs": a.logOperations(), "ecs": a.clusterOperations()}
+	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs), closing: make(chan struct{})}
+	settings := batchapi.Settings{Lenient: s.Lenient, Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs, Capacity: s.Capacity}
+	machine := ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}
+	a.services = map[string]map[string]call.Handler{
+		"batch": batchapi.New(b, settings).Operations(),
+		"logs":  a.logs.Operations(),
+		"ecs":   ecsapi.New(b, machine).Operations(),
+	}
 	return a
 }

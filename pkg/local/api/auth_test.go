@@ -10,8 +10,6 @@ import (
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"pgregory.net/rapid"
-
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // TestSDKSignatures compares the verifier with the SDK's signer: the verifier accepts everything
@@ -62,12 +60,4 @@ func FuzzParseSignature(f *testing.F) {
 			t.Errorf("%q: %+v", text, s)
 		}
 	})
-}
-
-func TestOperationsAreThoseOfBatch(t *testing.T) {
-	for name := range new(API).operations() {
-		if method, _ := wire.Path(name); method == "" {
-			t.Errorf("%s is no operation of Batch", name)
-		}
-	}
 }

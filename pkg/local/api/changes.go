@@ -22,7 +22,7 @@ const (
 // is called once.
 func (a *API) CloseStreams() {
 	close(a.closing)
-	a.queries.cancel()
+	a.logs.Close()
 }
 
 // streamChanges sends a server-sent event "change" after changes of jobs, queues and everything else: the client asks

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 )
 
 // ownServices are the signing names of the AWS services that the engine implements.
@@ -46,7 +48,7 @@ func refuseForeign(w http.ResponseWriter, r *http.Request, service string) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Amzn-ErrorType", unsupportedService)
-	h.Set("X-Amzn-RequestId", NewID())
+	h.Set("X-Amzn-RequestId", call.NewID())
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has disconnected needs no answer
 }

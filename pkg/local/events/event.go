@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -43,7 +43,7 @@ type change struct {
 // render returns the event of a change as a line of JSON. The model must be in the state of the change.
 func (c change) render(m *model.Model) ([]byte, error) {
 	t, id := c.task, c.task.IDOf(c.node)
-	d := api.Detail(m, t, c.node)
+	d := batchapi.Detail(m, t, c.node)
 	if r := d.RetryStrategy; r != nil && r.EvaluateOnExit == nil { // AWS's events have the member in any case
 		d.RetryStrategy = &types.RetryStrategy{Attempts: r.Attempts, EvaluateOnExit: []types.EvaluateOnExit{}}
 	}

@@ -1,0 +1,4 @@
+package batchapi
+
+// jobs has the operations on jobs.
+type jobs struct{ *service }

@@ -1,0 +1,158 @@
+package batchapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// maxParts is how many containers a task may have (API reference of EcsTaskProperties).
+const maxParts = 10
+
+// checkParts rejects ecsProperties that Batch rejects.
+func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
+	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
+		return nil // checkNodes rejects ecsProperties together with nodes
+	}
+	tasks := in.EcsProperties.TaskProperties
+	switch {
+	case in.ContainerProperties != nil:
+		return wire.ClientException("Only one of containerProperties and ecsProperties can be given.")
+	case len(tasks) != 1:
+		return wire.ClientException("ecsProperties must have exactly one element in taskProperties.")
+	case len(tasks[0].Containers) == 0 || len(tasks[0].Containers) > maxParts:
+		return wire.ClientException("taskProperties must have between 1 and %d containers.", maxParts)
+	}
+	all := model.Parts(in, nil)
+	if !slices.ContainsFunc(all, func(p model.Part) bool { return p.Essential() }) {
+		return wire.ClientException("At least one container must be essential.")
+	}
+	var refused error
+	seen := map[string]bool{}
+	for i := range all {
+		p := &all[i]
+		switch {
+		case aws.ToString(p.Declared.Image) == "":
+			return wire.ClientException("ECS Container Image must be provided.")
+		case len(all) > 1 && !definitionName().MatchString(p.Name()):
+			return wire.ClientException("Container name %q is not valid: 1 to 128 letters, digits, hyphens and underscores.", p.Name())
+		case seen[p.Name()]:
+			return wire.ClientException("Container name %s is given twice.", p.Name())
+		}
+		seen[p.Name()] = true
+		refused = gravest(refused, checkVariables(p.Declared.Environment))
+	}
+	return gravest(checkPartDependencies(all), refused)
+}
+
+// checkPartDependencies rejects dependencies on unknown containers, and cycles. A container may
+// wait for an essential one only to start, not to end: its end ends the job.
+func checkPartDependencies(all []model.Part) error {
+	for i := range all {
+		for _, d := range all[i].Declared.DependsOn {
+			on, condition := model.FindPart(all, aws.ToString(d.ContainerName)), aws.ToString(d.Condition)
+			switch {
+			case on < 0 || on == i:
+				return wire.ClientException("Container %s cannot depend on %s.", all[i].Name(), aws.ToString(d.ContainerName))
+			case condition != model.OnStart && condition != model.OnComplete && condition != model.OnSuccess:
+				return wire.ClientException("Condition %q of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]", condition)
+			case condition != model.OnStart && all[on].Essential():
+				return wire.ClientException("Condition %s cannot be set on the essential container %s.", condition, all[on].Name())
+			}
+		}
+	}
+	// Mark containers whose dependencies are all done. Containers that are left form a cycle.
+	done := map[int]bool{}
+	for range all {
+		for i := range all {
+			done[i] = done[i] || !slices.ContainsFunc(all[i].Declared.DependsOn, func(d types.TaskContainerDependency) bool {
+				return !done[model.FindPart(all, *d.ContainerName)]
+			})
+		}
+	}
+	for i := range all {
+		if !done[i] {
+			return wire.ClientException("The dependencies of container %s form a cycle.", all[i].Name())
+		}
+	}
+	return nil
+}
+
+// checkPartOverrides rejects overrides of unknown containers, and overrides that do not match the
+// kind of definition.
+func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
+	o := in.EcsPropertiesOverride
+	switch {
+	case d.EcsProperties != nil && in.ContainerOverrides != nil:
+		return wire.ClientException("containerOverrides cannot be used with a job definition that has ecsProperties.")
+	case o == nil:
+		return nil
+	case d.EcsProperties == nil:
+		return wire.ClientException("ecsPropertiesOverride needs a job definition that has ecsProperties.")
+	case len(o.TaskProperties) > 1:
+		return wire.ClientException("ecsPropertiesOverride can have at most one element in taskProperties.")
+	}
+	all := model.Parts(d, nil)
+	var refused error
+	for _, task := range o.TaskProperties {
+		for _, c := range task.Containers {
+			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
+				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.", aws.ToString(c.Name))
+			}
+			refused = gravest(refused, checkVariables(c.Environment))
+		}
+	}
+	return refused
+}
+
+// unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect
+// with executor x. Members of one container are listed with its name.
+func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []attempt.Member {
+	var members []attempt.Member
+	if d.EcsProperties != nil {
+		members = attempt.UnhonouredTask(&d.EcsProperties.TaskProperties[0], attempt.Contained(x))
+	}
+	for _, p := range all {
+		what := "container " + p.Name()
+		if p.Node {
+			what = "node " + p.Name()
+		}
+		var own []string
+		for _, m := range append(x.Unhonoured(p.Container), unhonouredOfPart(p.Declared)...) {
+			if m.Effect == attempt.Prevents {
+				m.Why = what + ": " + m.Why
+				members = append(members, m)
+			} else {
+				own = append(own, m.Name)
+			}
+		}
+		slices.Sort(own)
+		if len(own) > 0 {
+			members = append(members, attempt.Member{Name: what + " " + strings.Join(own, ", ")})
+		}
+	}
+	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
+		members = append(members, attempt.Member{Name: "instanceTypes"}) // as runtimePlatform
+	}
+	return members
+}
+
+// unhonouredOfPart returns the members that no executor applies and that only containers of a task
+// have.
+func unhonouredOfPart(p types.TaskContainerProperties) []attempt.Member {
+	return attempt.Given(map[attempt.Member]bool{
+		// Where logs go says nothing about the result: the engine keeps them.
+		{Name: "firelensConfiguration"}: p.FirelensConfiguration != nil,
+		// How long other containers wait for this one. Here they wait until it has started or ended.
+		{Name: "startTimeout"}: p.StartTimeout != nil,
+		// Between SIGTERM and SIGKILL there are 30 s here, AWS's default.
+		{Name: "stopTimeout"}: p.StopTimeout != nil,
+	})
+}

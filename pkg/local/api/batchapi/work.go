@@ -1,0 +1,70 @@
+//lint:file-ignore SA1019 the deprecated members vcpus and memory are part of the API that is served
+
+package batchapi
+
+import (
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model"
+)
+
+// checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
+// node or container of a pod.
+func checkWork(w *model.Work, fargate bool) error {
+	if w.Pod != nil {
+		return checkPod(w)
+	}
+	refused := checkAmount(w.Need, fargate)
+	for i := range w.Parts {
+		if w.Parts[i].Node {
+			one, err := model.Requested(w.Parts[i].Container)
+			refused = gravest(refused, err, checkAmount(one, false))
+		}
+	}
+	return refused
+}
+
+// unhonoured returns the members of a job's containers and overrides that executor x does not
+// apply. in is nil for a definition without a job.
+func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, w *model.Work) []attempt.Member {
+	switch {
+	case w.Pod != nil:
+		return unhonouredPod(x, w)
+	case len(w.Parts) > 0:
+		return unhonouredParts(x, d, w.Parts)
+	}
+	members := x.Unhonoured(w.Container)
+	if in != nil {
+		for _, name := range ignored(d.ContainerProperties, in.ContainerOverrides) {
+			members = append(members, attempt.Member{Name: name})
+		}
+	}
+	return members
+}
+
+// ignored returns the overrides that Batch does not apply: vcpus and memory of a container that
+// has resourceRequirements.
+func ignored(c *types.ContainerProperties, o *types.ContainerOverrides) []string {
+	var names []string
+	if o != nil && o.Vcpus != nil && c.Vcpus == nil {
+		names = append(names, "containerOverrides.vcpus (the definition has a resourceRequirement)")
+	}
+	if o != nil && o.Memory != nil && c.Memory == nil {
+		names = append(names, "containerOverrides.memory (the definition has a resourceRequirement)")
+	}
+	return names
+}
+
+// secretsOf returns the secrets of all containers of a job.
+func secretsOf(w *model.Work) []types.Secret {
+	if len(w.Parts) == 0 && w.Container != nil {
+		return attempt.SecretsOf(w.Container)
+	}
+	var all []types.Secret
+	for _, p := range w.Parts {
+		all = append(all, attempt.SecretsOf(p.Container)...)
+	}
+	return all
+}
