@@ -25,9 +25,6 @@ import (
 // id was reported, the oldest stays.
 
 const (
-	// lateCheck is the time from the last request for a job to the last check for its duplicates.
-	// It covers listings that lag a minute behind, with a margin of two seconds.
-	lateCheck = time.Minute + 2*time.Second
 	// secondCheck is the pause between the two checks after clear answers.
 	secondCheck = time.Second
 	// duplicateReason begins the status reason of a duplicate that batchctl ended. endedHere
@@ -35,36 +32,6 @@ const (
 	// sends no message about a duplicate, has the same text (templates/infra/ladder.json).
 	duplicateReason = "batchctl: twin of "
 )
-
-// DueError reports that the last check for duplicates of a submission could not be done: some of
-// its jobs may have duplicates. Resume and CheckDuplicates do that check.
-type DueError struct {
-	// Run is the submission's id in the ledger; "" without a ledger.
-	Run string
-	// Jobs is how many jobs may have duplicates.
-	Jobs int
-	Err  error
-}
-
-// Error counts the jobs and has the cause.
-func (e *DueError) Error() string {
-	why := e.Err.Error()
-	if errors.Is(e.Err, context.Canceled) {
-		why = "interrupted"
-	}
-	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
-}
-
-// Unwrap returns the cause.
-func (e *DueError) Unwrap() error { return e.Err }
-
-// counted formats a number with its unit, such as "1 job" or "2 jobs".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // Duplicate is a second job for the same intent.
 type Duplicate struct {
@@ -86,28 +53,12 @@ func (e *TwiceError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// doubtful reports whether duplicates of an accepted job may appear.
-func (t *plannedJob) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
-
-// doubt records that duplicates of an accepted job may appear until a while after since.
-func (r *run) doubt(t *plannedJob, since time.Time, why string) error {
-	t.unclear, t.checked = since, false
-	return r.note(t, line{What: lineUnclear, Reason: why})
-}
-
-// lastRequest returns the latest time at which a request for an accepted job may have been on its
-// way.
-func (t *plannedJob) lastRequest() time.Time {
-	if t.last.After(t.unclear) {
-		return t.last
+// twiceError names the jobs that ran twice; nil if there are none.
+func (r *run) twiceError() error {
+	if len(r.twice) == 0 {
+		return nil
 	}
-	return t.unclear
-}
-
-// endDuplicates stops the duplicates that are visible now. A job is marked as checked once
-// lateCheck has passed: by then every duplicate is visible.
-func (c *Client) endDuplicates(ctx context.Context, r *run) error {
-	return r.dueError(c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) error { return c.endVisibleDuplicates(ctx, r, tasks) }))
+	return &TwiceError{r.twice}
 }
 
 // endVisibleDuplicates is endDuplicates for the jobs of one target.
@@ -192,70 +143,6 @@ func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
 	}
 	return clear
 }
-
-// leaveReplays records jobs with clear answers that were not checked, where requests may be
-// repeated: the next command does the late check.
-func (c *Client) leaveReplays(r *run) error {
-	if !c.Replayable || c.TakesOnce {
-		return nil
-	}
-	for _, t := range clearOf(r.tasks) {
-		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dueAt returns when the last check for duplicates of the selected jobs is due; zero if none is
-// selected.
-func (r *run) dueAt(selects func(*plannedJob) bool) (due time.Time) {
-	for _, t := range r.tasks {
-		if at := t.lastRequest().Add(lateCheck); selects(t) && at.After(due) {
-			due = at
-		}
-	}
-	return due
-}
-
-// lost reports whether a job was sent without any clear answer, and was not found since.
-func (t *plannedJob) lost() bool {
-	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
-}
-
-// lastCheck waits until the last check for duplicates is due and does it.
-func (c *Client) lastCheck(ctx context.Context, r *run) error {
-	if r.tally().unchecked == 0 {
-		return nil
-	}
-	if err := c.awaitLateCheck(ctx, r); err != nil {
-		return r.dueError(err)
-	}
-	return c.endDuplicates(ctx, r)
-}
-
-// awaitLateCheck waits until the last check for duplicates is due. Changes of the local clock do
-// not prolong the wait.
-func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateCheck)
-	if pause <= 0 {
-		return nil
-	}
-	c.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
-	if err := rpc.Sleep(ctx, pause); err != nil {
-		return err
-	}
-	for _, t := range r.tasks {
-		if t.doubtful() { // the monotonic clock says that it is due
-			t.unclear = time.Now().Add(-lateCheck)
-			t.last = t.unclear
-		}
-	}
-	return nil
-}
-
-// roundUp rounds up to whole seconds, for messages.
-func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 // checkResult is the result of a check for duplicates.
 type checkResult struct {
@@ -349,79 +236,7 @@ func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplic
 	return false, nil
 }
 
-// ran reports whether a job that has ended had started.
-func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
-
 // endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
 func (t *plannedJob) endedHere(duplicate sighting) bool {
 	return strings.HasPrefix(duplicate.reason, duplicateReason) || t.ending[duplicate.id] && duplicate.status == types.JobStatusFailed
-}
-
-// CheckDuplicates does the last check for duplicates of an open submission: it stops duplicates,
-// and sends nothing. It waits until the check is due, a minute at most. The error is
-// fs.ErrNotExist if the submission no longer has a log, a *LockedError if another process works
-// on it, a *DueError if the check could not be done, and a *TwiceError for jobs that ran twice.
-func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
-	r, err := c.Take(name)
-	if err != nil {
-		return err
-	}
-	if r.broken || r.attached || r.stopping {
-		return r.log.release()
-	}
-	err = r.dueError(c.findLost(ctx, r))
-	if err == nil {
-		err = c.lastCheck(ctx, r)
-	}
-	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
-}
-
-// findLost records which of the jobs that were sent without any clear answer were accepted.
-func (c *Client) findLost(ctx context.Context, r *run) error {
-	for _, t := range r.tasks {
-		if !t.lost() {
-			continue
-		}
-		c, err := c.clientOf(ctx, r, t)
-		if err != nil {
-			return err
-		}
-		found, err := c.findPatiently(ctx, t, time.Now().Add(searchPatience))
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 {
-			continue
-		}
-		if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
-			return err
-		}
-		t.last = t.unclear // nothing was sent since
-		c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-	}
-	return nil
-}
-
-// dueError returns why the check for duplicates was not done.
-func (r *run) dueError(err error) error {
-	if n := r.tally().unchecked; err != nil && n > 0 {
-		return &DueError{Run: r.logName(), Jobs: n, Err: err}
-	}
-	return err
-}
-
-// logName returns the run's id in the ledger; "" without a log.
-func (r *run) logName() string {
-	if r.log == nil {
-		return ""
-	}
-	return r.name
-}
-
-// twiceError names the jobs that ran twice; nil if there are none.
-func (r *run) twiceError() error {
-	if len(r.twice) == 0 {
-		return nil
-	}
-	return &TwiceError{r.twice}
 }

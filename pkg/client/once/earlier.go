@@ -13,14 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// earlier is a dependency on a job of an earlier submission. It is resolved before the run is
-// written to disk, so that a resume uses the same job.
-type earlier struct {
-	Name string `json:"name"` // as in the plan
-	ID   string `json:"id"`
-	Type string `json:"type,omitempty"`
-}
-
 // EarlierError reports that a dependency on a job of an earlier submission cannot be used. Nothing
 // was sent.
 type EarlierError struct {

@@ -154,27 +154,3 @@ func (c *Client) definitionsIntended() (map[string]string, error) {
 	})
 	return intended, err
 }
-
-// eachOpenRun calls show for each open run of this target, without locking it.
-func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
-	if c.Ledger == nil {
-		return nil
-	}
-	names, err := c.Ledger.openRuns()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		r, err := c.Ledger.read(name)
-		if err != nil {
-			return err
-		}
-		if r == nil || r.target != c.Ledger.Target {
-			continue
-		}
-		if err := show(name, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}

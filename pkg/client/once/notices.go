@@ -61,15 +61,6 @@ func (r *run) receivers() (all []string) {
 	return all
 }
 
-// markNotified records that no message is left to send to a receiver.
-func (r *run) markNotified(receiver string) {
-	for _, t := range r.tasks {
-		if slices.Contains(t.notify, receiver) {
-			t.notified = append(t.notified, receiver)
-		}
-	}
-}
-
 // notice returns the message for a receiver, if all of its jobs have ended. A run in which none was
 // submitted has no message.
 func (r *run) notice(receiver string, known *ends) (e notify.Event, due bool) {

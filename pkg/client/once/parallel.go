@@ -81,14 +81,6 @@ func groups(p *plan.Plan, tasks []*plannedJob) (all []*group) {
 	return all
 }
 
-// arraySize returns the number of children; 0 for a request that is not an array.
-func arraySize(in *awsbatch.SubmitJobInput) int {
-	if in.ArrayProperties == nil {
-		return 0
-	}
-	return int(aws.ToInt32(in.ArrayProperties.Size))
-}
-
 // boundGroups adds the resource of its group to each job's request. A group that is no larger than
 // its limit needs none.
 func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
@@ -174,19 +166,4 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *
 		}
 		return client.Failed(client.ActionCreateResource+t.resource+" for maxParallel of job "+t.name, err)
 	})
-}
-
-// noteResource records that a resource is about to be created.
-func (r *run) noteResource(name string, quantity int) error {
-	r.mu.Lock()
-	if r.resources == nil {
-		r.resources = map[string]bool{}
-	}
-	known := r.resources[name]
-	r.resources[name] = true
-	r.mu.Unlock()
-	if known || r.log == nil {
-		return nil
-	}
-	return r.log.write(line{Time: stamp(), What: lineResource, Resource: name, MaxParallel: quantity})
 }

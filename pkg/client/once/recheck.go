@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -23,9 +22,6 @@ import (
 
 // recheckSpan is the maximum age of jobs that are checked again.
 const recheckSpan = 24 * time.Hour
-
-// checksPath returns the file with the times of the checked jobs.
-func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
 
 // Unverified returns jobs of the ledger's target that RecheckDuplicates has not checked yet. They
 // are older than a minute and at most a day old. A ledger whose target has no account covers those

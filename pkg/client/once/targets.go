@@ -85,13 +85,6 @@ func (c *Client) byTarget(ctx context.Context, r *run, do func(c *Client, tasks 
 	return nil
 }
 
-// need returns what a job requests, as its rungs change it.
-func (t *plannedJob) need(job *types.JobDetail) ladder.Need {
-	n := ladder.NeedOf(job)
-	n.Target = t.at
-	return n
-}
-
 // cannotMove returns why a job stays at its target although a rung says that it should change it; ""
 // if it can move. It is called before the job is cancelled. err is for a target that does not answer.
 func (c *Client) cannotMove(ctx context.Context, r *run, t *plannedJob, step *ladder.Step) (why string, err error) {

@@ -26,8 +26,6 @@ const (
 	searchPatience = time.Minute
 	// searchTimeout limits one search: a service that does not answer counts as failed.
 	searchTimeout = 20 * time.Second
-	// unclearTries limits how often a job without any clear answer is sent.
-	unclearTries = 5
 )
 
 // UnknownError reports a failed search: batchctl cannot tell whether the job was accepted.
@@ -52,6 +50,9 @@ type sighting struct {
 	reason         string
 	started        bool
 }
+
+// ran reports whether a job that has ended had started.
+func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
 
 // find returns the jobs with the task's submission id, oldest first. The listing's filter ignores
 // case, so find compares names and tags itself.
@@ -142,79 +143,4 @@ func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]
 			return nil, &UnknownError{t.name, err}
 		}
 	}
-}
-
-// settle returns how long a listing may lag. A service that recognises a submission answers a
-// second SubmitJob with the first job's id, so one search is enough there.
-func (c *Client) settle() time.Duration {
-	if c.TakesOnce {
-		return 0
-	}
-	return cmp.Or(c.Settle, DefaultSettle)
-}
-
-// recover searches for a job that another process may have sent. That process ended before this one
-// locked the run, so the listing settles once for all its jobs.
-func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, error) {
-	began := time.Now()
-	found, err := c.search(ctx, t, r.taken)
-	if err != nil {
-		return false, err
-	}
-	if len(found) == 0 {
-		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
-			return false, &ForgottenError{t.name, since}
-		}
-		t.hidden = c.mayLeaveDuplicates() && began.Sub(r.taken) < lateCheck
-		return false, nil
-	}
-	why := ""
-	switch {
-	case len(found) > 1:
-		why = "the job exists twice"
-	case c.mayLeaveDuplicates():
-		why = "another process sent it"
-	}
-	if why != "" { // recorded before the id, so that a crash in between does not lose it
-		if err := r.doubt(t, r.taken, why); err != nil {
-			return true, err
-		}
-	}
-	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
-		return true, err
-	}
-	t.last = r.taken
-	c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-	return true, nil
-}
-
-// mayLeaveDuplicates reports whether a job that another process may have sent needs the late
-// check. That process may have sent it twice, which a damaged log does not show, and the listing
-// may lag further behind than batchctl searched. Where requests may be repeated, checkReplays
-// covers this, because it detects whether the listing lags.
-func (c *Client) mayLeaveDuplicates() bool { return !c.TakesOnce && !c.Replayable }
-
-// maySince returns the earliest time at which a job may have been sent, so that the service may
-// have forgotten it by now; zero for a job that was not due.
-func (r *run) maySince(t *plannedJob) time.Time {
-	if t.deferred || t.again != nil {
-		return t.due
-	}
-	return r.began
-}
-
-// retention is how long AWS certainly keeps a job that has ended. AWS documents 7 days (user
-// guide, job states), but sometimes keeps jobs for a shorter time.
-const retention = 24 * time.Hour
-
-// ForgottenError reports a job that is not at the service, which may have forgotten it.
-type ForgottenError struct {
-	Job  string
-	When time.Time
-}
-
-// Error names the job and the time.
-func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("job %s may have been accepted on %s, then ended, and the service may have forgotten it",
-		e.Job, e.When.Local().Format(time.DateTime))
 }
