@@ -17,7 +17,7 @@ import (
 // giveUpWaiting cancels a job that has waited for capacity for as long as its rungs allow. The
 // reason tells climb, in this or another process, why the job failed. CancelJob does nothing for a
 // job that has started (API reference), so it may be sent again.
-func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) error {
+func (c climber) giveUpWaiting(ctx context.Context, t *plannedJob, job *types.JobDetail) error {
 	if job == nil || !t.laddered() || !t.cancelled.IsZero() {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 	saw, why := c.lacksCapacity(ctx, job)
 	if why != "" {
 		why = "not because of missing capacity: " + why
-	} else if no, err := c.cannotMove(ctx, r, t, &step); no != "" || err != nil {
+	} else if no, err := c.targets.cannotMove(ctx, t, &step); no != "" || err != nil {
 		if err != nil {
 			no = err.Error()
 		}
@@ -45,15 +45,15 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 	if why != "" {
 		if why != t.stays && ctx.Err() == nil {
 			t.stays = why
-			c.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
+			c.client.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
 		}
 		return nil
 	}
 	reason := ladder.Cancellation(after, saw)
-	if err := r.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
+	if err := c.run.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
 		return err
 	}
-	if _, err := c.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &t.result.ID, Reason: &reason}); err != nil {
+	if _, err := c.client.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &t.result.ID, Reason: &reason}); err != nil {
 		return client.Failed("CancelJob "+batch.ShortID(t.result.ID), err)
 	}
 	t.cancelled = time.Now()
@@ -61,7 +61,7 @@ func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *
 	if saw != "" {
 		text += " (" + saw + ")"
 	}
-	c.progress("job %s (%s): %s; cancelled it", t.name, batch.ShortID(t.result.ID), text)
+	c.client.progress("job %s (%s): %s; cancelled it", t.name, batch.ShortID(t.result.ID), text)
 	return nil
 }
 
@@ -70,14 +70,14 @@ const askAgain = time.Minute
 
 // lacksCapacity returns what a waiting job was seen to wait for, or why that is no lack of capacity.
 // Both are "" if the cause is unknown: then the time alone decides.
-func (c *Client) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
+func (c climber) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
 	if ladder.Misconfigured(job) {
 		return "", aws.ToString(job.StatusReason)
 	}
-	if c.WhyWaiting == nil {
+	if c.client.WhyWaiting == nil {
 		return "", ""
 	}
-	cause, summary := c.WhyWaiting(ctx, aws.ToString(job.JobId))
+	cause, summary := c.client.WhyWaiting(ctx, aws.ToString(job.JobId))
 	switch {
 	case cause == "":
 		return "", ""

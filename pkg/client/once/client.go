@@ -73,7 +73,7 @@ type Client struct {
 // New returns a client for the account, Region or engine that cfg leads to.
 func New(cfg aws.Config) *Client {
 	c := &Client{Client: client.New(cfg)}
-	c.Memory = known{c}
+	c.Memory = ledgerMemory(func() *Ledger { return c.Ledger })
 	return c
 }
 
@@ -97,12 +97,3 @@ const atOnce = 32
 
 // atOnce returns the number of jobs that are submitted concurrently.
 func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }
-
-// settle returns how long a listing may lag. A service that recognises a submission answers a
-// second SubmitJob with the first job's id, so one search is enough there.
-func (c *Client) settle() time.Duration {
-	if c.TakesOnce {
-		return 0
-	}
-	return cmp.Or(c.Settle, DefaultSettle)
-}

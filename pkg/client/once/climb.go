@@ -24,14 +24,21 @@ import (
 // new jobs is submitted once like any other. Jobs that depend on a job with rungs wait in the
 // client: AWS Batch would fail them with the first failure.
 
+// climber executes rungs of a run's jobs at one target.
+type climber struct {
+	client  *Client // of the target
+	run     *run
+	targets *targets
+}
+
 // climb decides what follows a failed job and records it. job is nil if AWS Batch has forgotten the
 // job.
-func (c *Client) climb(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) error {
+func (c climber) climb(ctx context.Context, t *plannedJob, job *types.JobDetail) error {
 	var steps []*plannedJob
 	why := "AWS Batch has forgotten the job"
 	if job != nil {
 		var err error
-		steps, why, err = c.stepsAfter(ctx, r, t, job)
+		steps, why, err = c.stepsAfter(ctx, t, job)
 		if unable, ok := errors.AsType[*RetryError](err); ok {
 			steps, why, err = nil, unable.Why, nil
 		}
@@ -50,30 +57,30 @@ func (c *Client) climb(ctx context.Context, r *run, t *plannedJob, job *types.Jo
 		}
 		l.Steps = append(l.Steps, intent)
 	}
-	if err := r.note(t, l); err != nil {
+	if err := c.run.note(t, l); err != nil {
 		return err
 	}
-	if r.log != nil {
-		if err := r.log.sync(); err != nil {
+	if c.run.log != nil {
+		if err := c.run.log.sync(); err != nil {
 			return err
 		}
 	}
-	r.addSteps(t, why, steps)
+	c.run.addSteps(t, why, steps)
 	for _, s := range steps {
-		c.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID), s.step.Cause.Text(), s.describe())
+		c.client.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID), s.step.Cause.Text(), s.describe())
 	}
 	if why != "" {
-		c.progress("job %s (%s) FAILED and is not submitted again: %s", t.name, batch.ShortID(t.result.ID), why)
+		c.client.progress("job %s (%s) FAILED and is not submitted again: %s", t.name, batch.ShortID(t.result.ID), why)
 	}
 	return nil
 }
 
 // stepsAfter returns the jobs that run a failed job again, and why the rest of it does not run
 // again; "" if all of it does.
-func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) ([]*plannedJob, string, error) {
+func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDetail) ([]*plannedJob, string, error) {
 	need, taken := t.need(job), t.taken()
-	again := retrying{client: c, definitions: map[string]types.JobDefinition{}}
-	name := stepNames(r, t)
+	again := retrying{client: c.client.Client, definitions: map[string]types.JobDefinition{}}
+	name := stepNames(c.run, t)
 	if batch.ArraySize(*job) == 0 {
 		step, why := t.rungs.Next(taken, need, job)
 		if why != "" {
@@ -83,7 +90,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 		if err != nil {
 			return nil, "", err
 		}
-		s, err := c.newStep(ctx, r, t, &step, name(), in)
+		s, err := c.newStep(ctx, t, &step, name(), in)
 		return []*plannedJob{s}, "", err
 	}
 	failed, err := again.failed(ctx, t.result.ID, nil)
@@ -112,7 +119,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 			return nil, "", err
 		}
 		for _, part := range parts {
-			s, err := c.newStep(ctx, r, t, &g.step, name(), part.Submit)
+			s, err := c.newStep(ctx, t, &g.step, name(), part.Submit)
 			if err != nil {
 				return nil, "", err
 			}
@@ -133,14 +140,14 @@ const detailsAtOnce = 1000
 
 // stepsOfChildren decides on each failed child of an array, and puts those with the same step
 // together. why is about the children without a step.
-func (c *Client) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step, failed []int) (groups []*childStep, why string, err error) {
+func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step, failed []int) (groups []*childStep, why string, err error) {
 	without := 0
 	for chunk := range slices.Chunk(failed, detailsAtOnce) {
 		var ids []string
 		for _, index := range chunk {
 			ids = append(ids, t.result.ID+":"+strconv.Itoa(index))
 		}
-		details, err := c.ByID(ctx, ids)
+		details, err := c.client.ByID(ctx, ids)
 		if err != nil {
 			return nil, "", err
 		}
@@ -186,7 +193,7 @@ func stepNames(r *run, t *plannedJob) func() string {
 }
 
 // newStep returns a job of the run that runs a failed one again.
-func (c *Client) newStep(ctx context.Context, r *run, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
+func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
 	in.JobName, in.JobQueue = &name, &step.Queue
 	in.DependsOn = nil
 	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})
@@ -203,17 +210,17 @@ func (c *Client) newStep(ctx context.Context, r *run, of *plannedJob, step *ladd
 		in.Tags[MaxParallelTag] = of.submit.Tags[MaxParallelTag]
 	}
 	s.submit = in
-	there := c
+	there := c.client
 	if of.at != "" {
 		s.at, s.target = of.at, of.target
 	}
 	if step.Target != of.at {
-		if err := c.move(ctx, r, s, step.Target); err != nil {
+		var err error
+		if there, err = c.targets.move(ctx, s, step.Target); err != nil {
 			return nil, err
 		}
-		there = r.others[step.Target]
 	}
 	s.submit = stamped(in, s.submission, true, !there.TakesOnce)
-	r.tagTask(s)
+	tagTask(c.run, s)
 	return s, s.checkSize()
 }

@@ -14,16 +14,16 @@ func (r *run) close(l *Ledger) (err error) {
 	if !r.settled() {
 		return errors.Join(r.log.sync(), r.log.release())
 	}
-	if err := cmp.Or(l.keepRecord(r), l.keep(r)); err != nil {
+	if err := cmp.Or(l.keepRecord(r.record()), r.keepEntries(l)); err != nil {
 		return errors.Join(err, r.log.release())
 	}
 	return r.log.remove()
 }
 
-// keep writes the run's accepted jobs to submissions.jsonl, except those that an earlier process
-// has written before it crashed.
-func (l *Ledger) keep(r *run) error {
-	known, err := l.knownOf(r)
+// keepEntries writes the run's accepted jobs to submissions.jsonl, except those that an earlier
+// process has written before it crashed.
+func (r *run) keepEntries(l *Ledger) error {
+	known, err := r.keptEntries(l)
 	if err != nil {
 		return err
 	}
@@ -39,9 +39,9 @@ func (l *Ledger) keep(r *run) error {
 	return l.Append(entries...)
 }
 
-// knownOf returns the ids that the ledger has already, if another process may have written some
+// keptEntries returns the ids that the ledger has already, if another process may have written some
 // of the run's entries.
-func (l *Ledger) knownOf(r *run) (map[string]bool, error) {
+func (r *run) keptEntries(l *Ledger) (map[string]bool, error) {
 	if !r.resumed {
 		return nil, nil
 	}

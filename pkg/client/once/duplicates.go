@@ -33,26 +33,6 @@ const (
 	duplicateReason = "batchctl: twin of "
 )
 
-// Duplicate is a second job for the same intent.
-type Duplicate struct {
-	// Job is the user's name for the job, ID the job that counts.
-	Job, ID string
-	// Duplicate is the id of the duplicate, which ended with Status.
-	Duplicate, Status string
-}
-
-// TwiceError names jobs that ran twice until they finished. Nothing can undo that.
-type TwiceError struct{ Duplicates []Duplicate }
-
-// Error names each job with its duplicate.
-func (e *TwiceError) Error() string {
-	var all []string
-	for _, t := range e.Duplicates {
-		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Duplicate, t.Status))
-	}
-	return strings.Join(all, "; ")
-}
-
 // twiceError names the jobs that ran twice; nil if there are none.
 func (r *run) twiceError() error {
 	if len(r.twice) == 0 {
@@ -61,10 +41,21 @@ func (r *run) twiceError() error {
 	return &TwiceError{r.twice}
 }
 
-// endVisibleDuplicates is endDuplicates for the jobs of one target.
-func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plannedJob) error {
-	if c.Replayable && !c.TakesOnce {
-		if err := c.checkReplays(ctx, r, tasks); err != nil {
+// checker checks jobs of a run at one target for duplicates, and stops those.
+type checker struct {
+	client *Client // of the target
+	finder finder
+	run    *run
+}
+
+// checker returns the checker of a run's jobs at the client's target.
+func (c *Client) checker(r *run) checker { return checker{c, c.finder(), r} }
+
+// endVisible stops the duplicates of jobs that are visible now. A job is marked as checked once lateCheck
+// has passed: by then every duplicate is visible.
+func (k checker) endVisible(ctx context.Context, tasks []*plannedJob) error {
+	if k.client.Replayable && !k.client.TakesOnce {
+		if err := k.checkReplays(ctx, tasks); err != nil {
 			return err
 		}
 	}
@@ -74,16 +65,16 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plan
 			continue
 		}
 		doubtful = append(doubtful, t)
-		if c.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
+		if k.client.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
 			due = append(due, t)
 		}
 	}
-	if _, err := c.checkForDuplicates(ctx, r, doubtful, false); err != nil {
+	if _, err := k.check(ctx, doubtful, false); err != nil {
 		return err
 	}
 	for _, t := range due {
 		t.checked = true
-		if err := r.note(t, line{What: lineChecked}); err != nil {
+		if err := k.run.note(t, line{What: lineChecked}); err != nil {
 			return err
 		}
 	}
@@ -97,24 +88,27 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plan
 // The pause of secondCheck stays, although it is most of the time of a small submission: status 0 promises that no
 // duplicate runs, and only time shows a request that something on the way delivers again. There is nothing left to
 // overlap it with, since every request is answered by then. AWS's own endpoints and the engine need no pause.
-func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) error {
+func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 	clear := clearOf(tasks)
 	if len(clear) == 0 {
 		return nil
 	}
 	why := ""
 	var seen checkResult
-	lagging, err := c.lagsBehind(r)
+	lagging, err := false, error(nil)
+	if k.run.log != nil { // otherwise it is unknown
+		lagging, err = listingsLag(k.client.Ledger)
+	}
 	if err == nil && !lagging {
-		seen, err = c.checkForDuplicates(ctx, r, clear, true)
+		seen, err = k.check(ctx, clear, true)
 	}
 	if err == nil && !lagging && seen.unlisted == 0 && seen.duplicates == 0 {
 		if err = rpc.Sleep(ctx, secondCheck); err == nil {
-			seen, err = c.checkForDuplicates(ctx, r, clear, true)
+			seen, err = k.check(ctx, clear, true)
 		}
 	}
 	if err == nil && seen.unlisted > 0 {
-		lagging, err = true, c.noteLag()
+		lagging, err = true, recordLag(k.client.Ledger)
 	}
 	switch {
 	case err != nil:
@@ -127,7 +121,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) 
 	for _, t := range clear {
 		if why == "" {
 			t.checked = true
-		} else if noteErr := r.doubt(t, t.lastRequest(), why); noteErr != nil {
+		} else if noteErr := k.run.doubt(t, t.lastRequest(), why); noteErr != nil {
 			return errors.Join(err, noteErr)
 		}
 	}
@@ -151,26 +145,25 @@ type checkResult struct {
 	unlisted, duplicates int
 }
 
-// checkForDuplicates leaves one listed job of each submission alive. It adds jobs that ran twice until
+// check leaves one listed job of each submission alive. It adds jobs that ran twice until
 // they finished to the run. With untilHidden it stops at the first job that is not listed, since
 // another check is needed then.
-func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*plannedJob, untilHidden bool) (seen checkResult, err error) {
-	known := c.listMany(ctx, r, tasks)
+func (k checker) check(ctx context.Context, tasks []*plannedJob, untilHidden bool) (seen checkResult, err error) {
+	known := k.finder.findMany(ctx, k.run, tasks)
 	var mu sync.Mutex
 	enough := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return untilHidden && seen.unlisted > 0
 	}
-	selected := &run{tasks: tasks}
-	err = selected.each(ctx, c.atOnce(), func(t *plannedJob) error {
+	err = eachJob(ctx, tasks, k.client.atOnce(), func(t *plannedJob) error {
 		found, listed := known[t]
 		if !listed && enough() {
 			return nil
 		}
 		if !listed {
 			var err error
-			if found, err = c.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
+			if found, err = k.finder.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
 				return fmt.Errorf("search for duplicates of job %s: %w", t.name, err)
 			}
 		}
@@ -181,13 +174,13 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 				continue
 			}
 			duplicates++
-			twice, err := c.endDuplicate(ctx, r, t, s)
+			twice, err := k.endDuplicate(ctx, t, s)
 			if err != nil {
 				return err
 			}
 			if twice {
 				mu.Lock()
-				r.twice = append(r.twice, Duplicate{t.name, t.result.ID, s.id, string(s.status)})
+				k.run.twice = append(k.run.twice, Duplicate{t.name, t.result.ID, s.id, string(s.status)})
 				mu.Unlock()
 			}
 		}
@@ -204,7 +197,7 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 
 // endDuplicate stops one duplicate, and reports whether it had run before batchctl stopped it. It
 // reports a duplicate once.
-func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplicate sighting) (twice bool, err error) {
+func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sighting) (twice bool, err error) {
 	if t.ended[duplicate.id] {
 		return false, nil
 	}
@@ -216,10 +209,10 @@ func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplic
 		return duplicate.ran() && !t.endedHere(duplicate), nil
 	}
 	// Recorded before the call, so that no later process counts the duplicate as one that ran.
-	if err := r.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
+	if err := k.run.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
 		return false, err
 	}
-	done, err := c.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
@@ -231,7 +224,7 @@ func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplic
 	if done.Job.StartedAt != nil {
 		started = "; it had started"
 	}
-	c.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
+	k.client.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
 		t.name, batch.ShortID(duplicate.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }

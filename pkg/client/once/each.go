@@ -42,13 +42,13 @@ func (o *onceEach) do(name string, action func() error) error {
 	return e.err
 }
 
-// each processes the jobs, n concurrently, each after the jobs that it needs and otherwise in the
+// eachJob processes jobs, n concurrently, each after the jobs that it needs and otherwise in the
 // order of the plan. After an error, or when ctx ends, it starts no further job and waits for
 // those in progress.
-func (r *run) each(ctx context.Context, n int, do func(*plannedJob) error, needs func(*plannedJob, int) []int) (first error) {
-	waits, dependents := make([]int, len(r.tasks)), make([][]int, len(r.tasks))
+func eachJob(ctx context.Context, tasks []*plannedJob, n int, do func(*plannedJob) error, needs func(*plannedJob, int) []int) (first error) {
+	waits, dependents := make([]int, len(tasks)), make([][]int, len(tasks))
 	var ready []int
-	for i, t := range r.tasks {
+	for i, t := range tasks {
 		for _, on := range needs(t, i) {
 			waits[i]++
 			dependents[on] = append(dependents[on], i)
@@ -71,7 +71,7 @@ func (r *run) each(ctx context.Context, n int, do func(*plannedJob) error, needs
 			i := ready[0]
 			ready = ready[1:]
 			running++
-			go func() { outcomes <- outcome{i, do(r.tasks[i])} }()
+			go func() { outcomes <- outcome{i, do(tasks[i])} }()
 		}
 		if running == 0 {
 			return first

@@ -28,7 +28,7 @@ type ends struct {
 }
 
 // newEnds returns an empty record of outcomes.
-func (c *Client) newEnds() *ends {
+func newEnds(c *Client) *ends {
 	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*Client{}, map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
 }
 
@@ -94,9 +94,9 @@ func (e *ends) missing(ids []string) error {
 
 // outcome returns how a job ended, including the jobs that run it again: SUCCEEDED if every failed
 // part has succeeded in the end. It is "" until that is known.
-func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
+func (e *ends) outcome(t *plannedJob) types.JobStatus {
 	if !t.climbed {
-		status := cmp.Or(known.status[t.result.ID], t.end)
+		status := cmp.Or(e.status[t.result.ID], t.end)
 		if t.laddered() && status != types.JobStatusSucceeded {
 			return "" // not decided yet
 		}
@@ -110,7 +110,7 @@ func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
 		case !s.done:
 			return ""
 		default:
-			switch r.outcome(s, known) {
+			switch e.outcome(s) {
 			case "":
 				return ""
 			case types.JobStatusSucceeded:
@@ -126,8 +126,8 @@ func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
 }
 
 // markHealed marks the failed jobs of which every part has succeeded in the end.
-func (r *run) markHealed(known *ends) {
-	for _, t := range r.tasks {
-		t.result.Healed = t.climbed && r.outcome(t, known) == types.JobStatusSucceeded
+func (e *ends) markHealed(tasks []*plannedJob) {
+	for _, t := range tasks {
+		t.result.Healed = t.climbed && e.outcome(t) == types.JobStatusSucceeded
 	}
 }

@@ -13,7 +13,7 @@ import (
 // with the entries.
 func (l *Ledger) Entries() ([]Entry, error) {
 	// Open runs first: an entry that moves in the meantime is seen twice rather than never.
-	open, err := l.openEntries()
+	open, err := l.logs().entries()
 	if err != nil {
 		return nil, err
 	}
@@ -59,21 +59,21 @@ func (l *Ledger) addWorkflows(entries []Entry) {
 	}
 }
 
-// openEntries returns the accepted jobs of unfinished runs.
-func (l *Ledger) openEntries() ([]Entry, error) {
-	runs, err := l.openRuns()
-	var entries []Entry
+// entries returns the accepted jobs of unfinished runs.
+func (d logDir) entries() ([]Entry, error) {
+	runs, err := d.runs()
+	var all []Entry
 	for _, run := range runs {
-		text, err := l.peek(run)
+		text, err := d.peek(run)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // closed just now
 		}
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, acceptedOf(text.lines)...)
+		all = append(all, acceptedOf(text.lines)...)
 	}
-	return entries, err
+	return all, err
 }
 
 // acceptedOf returns the jobs that a run's log records as accepted.

@@ -54,14 +54,33 @@ type sighting struct {
 // ran reports whether a job that has ended had started.
 func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
 
+// finder finds the jobs of intents at a target.
+type finder struct {
+	jobs *client.Client
+	// settle is how long a listing of the target may lag.
+	settle time.Duration
+	// takesOnce is that of the Client.
+	takesOnce bool
+}
+
+// finder returns the finder of the client's target. A service that recognises a submission answers
+// a second SubmitJob with the first job's id, so one search is enough there.
+func (c *Client) finder() finder {
+	f := finder{jobs: c.Client, settle: cmp.Or(c.Settle, DefaultSettle), takesOnce: c.TakesOnce}
+	if c.TakesOnce {
+		f.settle = 0
+	}
+	return f
+}
+
 // find returns the jobs with the task's submission id, oldest first. The listing's filter ignores
 // case, so find compares names and tags itself.
-func (c *Client) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
+func (f finder) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
 	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
 	seen := map[string]types.JobSummary{}
-	for job, err := range c.EachPage(ctx, in) {
+	for job, err := range f.jobs.EachPage(ctx, in) {
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +91,7 @@ func (c *Client) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 		ids = append(ids, id)
 		seen[id] = job
 	}
-	details, err := c.ByID(ctx, ids)
+	details, err := f.jobs.ByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -106,17 +125,17 @@ func sortSightings(found []sighting) {
 }
 
 // findSoon is find with a time limit.
-func (c *Client) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error) {
+func (f finder) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	return c.find(ctx, t)
+	return f.find(ctx, t)
 }
 
 // findPatiently repeats find while the service has problems. It gives up at a given time, or when
 // the service rejects the request.
-func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
+func (f finder) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
 	for try := 1; ; try++ {
-		found, err := c.findSoon(ctx, t)
+		found, err := f.findSoon(ctx, t)
 		if err == nil || ctx.Err() != nil || client.Refused(err) && !client.Throttled(err) || time.Now().After(until) {
 			return found, err
 		}
@@ -128,11 +147,11 @@ func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Ti
 
 // search searches for a submission until it is found or the listing has settled since then. After
 // an error it is unknown whether the job was accepted.
-func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]sighting, error) {
-	settled := since.Add(c.settle())
+func (f finder) search(ctx context.Context, t *plannedJob, since time.Time) ([]sighting, error) {
+	settled := since.Add(f.settle)
 	for pause := firstSearchPause; ; pause *= 2 {
 		began := time.Now()
-		found, err := c.findPatiently(ctx, t, settled.Add(searchPatience))
+		found, err := f.findPatiently(ctx, t, settled.Add(searchPatience))
 		if err != nil {
 			return nil, &UnknownError{t.name, err}
 		}

@@ -10,71 +10,81 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
+// follower waits for jobs of a run: for those that it follows, and for those that others wait for.
+type follower struct {
+	client  *Client
+	run     *run
+	targets *targets
+	known   *ends
+	checks  duplicateChecks
+}
+
 // follow advances the followed jobs: it decides what follows the failed ones, and cancels those
 // without capacity. It reports whether new jobs are to be sent, and which ids to query.
-func (c *Client) follow(ctx context.Context, r *run, known *ends) (moved bool, ids []string, err error) {
-	for _, t := range slices.Clone(r.tasks) {
+func (f follower) follow(ctx context.Context) (moved bool, ids []string, err error) {
+	for _, t := range slices.Clone(f.run.tasks) {
 		if !t.followed() {
 			continue
 		}
-		c, err := c.clientOf(ctx, r, t)
+		c, err := f.targets.clientOf(ctx, t)
 		if err != nil {
 			return moved, nil, err
 		}
+		at := climber{c, f.run, f.targets}
 		id := t.result.ID
 		if t.at != "" {
-			known.elsewhere[id] = c
+			f.known.elsewhere[id] = c
 		}
-		switch status := known.status[id]; {
+		switch status := f.known.status[id]; {
 		case status == "" && t.end == "":
 			ids = append(ids, id)
-			if err := c.giveUpWaiting(ctx, r, t, known.waiting[id]); err != nil {
+			if err := at.giveUpWaiting(ctx, t, f.known.waiting[id]); err != nil {
 				return moved, nil, err
 			}
 		case !t.laddered() || t.decided():
 		case status == types.JobStatusSucceeded:
 			t.end = status
 		default:
-			if err := c.climb(ctx, r, t, known.over[id]); err != nil {
+			if err := at.climb(ctx, t, f.known.over[id]); err != nil {
 				return moved, nil, err
 			}
 			moved = true
 		}
 	}
 	if !moved {
-		err = c.notices(ctx, r, known)
+		err = sendNotices(ctx, f.client, f.run, f.known)
 	}
 	return moved, ids, err
 }
 
 // decide marks jobs as due or skipped, from the known outcomes. It reports whether it marked any,
 // and which ids to query before it can mark more.
-func (c *Client) decide(ctx context.Context, r *run, known *ends) (moved bool, ids []string, err error) {
+func (f follower) decide(ctx context.Context) (moved bool, ids []string, err error) {
 	var due []*plannedJob
 	var undecided error
-	moved, ids, err = c.follow(ctx, r, known)
+	moved, ids, err = f.follow(ctx)
 	if err != nil {
 		return moved, nil, err
 	}
-	for _, t := range r.tasks {
+	for _, t := range f.run.tasks {
 		if !t.held() {
 			continue
 		}
-		f, err := r.nextStepOf(t, known)
+		next, err := nextStepOf(f.run, t, f.known)
 		switch {
 		case err != nil:
 			undecided = err
-		case f.due:
+		case next.due:
 			due = append(due, t)
-		case f.skipped != "":
-			if err := r.skip(t, f.skipped); err != nil {
+		case next.skipped != "":
+			if err := f.run.skip(t, next.skipped); err != nil {
 				return moved, nil, err
 			}
-			c.report(t.result)
+			f.client.report(t.result)
 			moved = true
 		default:
-			for _, s := range f.waits {
-				if s.ID != "" && known.status[s.ID] == "" && (t.when != "" || r.ladderedID(s.ID)) {
+			for _, s := range next.waits {
+				if s.ID != "" && f.known.status[s.ID] == "" && (t.when != "" || ladderedID(f.run, s.ID)) {
 					ids = append(ids, s.ID)
 				}
 			}
@@ -83,25 +93,25 @@ func (c *Client) decide(ctx context.Context, r *run, known *ends) (moved bool, i
 	if moved = moved || len(due) > 0; !moved && len(ids) == 0 {
 		return false, nil, undecided
 	}
-	return moved, client.Distinct(ids), r.begin(due)
+	return moved, client.Distinct(ids), f.run.recordDue(due)
 }
 
 // awaitDue returns when a job that waits in the client is due or no longer needed, or false when
 // none will be. Without wait it checks once.
-func (c *Client) awaitDue(ctx context.Context, r *run, known *ends, wait bool) (more bool, err error) {
-	pace := client.Pace{Client: c.Client, Served: !r.resumed}
+func (f follower) awaitDue(ctx context.Context, wait bool) (more bool, err error) {
+	pace := client.Pace{Client: f.client.Client, Served: !f.run.resumed}
 	for checked := false; ; checked = true {
-		moved, ids, err := c.decide(ctx, r, known)
+		moved, ids, err := f.decide(ctx)
 		if moved || err != nil || len(ids) == 0 || checked && !wait {
 			return moved, err
 		}
-		news, err := known.query(ctx, ids)
+		news, err := f.known.query(ctx, ids)
 		pause, err := pace.Next(err)
 		if err == nil && !news && wait {
 			err = rpc.Sleep(ctx, pause)
 		}
-		if err == nil && c.lastCheckIsDue(r) {
-			err = c.endDuplicates(ctx, r)
+		if err == nil && f.checks.lastCheckIsDue() {
+			err = f.checks.endDuplicates(ctx)
 		}
 		if err != nil {
 			return false, err

@@ -72,24 +72,24 @@ func taskFor(j *plan.Job) *plannedJob {
 
 // complete adds to the intents what only the service knows, and checks them.
 func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
-	if err := c.checkStaged(r); err != nil {
+	if err := checkStaged(r, c.Stage != nil); err != nil {
 		return err
 	}
-	if err := r.checkSizes(); err != nil {
+	if err := checkSizes(r); err != nil {
 		return err
 	}
-	if err := c.findEarlier(ctx, r); err != nil {
+	if err := findEarlier(ctx, c, r); err != nil {
 		return err
 	}
-	if err := c.boundGroups(ctx, r, p); err != nil {
+	if err := boundGroups(ctx, c.Client, r, p); err != nil {
 		return err
 	}
-	r.tagWorkflow()
-	return r.checkSizes()
+	tagWorkflow(r)
+	return checkSizes(r)
 }
 
 // checkSizes compares all requests with the service's limits.
-func (r *run) checkSizes() error {
+func checkSizes(r *run) error {
 	for _, t := range r.tasks {
 		if err := t.checkSize(); err != nil {
 			return err
@@ -126,16 +126,16 @@ const maxDependencies = 20
 
 // tagWorkflow tags the jobs of a workflow with its name and the run, as far as they have room for
 // tags. It removes such tags of another submission, which a converted job may have.
-func (r *run) tagWorkflow() {
+func tagWorkflow(r *run) {
 	for _, t := range r.tasks {
 		if t.submit != nil {
-			r.tagTask(t)
+			tagTask(r, t)
 		}
 	}
 }
 
 // tagTask is tagWorkflow for one job.
-func (r *run) tagTask(t *plannedJob) {
+func tagTask(r *run, t *plannedJob) {
 	tags := maps.Clone(t.submit.Tags)
 	delete(tags, client.WorkflowTag)
 	delete(tags, client.RunTag)

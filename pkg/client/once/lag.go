@@ -13,24 +13,22 @@ const (
 	lagRenewal = time.Hour
 )
 
-// lagsBehind reports whether listings of the run's target lagged recently. A note from the future
+// listingsLag reports whether listings of the ledger's target lagged recently. A time in the future
 // counts: the clock may have been set back.
-func (c *Client) lagsBehind(r *run) (bool, error) {
-	if r.log == nil {
-		return false, nil
-	}
-	last, err := c.Ledger.lastNote(c.Ledger.lagsPath())
+func listingsLag(l *Ledger) (bool, error) {
+	latest, err := l.lags().latest()
+	last := latest[l.Target]
 	return !last.IsZero() && time.Since(last) < lagMemory, err
 }
 
-// noteLag records that listings of the target lag.
-func (c *Client) noteLag() error {
-	if c.Ledger == nil {
+// recordLag records that listings of the ledger's target lag. Without a ledger it does nothing.
+func recordLag(l *Ledger) error {
+	if l == nil {
 		return nil
 	}
-	last, err := c.Ledger.lastNote(c.Ledger.lagsPath())
-	if err != nil || time.Since(last) < lagRenewal {
+	latest, err := l.lags().latest()
+	if err != nil || time.Since(latest[l.Target]) < lagRenewal {
 		return err
 	}
-	return c.Ledger.addNote(c.Ledger.lagsPath(), stamp())
+	return l.lags().add(stamp())
 }

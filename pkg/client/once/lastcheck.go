@@ -41,27 +41,33 @@ func counted(n int, noun string) string {
 }
 
 // dueError returns why the check for duplicates was not done.
-func (r *run) dueError(err error) error {
+func dueError(r *run, err error) error {
 	if n := r.tally().unchecked; err != nil && n > 0 {
 		return &DueError{Run: r.logName(), Jobs: n, Err: err}
 	}
 	return err
 }
 
-// endDuplicates stops the duplicates that are visible now. A job is marked as checked once
-// lateCheck has passed: by then every duplicate is visible.
-func (c *Client) endDuplicates(ctx context.Context, r *run) error {
-	return r.dueError(c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) error { return c.endVisibleDuplicates(ctx, r, tasks) }))
+// duplicateChecks checks the jobs of a run for duplicates, at all their targets.
+type duplicateChecks struct {
+	client  *Client
+	run     *run
+	targets *targets
+}
+
+// endDuplicates stops the duplicates that are visible now.
+func (d duplicateChecks) endDuplicates(ctx context.Context) error {
+	return dueError(d.run, d.targets.eachTarget(ctx, func(c *Client, tasks []*plannedJob) error { return c.checker(d.run).endVisible(ctx, tasks) }))
 }
 
 // leaveReplays records jobs with clear answers that were not checked, where requests may be
 // repeated: the next command does the late check.
-func (c *Client) leaveReplays(r *run) error {
-	if !c.Replayable || c.TakesOnce {
+func (d duplicateChecks) leaveReplays() error {
+	if !d.client.Replayable || d.client.TakesOnce {
 		return nil
 	}
-	for _, t := range clearOf(r.tasks) {
-		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
+	for _, t := range clearOf(d.run.tasks) {
+		if err := d.run.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
 			return err
 		}
 	}
@@ -70,34 +76,34 @@ func (c *Client) leaveReplays(r *run) error {
 
 // lastCheckIsDue reports whether the last check for duplicates can be done while the client waits for
 // other jobs.
-func (c *Client) lastCheckIsDue(r *run) bool {
-	due := r.dueAt((*plannedJob).doubtful)
+func (d duplicateChecks) lastCheckIsDue() bool {
+	due := d.run.dueAt((*plannedJob).doubtful)
 	return !due.IsZero() && !time.Now().Before(due)
 }
 
 // lastCheck waits until the last check for duplicates is due and does it.
-func (c *Client) lastCheck(ctx context.Context, r *run) error {
-	if r.tally().unchecked == 0 {
+func (d duplicateChecks) lastCheck(ctx context.Context) error {
+	if d.run.tally().unchecked == 0 {
 		return nil
 	}
-	if err := c.awaitLateCheck(ctx, r); err != nil {
-		return r.dueError(err)
+	if err := d.awaitLastCheck(ctx); err != nil {
+		return dueError(d.run, err)
 	}
-	return c.endDuplicates(ctx, r)
+	return d.endDuplicates(ctx)
 }
 
-// awaitLateCheck waits until the last check for duplicates is due. Changes of the local clock do
+// awaitLastCheck waits until the last check for duplicates is due. Changes of the local clock do
 // not prolong the wait.
-func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateCheck)
+func (d duplicateChecks) awaitLastCheck(ctx context.Context) error {
+	pause := min(time.Until(d.run.dueAt((*plannedJob).doubtful)), lateCheck)
 	if pause <= 0 {
 		return nil
 	}
-	c.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
+	d.client.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
 	if err := rpc.Sleep(ctx, pause); err != nil {
 		return err
 	}
-	for _, t := range r.tasks {
+	for _, t := range d.run.tasks {
 		if t.doubtful() { // the monotonic clock says that it is due
 			t.unclear = time.Now().Add(-lateCheck)
 			t.last = t.unclear
@@ -110,23 +116,23 @@ func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
 // findLost records which of the jobs that were sent without any clear answer were accepted.
-func (c *Client) findLost(ctx context.Context, r *run) error {
-	for _, t := range r.tasks {
+func (d duplicateChecks) findLost(ctx context.Context) error {
+	for _, t := range d.run.tasks {
 		if !t.lost() {
 			continue
 		}
-		c, err := c.clientOf(ctx, r, t)
+		c, err := d.targets.clientOf(ctx, t)
 		if err != nil {
 			return err
 		}
-		found, err := c.findPatiently(ctx, t, time.Now().Add(searchPatience))
+		found, err := c.finder().findPatiently(ctx, t, time.Now().Add(searchPatience))
 		if err != nil {
 			return err
 		}
 		if len(found) == 0 {
 			continue
 		}
-		if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+		if err := d.run.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
 			return err
 		}
 		t.last = t.unclear // nothing was sent since
@@ -147,9 +153,10 @@ func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	if r.broken || r.attached || r.stopping {
 		return r.log.release()
 	}
-	err = r.dueError(c.findLost(ctx, r))
+	d := duplicateChecks{c, r, newTargets(c, r)}
+	err = dueError(r, d.findLost(ctx))
 	if err == nil {
-		err = c.lastCheck(ctx, r)
+		err = d.lastCheck(ctx)
 	}
 	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
 }

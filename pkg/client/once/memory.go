@@ -12,10 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// keptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
-// days).
-const keptFor = 7 * 24 * time.Hour
-
 // StatusExpired is the status of a job that the service has forgotten and whose outcome no command
 // of this user has seen. AWS has no such status.
 const StatusExpired types.JobStatus = "UNKNOWN-EXPIRED"
@@ -26,12 +22,12 @@ type memory struct {
 	entries  map[string]Entry
 }
 
-// memory reads the ledger, unless m has it already.
-func (c *Client) memory(m memory) (memory, error) {
-	if m.outcomes != nil || c.Ledger == nil {
+// read reads the ledger, unless m has it already. Without a ledger m stays empty.
+func (m memory) read(l *Ledger) (memory, error) {
+	if m.outcomes != nil || l == nil {
 		return m, nil
 	}
-	entries, err := c.Ledger.Own()
+	entries, err := l.Own()
 	if err != nil {
 		return m, err
 	}
@@ -39,7 +35,7 @@ func (c *Client) memory(m memory) (memory, error) {
 	for _, e := range entries {
 		m.entries[e.ID] = e
 	}
-	m.outcomes, err = c.Ledger.outcomes()
+	m.outcomes, err = l.outcomes()
 	return m, err
 }
 
@@ -56,7 +52,7 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 		return Entry{Time: e.Time, Queue: parent.Queue, Name: parent.Name, ID: id, Definition: parent.Definition}.expired(), true
 	}
 	switch age := time.Since(e.Time); {
-	case ok && age >= keptFor:
+	case ok && age >= client.KeptFor:
 		return e.expired(), true
 	case ok && age < client.JustNow:
 		return e.unlisted(), true
@@ -100,22 +96,23 @@ func summaryOf(job types.JobDetail) types.JobSummary {
 	return s
 }
 
-// known lets the embedded client query the ledger.
-type known struct{ c *Client }
+// ledgerMemory lets the embedded client query the ledger. It returns the ledger that the client has by then.
+type ledgerMemory func() *Ledger
 
 // Jobs returns the jobs of the ledger's target. It ignores damaged lines: the service lists the
 // jobs that such lines had.
-func (k known) Jobs() ([]client.Known, error) {
-	if k.c.Ledger == nil {
+func (k ledgerMemory) Jobs() ([]client.Known, error) {
+	l := k()
+	if l == nil {
 		return nil, nil
 	}
-	entries, err := k.c.Ledger.Entries()
+	entries, err := l.Entries()
 	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
 		return nil, err
 	}
 	var jobs []client.Known
 	for _, e := range entries {
-		if k.c.Ledger.Covers(e.Target) {
+		if l.Covers(e.Target) {
 			jobs = append(jobs, e.Known())
 		}
 	}
@@ -123,8 +120,8 @@ func (k known) Jobs() ([]client.Known, error) {
 }
 
 // Children returns the size of an array from its submission or its remembered outcome.
-func (k known) Children(id string) (int, error) {
-	m, err := k.c.memory(memory{})
+func (k ledgerMemory) Children(id string) (int, error) {
+	m, err := memory{}.read(k())
 	if err != nil {
 		return 0, err
 	}

@@ -64,7 +64,7 @@ type nextStep struct {
 }
 
 // nextStepOf decides about a job, given the known outcomes of the jobs that it waits for.
-func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
+func nextStepOf(r *run, t *plannedJob, known *ends) (f nextStep, err error) {
 	var over []Submitted // jobs that have ended, or will never start
 	for _, e := range t.after {
 		on := r.tasks[e.Job]
@@ -72,9 +72,9 @@ func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 		case on.skipped != "" && t.when == "":
 			return nextStep{skipped: on.name + " was not needed"}, nil
 		case on.skipped != "":
-		case id == "" || (t.when != "" || on.laddered()) && r.outcome(on, known) == "":
+		case id == "" || (t.when != "" || on.laddered()) && known.outcome(on) == "":
 			f.waits = append(f.waits, Submitted{Name: on.name, ID: id})
-		case t.when == "" && on.laddered() && r.outcome(on, known) != types.JobStatusSucceeded:
+		case t.when == "" && on.laddered() && known.outcome(on) != types.JobStatusSucceeded:
 			return nextStep{skipped: on.name + " FAILED"}, nil
 		default:
 			over = append(over, on.result)
@@ -95,14 +95,14 @@ func (r *run) nextStepOf(t *plannedJob, known *ends) (f nextStep, err error) {
 	if len(f.waits) > 0 {
 		return f, nil
 	}
-	return r.judge(t, over, known)
+	return judge(r, t, over, known)
 }
 
 // judge decides about a job when all jobs before it have ended.
-func (r *run) judge(t *plannedJob, over []Submitted, known *ends) (nextStep, error) {
+func judge(r *run, t *plannedJob, over []Submitted, known *ends) (nextStep, error) {
 	status := func(s Submitted) types.JobStatus {
 		if at := slices.IndexFunc(r.tasks, func(t *plannedJob) bool { return t.done && t.result.ID == s.ID }); at >= 0 {
-			return r.outcome(r.tasks[at], known)
+			return known.outcome(r.tasks[at])
 		}
 		return known.status[s.ID]
 	}
@@ -125,12 +125,12 @@ func (r *run) judge(t *plannedJob, over []Submitted, known *ends) (nextStep, err
 }
 
 // ladderedID reports whether the job of an id has rungs.
-func (r *run) ladderedID(id string) bool {
+func ladderedID(r *run, id string) bool {
 	return slices.ContainsFunc(r.tasks, func(t *plannedJob) bool { return t.result.ID == id && t.laddered() })
 }
 
-// waiting returns the jobs of the run that wait in the client; nil for none.
-func (r *run) waiting(known *ends) *Waiting {
+// waitingOf returns the jobs of the run that wait in the client; nil for none.
+func waitingOf(r *run, known *ends) *Waiting {
 	w := &Waiting{Run: r.name}
 	for _, t := range r.tasks {
 		if t.followed() {
@@ -139,7 +139,7 @@ func (r *run) waiting(known *ends) *Waiting {
 		if !t.held() {
 			continue
 		}
-		f, _ := r.nextStepOf(t, known) // decide has already reported an error
+		f, _ := nextStepOf(r, t, known) // decide has already reported an error
 		w.Steps = append(w.Steps, Step{t.name, t.when, f.waits})
 	}
 	if len(w.Steps)+len(w.Followed) == 0 {

@@ -7,34 +7,41 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
-// targetNote is a line of lags.jsonl and of checks.jsonl.
-type targetNote struct {
+// targetTimes is a file with times of targets. For each target, the latest time counts.
+type targetTimes struct {
+	ledger *Ledger
+	path   string
+}
+
+// targetTime is a line of such a file.
+type targetTime struct {
 	Time   time.Time `json:"time"`
 	Target string    `json:"target"`
 }
 
-// lagsPath returns the file with the lags.
-func (l *Ledger) lagsPath() string { return filepath.Join(l.Dir, "lags.jsonl") }
+// lags returns the times at which listings of targets lagged.
+func (l *Ledger) lags() targetTimes { return targetTimes{l, filepath.Join(l.Dir, "lags.jsonl")} }
 
-// checksPath returns the file with the times of the checked jobs.
-func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
+// checks returns the times of the last jobs that RecheckDuplicates has checked.
+func (l *Ledger) checks() targetTimes { return targetTimes{l, filepath.Join(l.Dir, "checks.jsonl")} }
 
-// lastNote returns the latest time in a file for the ledger's target; zero if the file has none.
-func (l *Ledger) lastNote(path string) (last time.Time, err error) {
-	err = readRecords(path, func(n targetNote) bool {
-		if n.Target == l.Target && n.Time.After(last) {
-			last = n.Time
+// latest returns the latest time of each target.
+func (t targetTimes) latest() (map[string]time.Time, error) {
+	latest := map[string]time.Time{}
+	err := readRecords(t.path, func(n targetTime) bool {
+		if n.Time.After(latest[n.Target]) {
+			latest[n.Target] = n.Time
 		}
 		return n.Target != ""
 	})
-	return last, l.passDamage(err)
+	return latest, t.ledger.passDamage(err)
 }
 
-// addNote records a time for the ledger's target.
-func (l *Ledger) addNote(path string, at time.Time) error {
-	text, err := jsonLines([]targetNote{{at, l.Target}})
+// add records a time for the ledger's target.
+func (t targetTimes) add(at time.Time) error {
+	text, err := jsonLines([]targetTime{{at, t.ledger.Target}})
 	if err != nil {
 		return err
 	}
-	return jsonlines.Append(path, text)
+	return jsonlines.Append(t.path, text)
 }

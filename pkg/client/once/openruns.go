@@ -36,13 +36,13 @@ type OpenRun struct {
 
 // OpenRuns returns the unfinished submissions of every target, oldest first.
 func (l *Ledger) OpenRuns() ([]OpenRun, error) {
-	names, err := l.openRuns()
+	names, err := l.logs().runs()
 	if err != nil {
 		return nil, err
 	}
 	var open []OpenRun
 	for _, name := range names {
-		r, err := l.read(name)
+		r, err := l.logs().read(name)
 		if err != nil {
 			open = append(open, OpenRun{Name: name, Damage: err})
 			continue
@@ -69,8 +69,8 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 }
 
 // read reads a run without locking it; nil if it has just been closed.
-func (l *Ledger) read(name string) (*run, error) {
-	text, err := l.peek(name)
+func (d logDir) read(name string) (*run, error) {
+	text, err := d.peek(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -80,21 +80,22 @@ func (l *Ledger) read(name string) (*run, error) {
 	return runOf(name, nil, text)
 }
 
-// eachOpenRun calls show for each open run of this target, without locking it.
-func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
-	if c.Ledger == nil {
+// eachOpen calls show for each open run of the ledger's target, without locking it. A client
+// without a ledger has none.
+func (l *Ledger) eachOpen(show func(name string, r *run) error) error {
+	if l == nil {
 		return nil
 	}
-	names, err := c.Ledger.openRuns()
+	names, err := l.logs().runs()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		r, err := c.Ledger.read(name)
+		r, err := l.logs().read(name)
 		if err != nil {
 			return err
 		}
-		if r == nil || r.target != c.Ledger.Target {
+		if r == nil || r.target != l.Target {
 			continue
 		}
 		if err := show(name, r); err != nil {
@@ -133,9 +134,9 @@ func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
 // openRecords reads the runs that have a log. It leaves out logs that cannot be read: resume
 // reports what is wrong with them.
 func (l *Ledger) openRecords() (all []Run, err error) {
-	names, err := l.openRuns()
+	names, err := l.logs().runs()
 	for _, name := range names {
-		r, err := l.read(name)
+		r, err := l.logs().read(name)
 		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken) {
 			continue
 		}

@@ -49,7 +49,7 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	}
 	var news []Outcome
 	for _, job := range jobs {
-		o := l.outcome(job)
+		o := outcomeOf(l.Target, job)
 		if _, again := known[o.ID]; again {
 			continue
 		}
@@ -69,9 +69,9 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 	return jsonlines.Append(l.outcomesPath(), text)
 }
 
-// outcome returns the record of a job that has ended.
-func (l *Ledger) outcome(job types.JobDetail) Outcome {
-	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: l.Target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
+// outcomeOf returns the record of a target's job that has ended.
+func outcomeOf(target string, job types.JobDetail) Outcome {
+	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
 		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status, Reason: aws.ToString(job.StatusReason),
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt, Size: int32(batch.ArraySize(job))}
 	if job.Container != nil {

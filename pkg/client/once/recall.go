@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once/attempts"
 )
 
 // Recalled is a job as the service describes it, or as the ledger recorded it.
@@ -34,7 +35,7 @@ func (c *Client) Recall(ctx context.Context, ids ...string) ([]Recalled, error) 
 		job, ok := known[id]
 		remembered := !ok
 		if remembered {
-			if memory, err = c.memory(memory); err != nil {
+			if memory, err = memory.read(c.Ledger); err != nil {
 				return nil, err
 			}
 			job, ok = memory.job(id)
@@ -56,7 +57,9 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 	if c.Ledger == nil {
 		return nil
 	}
-	err := c.recordAttempts(jobs) // first: the first row of a history comes after the outcomes of earlier versions
+	r := attempts.Recorder{Client: c.Client, Target: c.Ledger.Target, Store: c.Ledger.History(),
+		Machines: c.Machines, Measured: c.Measured, ImageDigests: c.ImageDigests}
+	err := r.Record(jobs) // first: the first row of a history comes after the outcomes of earlier versions
 	return errors.Join(err, c.Ledger.Remember(jobs...))
 }
 
@@ -64,7 +67,7 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 // most of them. seen reports whether the service has just listed an id. Jobs submitted within the
 // service's retention time are left out.
 func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits func(types.JobSummary) bool, most int) ([]types.JobSummary, error) {
-	m, err := c.memory(memory{})
+	m, err := memory{}.read(c.Ledger)
 	if err != nil || c.Ledger == nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits 
 		if len(found) >= most {
 			break
 		}
-		if seen(e.ID) || time.Since(e.Time) < keptFor {
+		if seen(e.ID) || time.Since(e.Time) < client.KeptFor {
 			continue
 		}
 		job, _ := m.job(e.ID)

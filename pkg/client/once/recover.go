@@ -26,35 +26,35 @@ func (e *ForgottenError) Error() string {
 
 // recover searches for a job that another process may have sent. That process ended before this one
 // locked the run, so the listing settles once for all its jobs.
-func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, error) {
+func (s sender) recover(ctx context.Context, t *plannedJob) (bool, error) {
 	began := time.Now()
-	found, err := c.search(ctx, t, r.taken)
+	found, err := s.finder.search(ctx, t, s.run.taken)
 	if err != nil {
 		return false, err
 	}
 	if len(found) == 0 {
-		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
+		if since := s.run.maySince(t); !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention && !s.client.TakesOnce {
 			return false, &ForgottenError{t.name, since}
 		}
-		t.hidden = c.mayLeaveDuplicates() && began.Sub(r.taken) < lateCheck
+		t.hidden = s.mayLeaveDuplicates() && began.Sub(s.run.taken) < lateCheck
 		return false, nil
 	}
 	why := ""
 	switch {
 	case len(found) > 1:
 		why = "the job exists twice"
-	case c.mayLeaveDuplicates():
+	case s.mayLeaveDuplicates():
 		why = "another process sent it"
 	}
 	if why != "" { // recorded before the id, so that a crash in between does not lose it
-		if err := r.doubt(t, r.taken, why); err != nil {
+		if err := s.run.doubt(t, s.run.taken, why); err != nil {
 			return true, err
 		}
 	}
-	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+	if err := s.run.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
 		return true, err
 	}
-	t.last = r.taken
-	c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+	t.last = s.run.taken
+	s.client.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 	return true, nil
 }

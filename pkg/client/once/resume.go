@@ -19,7 +19,7 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if r.broken || r.attached {
 		return r.results(), c.abandon(r)
 	}
-	if err := c.checkStaged(r); err != nil {
+	if err := checkStaged(r, c.Stage != nil); err != nil {
 		return r.results(), errors.Join(err, r.log.release())
 	}
 	if r.unsealed {
@@ -31,10 +31,11 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if err := r.log.write(worker(lineResumed)); err != nil {
 		return nil, errors.Join(err, r.log.release())
 	}
-	if err := c.awaitLateCheck(ctx, r); err != nil {
-		return r.results(), errors.Join(r.dueError(err), r.close(c.Ledger))
+	u := c.runner(r)
+	if err := u.checks.awaitLastCheck(ctx); err != nil {
+		return r.results(), errors.Join(dueError(r, err), r.close(c.Ledger))
 	}
-	jobs, _, err := c.carryOut(ctx, r, true)
+	jobs, _, err := u.carryOut(ctx, true)
 	return jobs, err
 }
 
@@ -46,14 +47,14 @@ func (c *Client) abandon(r *run) error {
 		return r.log.remove()
 	}
 	c.progress("run %s belonged to a batchctl run that has ended, and its jobs ended with it", r.name)
-	return c.dropRest(r)
+	return dropRest(c.Ledger, r)
 }
 
 // Drop closes an open submission without sending the rest. Accepted jobs stay unchanged, and
 // batchctl no longer searches for jobs that may have been accepted. A damaged log is set aside. The
 // log of a newer version stays unchanged, and is an error.
 func (c *Client) Drop(name string) ([]Submitted, error) {
-	log, text, err := c.Ledger.reopen(name)
+	log, text, err := c.Ledger.logs().reopen(name)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +70,11 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 	case r.target != c.Ledger.Target:
 		return nil, errors.Join(&ElsewhereError{name, r.target, c.Ledger.Target}, log.release())
 	}
-	return r.results(), c.dropRest(r)
+	return r.results(), dropRest(c.Ledger, r)
 }
 
 // dropRest records what is given up before the log is removed: closing the run reads that record.
-func (c *Client) dropRest(r *run) error {
+func dropRest(l *Ledger, r *run) error {
 	r.giveUp()
 	for _, t := range r.tasks {
 		if !t.dropped {
@@ -83,5 +84,5 @@ func (c *Client) dropRest(r *run) error {
 			return errors.Join(err, r.log.release())
 		}
 	}
-	return r.close(c.Ledger)
+	return r.close(l)
 }

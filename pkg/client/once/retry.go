@@ -54,10 +54,10 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 	if err != nil {
 		return nil, err
 	}
-	r := retrying{client: c, options: o, definitions: map[string]types.JobDefinition{}}
+	r := retrying{client: c.Client, options: o, definitions: map[string]types.JobDefinition{}}
 	var all []*runAgain
 	for _, job := range jobs {
-		again, err := r.again(ctx, job, wanted[*job.JobId])
+		again, err := r.failedParts(ctx, job, wanted[*job.JobId])
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 	if len(all) == 0 {
 		return nil, &NothingFailedError{ids}
 	}
-	runs, err := c.runsAgain(all)
+	runs, err := runsAgain(c.Ledger, all)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +105,8 @@ func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err erro
 	return client.Distinct(arrays), wanted, nil
 }
 
-// again returns the jobs that run the failed parts of a job again; none if nothing failed.
-func (r *retrying) again(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
+// failedParts returns the jobs that run the failed parts of a job again; none if nothing failed.
+func (r *retrying) failedParts(ctx context.Context, job types.JobDetail, wanted []int) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
 	if !batch.HasEnded(job.Status) && wanted == nil && !r.options.Partial {
 		return nil, &NotEndedError{name, id, job.Status}

@@ -38,7 +38,7 @@ func (e *RetryError) Error() string {
 
 // retrying is a Retry in progress.
 type retrying struct {
-	client      *Client
+	client      *client.Client
 	options     RetryOptions
 	definitions map[string]types.JobDefinition // by ARN
 }

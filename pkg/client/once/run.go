@@ -30,11 +30,9 @@ type run struct {
 	unsealed      bool   // lines of the log have no checksums
 	damaged       string // the outcomes in the log that cannot be read; "" for none
 
-	mu        sync.Mutex      // of resources and others
+	mu        sync.Mutex      // of resources
 	resources map[string]bool // that may have been created
 	twice     []Duplicate     // duplicates that ran until they finished
-	// others are the clients of other targets that jobs of the run have moved to, by name.
-	others map[string]*Client
 }
 
 // open writes the intents to the ledger.
@@ -55,7 +53,7 @@ func (r *run) open(l *Ledger) (err error) {
 		}
 		lines, texts = append(lines, intent), append(texts, t.staged...)
 	}
-	if r.log, err = l.begin(r.name, texts, lines); err != nil {
+	if r.log, err = l.logs().begin(r.name, texts, lines); err != nil {
 		return fmt.Errorf("write the ledger, before anything is sent: %w", err)
 	}
 	return nil
@@ -79,9 +77,9 @@ func (r *run) accepted(t *plannedJob, s Submitted) error {
 	return nil
 }
 
-// begin records that jobs are about to be sent. The record is on disk when begin returns, so a job
+// recordDue records that jobs are about to be sent. The record is on disk when recordDue returns, so a job
 // without it was certainly not sent.
-func (r *run) begin(due []*plannedJob) error {
+func (r *run) recordDue(due []*plannedJob) error {
 	if len(due) == 0 {
 		return nil
 	}

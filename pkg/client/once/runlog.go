@@ -70,10 +70,10 @@ func (r *runLog) rename(path string) error {
 }
 
 // lock locks the log and reads it. The file may have been renamed or removed before the lock.
-func (r *runLog) lock(run string) (*logText, error) {
-	err := lockFile(r.file)
-	if errors.Is(err, errLocked) {
-		return nil, r.lockedError(run)
+func (r *runLog) lock(name string) (*logText, error) {
+	err := LockFile(r.file)
+	if errors.Is(err, ErrLocked) {
+		return nil, r.lockedError(name)
 	}
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (r *runLog) lock(run string) (*logText, error) {
 }
 
 // lockedError names the process that last recorded that it works on the run.
-func (r *runLog) lockedError(run string) error {
-	e := &LockedError{Run: run}
+func (r *runLog) lockedError(name string) error {
+	e := &LockedError{Run: name}
 	text, err := readLog(r.path, r.file) // an incomplete line does not matter here
 	if err != nil {
 		return e

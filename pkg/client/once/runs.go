@@ -127,10 +127,9 @@ func (l *Ledger) closedRecords() (all []Run, err error) {
 	return all, l.passDamage(err)
 }
 
-// keepRecord writes the run's record, unless the ledger's entry of its only job has the same
+// keepRecord writes the record of a run, unless the ledger's entry of its only job has the same
 // content.
-func (l *Ledger) keepRecord(r *run) error {
-	record := r.record()
+func (l *Ledger) keepRecord(record Run) error {
 	if len(record.Jobs) == 0 || len(record.Jobs) == 1 && record.Name == "" && record.Jobs[0].When == "" {
 		return nil
 	}

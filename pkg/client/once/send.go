@@ -27,48 +27,58 @@ const (
 	unclearTries = 5
 )
 
+// sender sends jobs of a run to one target, each once.
+type sender struct {
+	client *Client // of the target
+	finder finder
+	run    *run
+}
+
+// sender returns the sender of a run's jobs to the client's target.
+func (c *Client) sender(r *run) sender { return sender{c, c.finder(), r} }
+
 // submitOnlyOnce sends a job until it is accepted or rejected. If an answer is missing, it searches
 // for the job until the listing has settled, and sends it again under the same name only if it is
 // not there.
-func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	again := t.sent // possibly by another process
 	for try := 1; ; try++ {
-		id, err := c.submitJob(ctx, t, in, fresh)
+		id, err := s.submitJob(ctx, t, in, fresh)
 		var ambiguous *client.AmbiguousError
 		switch {
 		case err == nil:
 			if t.hidden {
-				t.hidden, t.unclear, t.checked = false, r.taken, false
-				err = r.note(t, line{What: lineUnclear, Reason: "another process may also have sent it"})
+				t.hidden, t.unclear, t.checked = false, s.run.taken, false
+				err = s.run.note(t, line{What: lineUnclear, Reason: "another process may also have sent it"})
 			}
 			t.sent = true
 			return id, err
 		case !errors.As(err, &ambiguous):
 			t.sent = !t.unclear.IsZero() // an earlier try may still appear
-			return "", errors.Join(err, r.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
+			return "", errors.Join(err, s.run.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
 		}
 		t.sent, t.unclear, t.checked = true, time.Now(), false
-		if err := r.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
+		if err := s.run.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
-		c.progress("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
-		found, err := c.search(ctx, t, time.Now())
+		s.client.progress("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
+		found, err := s.finder.search(ctx, t, time.Now())
 		if err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
 		if len(found) > 0 {
-			c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-			if try == 1 && len(found) == 1 && !again && c.mayLeaveDuplicates() {
+			s.client.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+			if try == 1 && len(found) == 1 && !again && s.mayLeaveDuplicates() {
 				// Only one request was sent, and nothing in between can have repeated it.
 				t.unclear = time.Time{}
-				return found[0].id, r.note(t, line{What: lineChecked})
+				return found[0].id, s.run.note(t, line{What: lineChecked})
 			}
 			return found[0].id, nil
 		}
 		if try == unclearTries {
 			return "", ambiguous
 		}
-		c.progress("job %s: not accepted; submitting it again", t.name)
+		s.client.progress("job %s: not accepted; submitting it again", t.name)
 	}
 }
 
@@ -76,14 +86,14 @@ func (c *Client) submitOnlyOnce(ctx context.Context, r *run, t *plannedJob, in *
 // check. That process may have sent it twice, which a damaged log does not show, and the listing
 // may lag further behind than batchctl searched. Where requests may be repeated, checkReplays
 // covers this, because it detects whether the listing lags.
-func (c *Client) mayLeaveDuplicates() bool { return !c.TakesOnce && !c.Replayable }
+func (s sender) mayLeaveDuplicates() bool { return !s.client.TakesOnce && !s.client.Replayable }
 
 // submitJob sends one SubmitJob. It repeats the request only when it was certainly not accepted: it
 // was throttled, something created for it a moment ago is not visible yet, or the local clock is
 // wrong, which the SDK corrects from the next call on.
-func (c *Client) submitJob(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+func (s sender) submitJob(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
 	for try := 1; ; try++ {
-		id, err := c.submitOnce(ctx, t, in)
+		id, err := s.submitOnce(ctx, t, in)
 		again := err != nil && (client.Throttled(err) || fresh && notVisible(err) || wrongClock(err))
 		if !again || try == submitTries {
 			return id, err
@@ -97,22 +107,22 @@ func (c *Client) submitJob(ctx context.Context, t *plannedJob, in *awsbatch.Subm
 // submitOnce sends one request with the SDK's retries off. SubmitJob has no idempotency token, so a
 // retry after a lost answer creates a second job. The invocation id is the submission's, which the
 // local engine uses as a token.
-func (c *Client) submitOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput) (string, error) {
+func (s sender) submitOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput) (string, error) {
 	action := client.ActionSubmit + t.name
-	if err := c.Rate.Wait(ctx); err != nil {
+	if err := s.client.Rate.Wait(ctx); err != nil {
 		return "", &client.UnreachableError{Action: action, Err: err}
 	}
 	ctx, cancel := withGrace(ctx, submitGrace)
 	defer cancel()
 	var line tapped
-	out, err := c.API.SubmitJob(ctx, in, func(o *awsbatch.Options) {
+	out, err := s.client.API.SubmitJob(ctx, in, func(o *awsbatch.Options) {
 		o.Retryer = aws.NopRetryer{}
 		o.APIOptions = append(slices.Clip(o.APIOptions), client.WithoutRateLimit, smithyhttp.SetHeaderValue(invocationHeader, t.submission))
 		line.next = o.HTTPClient
 		o.HTTPClient = &line
 	})
 	if client.Throttled(err) {
-		c.Rate.Throttled()
+		s.client.Rate.Throttled()
 	}
 	if err == nil && aws.ToString(out.JobId) == "" {
 		err = errors.New("the answer has no job id")

@@ -17,7 +17,7 @@ import (
 // an *OpenError when Resume can continue, or inside a *StoppedError with StopOnFailure. When all
 // jobs were accepted the error may be a *DueError or a *TwiceError.
 func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) {
-	jobs, _, err := c.submit(ctx, p, true)
+	jobs, _, err := c.submitPlan(ctx, p, true)
 	return jobs, err
 }
 
@@ -25,11 +25,11 @@ func (c *Client) Submit(ctx context.Context, p *plan.Plan) ([]Submitted, error) 
 // ended to Resume, and returns them as a Waiting; nil if there are none. It needs a ledger if a
 // plan has such jobs.
 func (c *Client) SubmitNow(ctx context.Context, p *plan.Plan) ([]Submitted, *Waiting, error) {
-	return c.submit(ctx, p, false)
+	return c.submitPlan(ctx, p, false)
 }
 
-// submit creates the intents, writes them to the ledger and sends the jobs.
-func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitted, *Waiting, error) {
+// submitPlan creates the intents, writes them to the ledger and sends the jobs.
+func (c *Client) submitPlan(ctx context.Context, p *plan.Plan, wait bool) ([]Submitted, *Waiting, error) {
 	r, err := c.newRun(ctx, p)
 	if err != nil {
 		return nil, nil, err
@@ -40,5 +40,5 @@ func (c *Client) submit(ctx context.Context, p *plan.Plan, wait bool) ([]Submitt
 	if err := r.open(c.Ledger); err != nil {
 		return nil, nil, err
 	}
-	return c.carryOut(ctx, r, wait)
+	return c.runner(r).carryOut(ctx, wait)
 }

@@ -16,7 +16,7 @@ func (e *ElsewhereError) Error() string {
 
 // Take locks an open submission of this target.
 func (c *Client) Take(name string) (*run, error) {
-	log, text, err := c.Ledger.reopen(name)
+	log, text, err := c.Ledger.logs().reopen(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,8 @@
-package once
+// Package attempts records for the history how the attempts of jobs ended, what they used, and on which machines.
+//
+// record.go decides which attempts are missing in the history, rows.go builds their rows from a job, and machines.go,
+// usage.go and hash.go add what AWS Batch does not report with a job.
+package attempts
 
 import (
 	"context"
@@ -10,7 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/history"
-	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // Bounds of what one command does for the history. Of a larger array, children at equal distances are recorded.
@@ -27,16 +30,15 @@ const (
 	settled = time.Minute
 )
 
-// recordAttempts records the attempts of jobs that have ended, with what they used. An error loses no row: the next
+// Record records the attempts of jobs that have ended, with what they used. An error loses no row: the next
 // command that sees the jobs tries again.
-func (c *Client) recordAttempts(jobs []types.JobDetail) error {
+func (r *Recorder) Record(jobs []types.JobDetail) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recording)
 	defer cancel()
-	r := recorder{client: c, store: c.Ledger.History(), sweeps: map[string]*sweep.Sweep{}}
 	var ended []types.JobDetail
 	for _, job := range jobs {
 		switch {
-		case !batch.HasEnded(job.Status) || job.Status == StatusExpired:
+		case !batch.HasEnded(job.Status):
 		case batch.ArraySize(job) == 0:
 			ended = append(ended, job)
 		default:
@@ -56,7 +58,7 @@ func (c *Client) recordAttempts(jobs []types.JobDetail) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	known, err := r.store.Find(rows...)
+	known, err := r.Store.Find(rows...)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func (c *Client) recordAttempts(jobs []types.JobDetail) error {
 	r.addMachines(ctx, rows, details)
 	r.addImageDigests(ctx, rows, details)
 	r.addUsage(ctx, rows, details)
-	return r.store.Add(rows...)
+	return r.Store.Add(rows...)
 }
 
 // unknown returns the rows that are not recorded, and those of measured attempts whose log was not searched.
@@ -91,14 +93,14 @@ func unknown(rows, known []history.Attempt, details map[string]types.JobDetail) 
 }
 
 // children describes children of an array that are not recorded.
-func (r *recorder) children(ctx context.Context, array types.JobDetail) ([]types.JobDetail, error) {
+func (r *Recorder) children(ctx context.Context, array types.JobDetail) ([]types.JobDetail, error) {
 	size, id := batch.ArraySize(array), aws.ToString(array.JobId)
 	n := min(size, sampledChildren)
 	var rows []history.Attempt
 	for i := range n {
-		rows = append(rows, history.Attempt{Target: r.client.Ledger.Target, Job: batch.ChildID(id, i*size/n), Number: 1})
+		rows = append(rows, history.Attempt{Target: r.Target, Job: batch.ChildID(id, i*size/n), Number: 1})
 	}
-	known, err := r.store.Find(rows...)
+	known, err := r.Store.Find(rows...)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (r *recorder) children(ctx context.Context, array types.JobDetail) ([]types
 	if missing == nil {
 		return nil, nil
 	}
-	found, err := r.client.ByID(ctx, missing)
+	found, err := r.Client.ByID(ctx, missing)
 	if err != nil {
 		return nil, err
 	}

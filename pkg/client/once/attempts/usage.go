@@ -1,4 +1,4 @@
-package once
+package attempts
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 
 // addUsage reads what measured attempts used, from their logs. Where a log has no measurement, or is gone, the object
 // beside the outputs has it.
-func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+func (r *Recorder) addUsage(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
 	var readers sync.WaitGroup
 	var once sync.Once
 	free := make(chan struct{}, readersOfLogs)
@@ -30,20 +30,20 @@ func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 		places[i] = r.measuredAt(details[a.Job], a.Number)
 	}
 	left := maxMeasured
-	if r.client.LogsAtOnce { // the local engine, which has no quota
+	if r.Client.LogsAtOnce { // the local engine, which has no quota
 		left = sampledChildren
 	}
 	for i := range rows {
 		job := details[rows[i].Job]
 		age := time.Since(time.UnixMilli(rows[i].StoppedAt))
-		if !client.IsMeasured(job) || age > keptFor || left == 0 {
+		if !client.IsMeasured(job) || age > client.KeptFor || left == 0 {
 			continue
 		}
 		left--
 		free <- struct{}{}
 		readers.Go(func() {
 			defer func() { <-free }()
-			used, err := r.client.Usage(ctx, job, rows[i].Number)
+			used, err := r.Client.Usage(ctx, job, rows[i].Number)
 			if used == nil && places[i] != "" {
 				if stored := r.stored(ctx, places[i]); stored != nil {
 					used, err = stored, nil
@@ -53,7 +53,7 @@ func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 				once.Do(func() { r.warn(fmt.Errorf("the history lacks what some attempts used: %w", err)) })
 				return
 			}
-			rows[i].Usage, rows[i].Searched = used, used == nil && (r.client.LogsAtOnce || age > settled)
+			rows[i].Usage, rows[i].Searched = used, used == nil && (r.Client.LogsAtOnce || age > settled)
 		})
 	}
 	readers.Wait()
@@ -61,8 +61,8 @@ func (r *recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 
 // stored reads a measurement beside the outputs of a job. It is nil if there is none: the launcher may be older, or
 // may lack the permission to write it.
-func (r *recorder) stored(ctx context.Context, at string) []usage.Usage {
-	text, err := r.client.Measured(ctx, at)
+func (r *Recorder) stored(ctx context.Context, at string) []usage.Usage {
+	text, err := r.Measured(ctx, at)
 	if err != nil {
 		return nil
 	}
@@ -74,9 +74,9 @@ func (r *recorder) stored(ctx context.Context, at string) []usage.Usage {
 
 // measuredAt returns where the launcher stores the measurement of an attempt; "" for no place. DescribeJobs does not
 // report the variables that AWS Batch and the launcher set, so it rebuilds them.
-func (r *recorder) measuredAt(job types.JobDetail, number int) string {
+func (r *Recorder) measuredAt(job types.JobDetail, number int) string {
 	text := variableOf(job, stage.Variable)
-	if r.client.Measured == nil || text == "" || !client.IsMeasured(job) {
+	if r.Measured == nil || text == "" || !client.IsMeasured(job) {
 		return ""
 	}
 	environ := map[string]string{}

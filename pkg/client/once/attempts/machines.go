@@ -1,4 +1,4 @@
-package once
+package attempts
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 // addMachines adds the instance types and whether they were Spot instances. What this user is not allowed to describe,
 // and what AWS has forgotten, remains unknown.
-func (r *recorder) addMachines(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
-	if r.client.Machines == nil {
+func (r *Recorder) addMachines(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+	if r.Machines == nil {
 		return
 	}
 	at := make([]string, len(rows)) // the container instance of each
@@ -33,7 +33,7 @@ func (r *recorder) addMachines(ctx context.Context, rows []history.Attempt, deta
 	if all == nil {
 		return
 	}
-	machines, _ := r.client.Machines(ctx, all)
+	machines, _ := r.Machines(ctx, all)
 	for i := range rows {
 		if m, ok := machines[at[i]]; ok {
 			rows[i].InstanceType, rows[i].Spot = m.Type, m.Spot
@@ -43,8 +43,8 @@ func (r *recorder) addMachines(ctx context.Context, rows []history.Attempt, deta
 
 // addImageDigests adds the digests of the images. They remain unknown where addMachines leaves the machine unknown, and
 // for pods, of which AWS Batch has no digest.
-func (r *recorder) addImageDigests(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
-	if r.client.ImageDigests == nil {
+func (r *Recorder) addImageDigests(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+	if r.ImageDigests == nil {
 		return
 	}
 	tasks := make([]string, len(rows)) // of each attempt
@@ -57,7 +57,7 @@ func (r *recorder) addImageDigests(ctx context.Context, rows []history.Attempt, 
 	if len(all) == 0 {
 		return
 	}
-	digests, _ := r.client.ImageDigests(ctx, all)
+	digests, _ := r.ImageDigests(ctx, all)
 	for i := range rows {
 		rows[i].ImageDigests = digests[tasks[i]]
 	}

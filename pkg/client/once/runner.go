@@ -10,38 +10,53 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 )
 
-// shared has everything that several jobs of a run use, each created once.
-type shared struct {
-	definitions       definitions
-	staged, resources onceEach
+// runner carries out a run: it sends the jobs, waits for those that others wait for, and closes the run
+// or leaves it open.
+type runner struct {
+	client  *Client
+	run     *run
+	targets *targets
+	checks  duplicateChecks
+	known   *ends
+
+	// What several jobs of the run use, each created once.
+	definitions definitions
+	staged      stager
+	resources   onceEach
+}
+
+// runner returns the runner of a run that no other process works on.
+func (c *Client) runner(r *run) *runner {
+	x := newTargets(c, r)
+	return &runner{client: c, run: r, targets: x, checks: duplicateChecks{c, r, x}, known: newEnds(c), staged: stager{log: r.log}}
 }
 
 // carryOut submits the jobs of the run that have no outcome yet. It closes the run, or leaves it
 // open.
-func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, *Waiting, error) {
-	known := c.newEnds()
+func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting, error) {
+	c, r := u.client, u.run
 	var err error
 	if !r.stopping {
-		err = c.carryOutAll(ctx, r, known, wait)
+		err = u.sendAll(ctx, wait)
 	}
 	if r.stopping || c.StopOnFailure && isRejection(err) {
-		err = c.stopRun(ctx, r, err)
+		err = stopRun(ctx, u.targets, err)
 		if !r.stopping { // otherwise duplicates of the stopped jobs would keep running
-			err = errors.Join(err, c.endDuplicates(ctx, r))
+			err = errors.Join(err, u.checks.endDuplicates(ctx))
 		}
 	}
 	if err != nil {
-		err = errors.Join(err, c.leaveReplays(r))
+		err = errors.Join(err, u.checks.leaveReplays())
 	}
 	if r.attached {
 		r.giveUp()
 	}
-	r.markHealed(known)
+	u.known.markHealed(r.tasks)
 	jobs, unsettled, n := r.results(), !r.settled(), r.tally()
 	if !unsettled {
-		c.dropResources(ctx, r)
+		dropResources(ctx, c, r)
 	}
-	waiting := r.waiting(known)
+	waiting := waitingOf(r, u.known)
 	if closeErr := r.close(c.Ledger); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("write the ledger: %w", closeErr))
 	}
@@ -54,26 +69,27 @@ func (c *Client) carryOut(ctx context.Context, r *run, wait bool) ([]Submitted, 
 	return jobs, waiting, err
 }
 
-// carryOutAll submits in rounds: first the jobs that can be sent now, then those that waited for
-// them in the client. After each round it checks for duplicates.
-func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool) error {
-	var s shared
+// sendAll submits in rounds: first the jobs that can be sent now, then those that waited for them in
+// the client. After each round it checks for duplicates.
+func (u *runner) sendAll(ctx context.Context, wait bool) error {
+	r := u.run
 	if !r.resumed { // in a resumed run some jobs may have been accepted
-		if err := c.stageAll(ctx, r, &s.staged); err != nil {
+		if err := u.stageAll(ctx); err != nil {
 			return err
 		}
 	}
+	f := follower{u.client, r, u.targets, u.known, u.checks}
 	for {
-		err := r.each(ctx, c.atOnce(), func(t *plannedJob) error { return c.carryOutTask(ctx, r, t, &s) }, (*plannedJob).needs)
+		err := eachJob(ctx, r.tasks, u.client.atOnce(), func(t *plannedJob) error { return u.sendOpen(ctx, t) }, (*plannedJob).needs)
 		if err == nil {
-			err = c.endDuplicates(ctx, r)
+			err = u.checks.endDuplicates(ctx)
 		}
 		more := false
 		if err == nil && (r.holds() || r.follows()) {
-			more, err = c.awaitDue(ctx, r, known, wait)
+			more, err = f.awaitDue(ctx, wait)
 		}
-		if err == nil && !more && !c.LeaveCheck {
-			err = c.lastCheck(ctx, r)
+		if err == nil && !more && !u.client.LeaveCheck {
+			err = u.checks.lastCheck(ctx)
 		}
 		if err != nil || !more {
 			return err
@@ -81,34 +97,45 @@ func (c *Client) carryOutAll(ctx context.Context, r *run, known *ends, wait bool
 	}
 }
 
-// carryOutTask sends the requests of one job. It first searches for a job that another process may
-// have sent.
-func (c *Client) carryOutTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
+// stageAll stages the texts of all jobs before the first job is submitted. If a location cannot be
+// written, no part of a plan has been submitted.
+func (u *runner) stageAll(ctx context.Context) error {
+	for _, t := range u.run.tasks {
+		if err := u.staged.stage(ctx, t, u.client.Stage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendOpen sends a job if it has no outcome yet and does not wait, and reports it.
+func (u *runner) sendOpen(ctx context.Context, t *plannedJob) error {
 	if t.done || t.dropped || t.skipped != "" || t.held() {
 		return nil
 	}
-	err := c.sendTask(ctx, r, t, s)
+	err := u.send(ctx, t)
 	if t.done {
-		c.report(t.result)
+		u.client.report(t.result)
 	}
 	return err
 }
 
-// sendTask sends one job with everything that it needs before: definition, staged texts and
-// resource.
-func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared) error {
-	c, err := c.clientOf(ctx, r, t)
+// send sends one job with everything that it needs before: definition, staged texts and resource. It
+// first searches for a job that another process may have sent.
+func (u *runner) send(ctx context.Context, t *plannedJob) error {
+	r := u.run
+	c, err := u.targets.clientOf(ctx, t)
 	if err != nil {
 		return err
 	}
 	if t.sent && t.submit != nil {
-		if found, err := c.recover(ctx, r, t); found || err != nil {
+		if found, err := c.sender(r).recover(ctx, t); found || err != nil {
 			return err
 		}
 	}
 	var definition registered
 	if t.definer >= 0 {
-		d, err := s.definitions.of(ctx, c, t.at, r.tasks[t.definer].register)
+		d, err := u.definitions.of(ctx, c.Client, t.at, r.tasks[t.definer].register)
 		if err != nil {
 			return err
 		}
@@ -117,18 +144,18 @@ func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared)
 	if t.submit == nil {
 		return r.accepted(t, Submitted{Name: t.name, Definition: definition.arn})
 	}
-	in, err := r.resolved(t, definition.arn)
+	in, err := resolved(r, t, definition.arn)
 	if err != nil {
 		return err
 	}
-	if err := c.stage(ctx, r, t, &s.staged); err != nil {
+	if err := u.staged.stage(ctx, t, c.Stage); err != nil {
 		return err
 	}
-	fresh, err := c.makeResource(ctx, r, t, &s.resources)
+	fresh, err := makeResource(ctx, c.Client, r, t, &u.resources)
 	if err != nil {
 		return err
 	}
-	id, err := c.submitOnlyOnce(ctx, r, t, in, definition.fresh || fresh)
+	id, err := c.sender(r).submitOnlyOnce(ctx, t, in, definition.fresh || fresh)
 	if err != nil {
 		return err
 	}
@@ -137,7 +164,7 @@ func (c *Client) sendTask(ctx context.Context, r *run, t *plannedJob, s *shared)
 
 // resolved returns a copy of the task's SubmitJob request with the definition and the ids of its
 // dependencies.
-func (r *run) resolved(t *plannedJob, arn string) (*awsbatch.SubmitJobInput, error) {
+func resolved(r *run, t *plannedJob, arn string) (*awsbatch.SubmitJobInput, error) {
 	in := *t.submit
 	if arn != "" {
 		in.JobDefinition = &arn
@@ -187,32 +214,3 @@ func (e *OpenError) Error() string {
 
 // Unwrap returns the cause.
 func (e *OpenError) Unwrap() error { return e.Err }
-
-// stage writes the texts that a job needs to their locations, each once in this process. The
-// location contains the hash, so that writing a text again after a crash changes nothing.
-func (c *Client) stage(ctx context.Context, r *run, t *plannedJob, done *onceEach) error {
-	for _, s := range t.staged {
-		err := done.do(s.URL, func() error {
-			text, err := r.stagedText(s)
-			if err != nil {
-				return err
-			}
-			return c.Stage(ctx, s.URL, text)
-		})
-		if err != nil {
-			return fmt.Errorf("stage %s for job %s: %w", s.URL, t.name, err)
-		}
-	}
-	return nil
-}
-
-// stageAll stages the texts of all jobs before the first job is submitted. If a location cannot be
-// written, no part of a plan has been submitted.
-func (c *Client) stageAll(ctx context.Context, r *run, done *onceEach) error {
-	for _, t := range r.tasks {
-		if err := c.stage(ctx, r, t, done); err != nil {
-			return err
-		}
-	}
-	return nil
-}

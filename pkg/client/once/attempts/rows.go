@@ -1,6 +1,7 @@
-package once
+package attempts
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,19 +13,31 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// recorder builds rows of the history.
-type recorder struct {
-	client *Client
-	store  history.Store
+// Recorder records the attempts of one target's jobs. It is for one call of Record.
+type Recorder struct {
+	Client *client.Client
+	// Target is where the jobs went, as in the ledger.
+	Target string
+	Store  history.Store
+	// Machines returns the instances behind container instances. Without it, they are unknown.
+	Machines func(ctx context.Context, containerInstances []string) (map[string]rpc.Machine, error)
+	// Measured returns the text of an object at an s3:// URL: the measurement of an attempt whose log has none. Without
+	// it, only logs have measurements.
+	Measured func(ctx context.Context, url string) (text string, err error)
+	// ImageDigests returns the digests of the images of ECS tasks, by the task and the container's name. Without it,
+	// they are unknown.
+	ImageDigests func(ctx context.Context, tasks []string) (map[string]map[string]string, error)
+
 	sweeps map[string]*sweep.Sweep // by document
 }
 
 // rows returns a row for each attempt of a job that has ended. A job that never started has none.
-func (r *recorder) rows(job types.JobDetail) (rows []history.Attempt) {
-	base := history.Attempt{Target: r.client.Ledger.Target, Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
+func (r *Recorder) rows(job types.JobDetail) (rows []history.Attempt) {
+	base := history.Attempt{Target: r.Target, Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
 		Queue: batch.Name(aws.ToString(job.JobQueue)), Share: aws.ToString(job.ShareIdentifier), Submission: job.Tags[client.SubmissionTag],
 		Definition: batch.Name(aws.ToString(job.JobDefinition)), Cell: r.cell(job), Requested: requested(job),
 		Status: types.JobStatusFailed, CreatedAt: aws.ToInt64(job.CreatedAt)}
@@ -98,7 +111,7 @@ func requested(job types.JobDetail) (r history.Resources) {
 
 // cell returns the values of a child, from the variables that its launcher reads; nil if it has none, or if they are
 // in S3.
-func (r *recorder) cell(job types.JobDetail) map[string]string {
+func (r *Recorder) cell(job types.JobDetail) map[string]string {
 	s := r.sweep(job)
 	if s == nil || len(s.Names) == 0 {
 		return nil
@@ -115,7 +128,7 @@ func (r *recorder) cell(job types.JobDetail) map[string]string {
 }
 
 // sweep returns the sweep of a job; nil if it has none, or none that can be read here.
-func (r *recorder) sweep(job types.JobDetail) *sweep.Sweep {
+func (r *Recorder) sweep(job types.JobDetail) *sweep.Sweep {
 	text, path := variableOf(job, sweep.DocumentVariable), variableOf(job, sweep.URLVariable)
 	if text == "" && path == "" {
 		return nil
@@ -124,7 +137,7 @@ func (r *recorder) sweep(job types.JobDetail) *sweep.Sweep {
 	if known {
 		return s
 	}
-	if text == "" && r.client.LogsAtOnce && filepath.IsAbs(path) { // on the local target, a file
+	if text == "" && r.Client.LogsAtOnce && filepath.IsAbs(path) { // on the local target, a file
 		if f, err := os.Open(path); err == nil {
 			all, _ := io.ReadAll(io.LimitReader(f, sweep.MaxDocument))
 			_ = f.Close()
@@ -134,6 +147,9 @@ func (r *recorder) sweep(job types.JobDetail) *sweep.Sweep {
 	s, err := sweep.Parse(text)
 	if err != nil {
 		s = nil
+	}
+	if r.sweeps == nil {
+		r.sweeps = map[string]*sweep.Sweep{}
 	}
 	r.sweeps[text+"\n"+path] = s
 	return s
@@ -166,8 +182,8 @@ func cellIndex(job types.JobDetail) (cell int, ok bool) {
 }
 
 // warn reports a problem that the command survives.
-func (r *recorder) warn(err error) {
-	if r.client.Warn != nil {
-		r.client.Warn(err)
+func (r *Recorder) warn(err error) {
+	if r.Client.Warn != nil {
+		r.Client.Warn(err)
 	}
 }
