@@ -26,6 +26,9 @@ const (
 	throttledMost = 30 * time.Second
 	// JustNow is how long DescribeJobs may omit a job after SubmitJob has returned its id.
 	JustNow = time.Minute
+	// KeptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
+	// days).
+	KeptFor = 7 * 24 * time.Hour
 	// patienceTime is how long a service that has answered before may fail, unless Client.Patience
 	// overrides it.
 	patienceTime = 5 * time.Minute

@@ -1,8 +1,8 @@
 package once
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -73,47 +73,8 @@ type Client struct {
 // New returns a client for the account, Region or engine that cfg leads to.
 func New(cfg aws.Config) *Client {
 	c := &Client{Client: client.New(cfg)}
-	c.Memory = known{c}
+	c.Memory = ledgerMemory(func() *Ledger { return c.Ledger })
 	return c
-}
-
-// known lets the embedded client query the ledger.
-type known struct{ c *Client }
-
-// Jobs returns the jobs of the ledger's target. It ignores damaged lines: the service lists the
-// jobs that such lines had.
-func (k known) Jobs() ([]client.Known, error) {
-	if k.c.Ledger == nil {
-		return nil, nil
-	}
-	entries, err := k.c.Ledger.Entries()
-	if _, damaged := errors.AsType[*DamageError](err); err != nil && !damaged {
-		return nil, err
-	}
-	var jobs []client.Known
-	for _, e := range entries {
-		if k.c.Ledger.Covers(e.Target) {
-			jobs = append(jobs, e.Known())
-		}
-	}
-	return jobs, nil
-}
-
-// Known returns the entry as the embedded client uses it.
-func (e Entry) Known() client.Known {
-	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue}
-}
-
-// Children returns the size of an array from its submission or its remembered outcome.
-func (k known) Children(id string) (int, error) {
-	m, err := k.c.memory(memory{})
-	if err != nil {
-		return 0, err
-	}
-	if e := m.entries[id]; e.ArraySize > 0 {
-		return e.ArraySize, nil
-	}
-	return int(m.outcomes[id].Size), nil
 }
 
 // progress passes a formatted message to Progress, if that is set.
@@ -122,3 +83,17 @@ func (c *Client) progress(format string, args ...any) {
 		c.Progress(fmt.Sprintf(format, args...))
 	}
 }
+
+// report calls Accepted for a job.
+func (c *Client) report(s Submitted) {
+	if c.Accepted != nil {
+		c.Accepted(s)
+	}
+}
+
+// atOnce is how many independent jobs are submitted concurrently: 48 calls a second at up to
+// 2/3 s each.
+const atOnce = 32
+
+// atOnce returns the number of jobs that are submitted concurrently.
+func (c *Client) atOnce() int { return cmp.Or(c.AtOnce, atOnce) }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -25,258 +24,21 @@ import (
 // new jobs is submitted once like any other. Jobs that depend on a job with rungs wait in the
 // client: AWS Batch would fail them with the first failure.
 
-// Climbs reports whether this client executes rungs of the job that a request creates.
-func Climbs(in *awsbatch.SubmitJobInput) bool { return len(rungsOf(in)) > 0 }
-
-// rungsOf returns the rungs that the client executes; none for a job of the state machine. Rungs
-// that cannot be read are ignored: another version of batchctl wrote them.
-func rungsOf(in *awsbatch.SubmitJobInput) ladder.Ladder {
-	if in == nil || in.Tags[ladder.Tag] == ladder.ByStateMachine {
-		return nil
-	}
-	l, _ := ladder.Parse(rungsText(in))
-	return l
-}
-
-// stateMachineClimbs reports whether the state machine executes rungs of the job that a request creates.
-func stateMachineClimbs(in *awsbatch.SubmitJobInput) bool {
-	return in != nil && in.Tags[ladder.Tag] == ladder.ByStateMachine && rungsText(in) != ""
-}
-
-// rungsText returns the rungs in a request, as ladder.Variable has them; "" for none.
-func rungsText(in *awsbatch.SubmitJobInput) string {
-	if in.ContainerOverrides == nil {
-		return ""
-	}
-	for _, v := range in.ContainerOverrides.Environment {
-		if aws.ToString(v.Name) == ladder.Variable {
-			return aws.ToString(v.Value)
-		}
-	}
-	return ""
-}
-
-// laddered reports whether the job has rungs that this client executes.
-func (t *plannedJob) laddered() bool { return len(t.rungs) > 0 }
-
-// followed reports whether the client still has to wait for the end of an accepted job: to execute
-// its rungs, or to send a message about it.
-func (t *plannedJob) followed() bool {
-	if !t.done || t.result.ID == "" || t.left {
-		return false
-	}
-	return t.laddered() && !t.decided() || len(t.notify) > len(t.notified)
-}
-
-// decided reports whether it is known what follows the job: it has succeeded, or its failure has a
-// line in the log.
-func (t *plannedJob) decided() bool {
-	return t.climbed || t.end == types.JobStatusSucceeded
-}
-
-// follows reports whether the client still has to wait for jobs of the run.
-func (r *run) follows() bool { return slices.ContainsFunc(r.tasks, (*plannedJob).followed) }
-
-// outcome returns how a job ended, including the jobs that run it again: SUCCEEDED if every failed
-// part has succeeded in the end. It is "" until that is known.
-func (r *run) outcome(t *plannedJob, known *ends) types.JobStatus {
-	if !t.climbed {
-		status := cmp.Or(known.status[t.result.ID], t.end)
-		if t.laddered() && status != types.JobStatusSucceeded {
-			return "" // not decided yet
-		}
-		return status
-	}
-	failed := t.why != ""
-	for _, s := range t.steps {
-		switch {
-		case s.dropped:
-			failed = true
-		case !s.done:
-			return ""
-		default:
-			switch r.outcome(s, known) {
-			case "":
-				return ""
-			case types.JobStatusSucceeded:
-			default:
-				failed = true
-			}
-		}
-	}
-	if failed || len(t.steps) == 0 {
-		return types.JobStatusFailed
-	}
-	return types.JobStatusSucceeded
-}
-
-// markHealed marks the failed jobs of which every part has succeeded in the end.
-func (r *run) markHealed(known *ends) {
-	for _, t := range r.tasks {
-		t.result.Healed = t.climbed && r.outcome(t, known) == types.JobStatusSucceeded
-	}
-}
-
-// taken returns the steps that led to a job, oldest first.
-func (t *plannedJob) taken() (steps []ladder.Step) {
-	for ; t.again != nil; t = t.again {
-		steps = append(steps, *t.step)
-	}
-	slices.Reverse(steps)
-	return steps
-}
-
-// root returns the job of the plan that a job runs again; a job of the plan itself.
-func (t *plannedJob) root() *plannedJob {
-	for t.again != nil {
-		t = t.again
-	}
-	return t
-}
-
-// follow advances the followed jobs: it decides what follows the failed ones, and cancels those
-// without capacity. It reports whether new jobs are to be sent, and which ids to query.
-func (c *Client) follow(ctx context.Context, r *run, known *ends) (moved bool, ids []string, err error) {
-	for _, t := range slices.Clone(r.tasks) {
-		if !t.followed() {
-			continue
-		}
-		c, err := c.clientOf(ctx, r, t)
-		if err != nil {
-			return moved, nil, err
-		}
-		id := t.result.ID
-		if t.at != "" {
-			known.elsewhere[id] = c
-		}
-		switch status := known.status[id]; {
-		case status == "" && t.end == "":
-			ids = append(ids, id)
-			if err := c.giveUpWaiting(ctx, r, t, known.waiting[id]); err != nil {
-				return moved, nil, err
-			}
-		case !t.laddered() || t.decided():
-		case status == types.JobStatusSucceeded:
-			t.end = status
-		default:
-			if err := c.climb(ctx, r, t, known.over[id]); err != nil {
-				return moved, nil, err
-			}
-			moved = true
-		}
-	}
-	if !moved {
-		err = c.notices(ctx, r, known)
-	}
-	return moved, ids, err
-}
-
-// giveUpWaiting cancels a job that has waited for capacity for as long as its rungs allow. The
-// reason tells climb, in this or another process, why the job failed. CancelJob does nothing for a
-// job that has started (API reference), so it may be sent again.
-func (c *Client) giveUpWaiting(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) error {
-	if job == nil || !t.laddered() || !t.cancelled.IsZero() {
-		return nil
-	}
-	if waitsForCapacity(job) && t.seen.IsZero() {
-		t.seen = time.Now()
-	}
-	after, step, ok := t.rungs.Patience(t.taken(), t.need(job))
-	since := ladder.RunnableSince(asWaiting(job), t.seen)
-	if !ok || since.IsZero() || time.Since(since) < after {
-		return nil
-	}
-	if time.Since(t.asked) < max(askAgain, after/4) {
-		return nil
-	}
-	t.asked = time.Now()
-	saw, why := c.lacksCapacity(ctx, job)
-	if why != "" {
-		why = "not because of missing capacity: " + why
-	} else if no, err := c.cannotMove(ctx, r, t, &step); no != "" || err != nil {
-		if err != nil {
-			no = err.Error()
-		}
-		why = "and it cannot change to target " + step.Target + ": " + no
-	}
-	if why != "" {
-		if why != t.stays && ctx.Err() == nil {
-			t.stays = why
-			c.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
-		}
-		return nil
-	}
-	reason := ladder.Cancellation(after, saw)
-	if err := r.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
-		return err
-	}
-	if _, err := c.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &t.result.ID, Reason: &reason}); err != nil {
-		return client.Failed("CancelJob "+batch.ShortID(t.result.ID), err)
-	}
-	t.cancelled = time.Now()
-	text := "no capacity for " + after.String()
-	if saw != "" {
-		text += " (" + saw + ")"
-	}
-	c.progress("job %s (%s): %s; cancelled it", t.name, batch.ShortID(t.result.ID), text)
-	return nil
-}
-
-// askAgain is the shortest pause between two questions why a job waits: an answer takes many requests.
-const askAgain = time.Minute
-
-// lacksCapacity returns what a waiting job was seen to wait for, or why that is no lack of capacity.
-// Both are "" if the cause is unknown: then the time alone decides.
-func (c *Client) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
-	if ladder.Misconfigured(job) {
-		return "", aws.ToString(job.StatusReason)
-	}
-	if c.WhyWaiting == nil {
-		return "", ""
-	}
-	cause, summary := c.WhyWaiting(ctx, aws.ToString(job.JobId))
-	switch {
-	case cause == "":
-		return "", ""
-	case ladder.LacksCapacity(cause):
-		return cause, ""
-	}
-	return "", cause + ", " + summary
-}
-
-// waitsForCapacity reports whether a job, or every child of an array, waits in RUNNABLE.
-func waitsForCapacity(job *types.JobDetail) bool {
-	if batch.ArraySize(*job) == 0 {
-		return job.Status == types.JobStatusRunnable
-	}
-	children := job.ArrayProperties.StatusSummary
-	for status, n := range children {
-		if n > 0 && !slices.Contains([]string{"SUBMITTED", "PENDING", "RUNNABLE"}, status) {
-			return false
-		}
-	}
-	return children["RUNNABLE"] > 0
-}
-
-// asWaiting returns an array whose children all wait as a RUNNABLE job. AWS Batch shows the parent
-// as PENDING.
-func asWaiting(job *types.JobDetail) *types.JobDetail {
-	if batch.ArraySize(*job) == 0 || !waitsForCapacity(job) {
-		return job
-	}
-	out := *job
-	out.Status = types.JobStatusRunnable
-	return &out
+// climber executes rungs of a run's jobs at one target.
+type climber struct {
+	client  *Client // of the target
+	run     *run
+	targets *targets
 }
 
 // climb decides what follows a failed job and records it. job is nil if AWS Batch has forgotten the
 // job.
-func (c *Client) climb(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) error {
+func (c climber) climb(ctx context.Context, t *plannedJob, job *types.JobDetail) error {
 	var steps []*plannedJob
 	why := "AWS Batch has forgotten the job"
 	if job != nil {
 		var err error
-		steps, why, err = c.stepsAfter(ctx, r, t, job)
+		steps, why, err = c.stepsAfter(ctx, t, job)
 		if unable, ok := errors.AsType[*RetryError](err); ok {
 			steps, why, err = nil, unable.Why, nil
 		}
@@ -295,49 +57,30 @@ func (c *Client) climb(ctx context.Context, r *run, t *plannedJob, job *types.Jo
 		}
 		l.Steps = append(l.Steps, intent)
 	}
-	if err := r.note(t, l); err != nil {
+	if err := c.run.note(t, l); err != nil {
 		return err
 	}
-	if r.log != nil {
-		if err := r.log.sync(); err != nil {
+	if c.run.log != nil {
+		if err := c.run.log.sync(); err != nil {
 			return err
 		}
 	}
-	r.addSteps(t, why, steps)
+	c.run.addSteps(t, why, steps)
 	for _, s := range steps {
-		c.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID), s.step.Cause.Text(), s.describe())
+		c.client.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID), s.step.Cause.Text(), s.describe())
 	}
 	if why != "" {
-		c.progress("job %s (%s) FAILED and is not submitted again: %s", t.name, batch.ShortID(t.result.ID), why)
+		c.client.progress("job %s (%s) FAILED and is not submitted again: %s", t.name, batch.ShortID(t.result.ID), why)
 	}
 	return nil
 }
 
-// addSteps adds the jobs that run a failed one again.
-func (r *run) addSteps(t *plannedJob, why string, steps []*plannedJob) {
-	t.climbed, t.why = true, why
-	t.steps, r.tasks = append(t.steps, steps...), append(r.tasks, steps...)
-}
-
-// describe names a job that runs another again, with what it requests.
-func (t *plannedJob) describe() string {
-	text := t.name
-	if t.step.MemoryMiB > 0 {
-		text += fmt.Sprintf(", %d MiB", t.step.MemoryMiB)
-	}
-	text += ", queue " + t.step.Queue
-	if t.at != "" {
-		text += ", target " + t.at
-	}
-	return text
-}
-
 // stepsAfter returns the jobs that run a failed job again, and why the rest of it does not run
 // again; "" if all of it does.
-func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *types.JobDetail) ([]*plannedJob, string, error) {
+func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDetail) ([]*plannedJob, string, error) {
 	need, taken := t.need(job), t.taken()
-	again := retrying{client: c, definitions: map[string]types.JobDefinition{}}
-	name := stepNames(r, t)
+	again := retrying{client: c.client.Client, definitions: map[string]types.JobDefinition{}}
+	name := stepNames(c.run, t)
 	if batch.ArraySize(*job) == 0 {
 		step, why := t.rungs.Next(taken, need, job)
 		if why != "" {
@@ -347,7 +90,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 		if err != nil {
 			return nil, "", err
 		}
-		s, err := c.newStep(ctx, r, t, &step, name(), in)
+		s, err := c.newStep(ctx, t, &step, name(), in)
 		return []*plannedJob{s}, "", err
 	}
 	failed, err := again.failed(ctx, t.result.ID, nil)
@@ -376,7 +119,7 @@ func (c *Client) stepsAfter(ctx context.Context, r *run, t *plannedJob, job *typ
 			return nil, "", err
 		}
 		for _, part := range parts {
-			s, err := c.newStep(ctx, r, t, &g.step, name(), part.Submit)
+			s, err := c.newStep(ctx, t, &g.step, name(), part.Submit)
 			if err != nil {
 				return nil, "", err
 			}
@@ -397,14 +140,14 @@ const detailsAtOnce = 1000
 
 // stepsOfChildren decides on each failed child of an array, and puts those with the same step
 // together. why is about the children without a step.
-func (c *Client) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step, failed []int) (groups []*childStep, why string, err error) {
+func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step, failed []int) (groups []*childStep, why string, err error) {
 	without := 0
 	for chunk := range slices.Chunk(failed, detailsAtOnce) {
 		var ids []string
 		for _, index := range chunk {
 			ids = append(ids, t.result.ID+":"+strconv.Itoa(index))
 		}
-		details, err := c.ByID(ctx, ids)
+		details, err := c.client.ByID(ctx, ids)
 		if err != nil {
 			return nil, "", err
 		}
@@ -450,7 +193,7 @@ func stepNames(r *run, t *plannedJob) func() string {
 }
 
 // newStep returns a job of the run that runs a failed one again.
-func (c *Client) newStep(ctx context.Context, r *run, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
+func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
 	in.JobName, in.JobQueue = &name, &step.Queue
 	in.DependsOn = nil
 	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})
@@ -467,70 +210,17 @@ func (c *Client) newStep(ctx context.Context, r *run, of *plannedJob, step *ladd
 		in.Tags[MaxParallelTag] = of.submit.Tags[MaxParallelTag]
 	}
 	s.submit = in
-	there := c
+	there := c.client
 	if of.at != "" {
 		s.at, s.target = of.at, of.target
 	}
 	if step.Target != of.at {
-		if err := c.move(ctx, r, s, step.Target); err != nil {
+		var err error
+		if there, err = c.targets.move(ctx, s, step.Target); err != nil {
 			return nil, err
 		}
-		there = r.others[step.Target]
 	}
 	s.submit = stamped(in, s.submission, true, !there.TakesOnce)
-	r.tagTask(s)
+	tagTask(c.run, s)
 	return s, s.checkSize()
-}
-
-// setRequirement sets a resource requirement of the request.
-func setRequirement(in *awsbatch.SubmitJobInput, of types.ResourceType, value string) {
-	list := &in.ContainerOverrides.ResourceRequirements
-	*list = append(slices.DeleteFunc(slices.Clone(*list), func(q types.ResourceRequirement) bool { return q.Type == of }),
-		types.ResourceRequirement{Type: of, Value: &value})
-}
-
-// replayClimb applies a decision from the log.
-func (r *run) replayClimb(of *plannedJob, l line, byID map[string]*plannedJob) error {
-	var steps []*plannedJob
-	for _, intent := range l.Steps {
-		s, err := taskOf(intent)
-		if err != nil {
-			return err
-		}
-		if intent.Step == nil {
-			return errors.New("a step has no cause")
-		}
-		s.again, s.step, s.due = of, intent.Step, l.Time
-		byID[intent.Submission] = s
-		steps = append(steps, s)
-	}
-	r.addSteps(of, l.Reason, steps)
-	return nil
-}
-
-// leaveFollowed gives up what is left to do after the jobs of the run.
-func (r *run) leaveFollowed() {
-	for _, t := range r.tasks {
-		t.left = true
-	}
-}
-
-// Attempts returns the jobs of the run that ran the same job of the plan, oldest first: the job
-// itself, and those that run it again.
-func (r Run) Attempts(id string) (jobs []RunJob) {
-	root := id
-	for range r.Jobs {
-		j, ok := r.Job(root)
-		if !ok || j.Again == "" {
-			break
-		}
-		root = j.Again
-	}
-	ids := []string{root}
-	for _, j := range r.Jobs {
-		if j.ID == root && j.ID != "" || j.Again != "" && slices.Contains(ids, j.Again) {
-			jobs, ids = append(jobs, j), append(ids, j.ID)
-		}
-	}
-	return jobs
 }

@@ -83,8 +83,8 @@ func (h *hungry) counts() map[string]int {
 func (*hungry) Clear(_, _ string) error                                { return nil }
 func (*hungry) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
-// climber returns a job of 64 MiB with rungs. Each needs entry is a cell.
-func climber(name string, rungs ladder.Ladder, needs ...string) *plan.Job {
+// laddered returns a job of 64 MiB with rungs. Each needs entry is a cell.
+func laddered(name string, rungs ladder.Ladder, needs ...string) *plan.Job {
 	j := &plan.Job{Name: name, Submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String("default"), JobDefinition: aws.String("work"),
 		ContainerOverrides: &types.ContainerOverrides{Environment: []types.KeyValuePair{
 			{Name: aws.String("NEED"), Value: aws.String(strings.Join(needs, ","))}, {Name: aws.String("NAME"), Value: &name}}}}}
@@ -105,11 +105,11 @@ func after(j *plan.Job, names ...string) *plan.Job { j.After = on(names...); ret
 func climbing() *plan.Plan {
 	more := ladder.Ladder{{Cause: ladder.OutOfMemory, Factor: 2, UpToMiB: 256}}
 	return planOf(
-		climber("train", more, "100"),
-		climber("sweep", more, "64", "200", "3", "100"),
-		after(climber("report", nil, "64"), "train"),
-		after(climber("skipped", nil, "64"), "sweep"),
-		when(after(climber("alarm", nil, "64"), "sweep"), document.WhenFailure),
+		laddered("train", more, "100"),
+		laddered("sweep", more, "64", "200", "3", "100"),
+		after(laddered("report", nil, "64"), "train"),
+		after(laddered("skipped", nil, "64"), "sweep"),
+		when(after(laddered("alarm", nil, "64"), "sweep"), document.WhenFailure),
 	)
 }
 
@@ -296,13 +296,13 @@ func TestChangeQueue(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := withLedger(t, New(s.Config()))
-		busy := climber("busy", nil, "64", "64", "64", "64")
+		busy := laddered("busy", nil, "64", "64", "64", "64")
 		if _, err := c.Submit(t.Context(), planOf(busy)); err != nil {
 			t.Fatal(err)
 		}
 		other := ladder.Ladder{{Cause: ladder.NoCapacity, After: 20 * time.Minute, Queue: "b"}}
 		began := time.Now()
-		jobs, err := c.Submit(t.Context(), planOf(climber("single", other, "64"), climber("array", other, "64", "64")))
+		jobs, err := c.Submit(t.Context(), planOf(laddered("single", other, "64"), laddered("array", other, "64", "64")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,9 +329,9 @@ func TestStateMachineClimbs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := hungryService(t)
 		c := withLedger(t, New(s.Config()))
-		j := climber("train", ladder.Ladder{{Cause: ladder.OutOfMemory, Factor: 2, UpToMiB: 256}}, "100")
+		j := laddered("train", ladder.Ladder{{Cause: ladder.OutOfMemory, Factor: 2, UpToMiB: 256}}, "100")
 		j.Submit.Tags, j.Notify = map[string]string{ladder.Tag: ladder.ByStateMachine}, []string{"hook"}
-		own := climber("own", nil, "100")
+		own := laddered("own", nil, "100")
 		own.Notify = j.Notify
 		n := &notified{}
 		c.Notify = n.send
@@ -387,7 +387,7 @@ func TestDamagedClimb(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := c.Ledger.runPath(waiting.Run)
+		path := c.Ledger.logs().logPath(waiting.Run)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -466,7 +466,7 @@ func TestNotifyResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := hungryService(t)
 		c := withLedger(t, New(s.Config()))
-		p := planOf(climber("train", nil, "64"))
+		p := planOf(laddered("train", nil, "64"))
 		p.Jobs[0].Notify = []string{"a"}
 		_, waiting, err := c.SubmitNow(t.Context(), p)
 		if err != nil || waiting == nil || len(waiting.Followed) != 1 {

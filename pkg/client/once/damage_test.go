@@ -46,7 +46,7 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	}
 	time.Sleep(time.Minute)
 	name := onlyRun(t, c).Name
-	log, err := os.ReadFile(c.Ledger.runPath(name))
+	log, err := os.ReadFile(c.Ledger.logs().logPath(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func (d *damagedRun) resume(t *testing.T, log []byte) (refused bool, err error) 
 	if err := os.RemoveAll(c.Ledger.Dir); err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(c.Ledger.openDir(), 0o700); err != nil {
+	if err := os.MkdirAll(string(c.Ledger.logs()), 0o700); err != nil {
 		return false, err
 	}
-	path := c.Ledger.runPath(d.name)
+	path := c.Ledger.logs().logPath(d.name)
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		return false, err
 	}
@@ -223,7 +223,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 	for _, id := range []string{"r1", "r2"} {
 		r := &run{name: id, title: "flow", target: here, tasks: []*plannedJob{{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}, result: Submitted{ID: clienttest.TestID(len(id))}}}}
-		if err := l.keepRecord(r); err != nil {
+		if err := l.keepRecord(r.record()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,9 +21,13 @@
 //
 //	accepted ──► checked again (secondCheck, lateCheck) ──► the only one, or its duplicates are ended
 //
-// The files: run.go has the states, intent.go the record before a call, submit.go the
-// call, settle.go the search after a lost answer, duplicates.go the duplicates, deferred.go jobs
-// that wait in the client, climb.go the jobs that run a failed one again, notices.go messages
-// about the end of jobs, runlog.go and ledger.go the files, resume.go and retry.go the
-// commands that use them later.
+// submit.go, resume.go, take.go and retry.go are the entrances; runner.go carries out a submission step by step:
+//
+//	the record      intent.go makes it, run.go and job.go hold its states, runlog.go writes it, logtext.go reads it
+//	a call          send.go; if the answer is missing, recover.go with find.go, findmany.go and lag.go
+//	a second job    duplicates.go, lastcheck.go and recheck.go search for one, twice.go reports it
+//	a waiting job   follow.go, ends.go and nextstep.go; climb.go, rungs.go and targets.go run a failed one again
+//	the ledger      ledger.go, entries.go, outcomes.go, runs.go and openruns.go; lines.go seals each line
+//	the memory      recall.go and memory.go; package attempts records what each attempt used
+//	what it made    resources.go and revisions.go list and remove it
 package once

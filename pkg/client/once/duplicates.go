@@ -25,9 +25,6 @@ import (
 // id was reported, the oldest stays.
 
 const (
-	// lateCheck is the time from the last request for a job to the last check for its duplicates.
-	// It covers listings that lag a minute behind, with a margin of two seconds.
-	lateCheck = time.Minute + 2*time.Second
 	// secondCheck is the pause between the two checks after clear answers.
 	secondCheck = time.Second
 	// duplicateReason begins the status reason of a duplicate that batchctl ended. endedHere
@@ -36,84 +33,29 @@ const (
 	duplicateReason = "batchctl: twin of "
 )
 
-// DueError reports that the last check for duplicates of a submission could not be done: some of
-// its jobs may have duplicates. Resume and CheckDuplicates do that check.
-type DueError struct {
-	// Run is the submission's id in the ledger; "" without a ledger.
-	Run string
-	// Jobs is how many jobs may have duplicates.
-	Jobs int
-	Err  error
-}
-
-// Error counts the jobs and has the cause.
-func (e *DueError) Error() string {
-	why := e.Err.Error()
-	if errors.Is(e.Err, context.Canceled) {
-		why = "interrupted"
+// twiceError names the jobs that ran twice; nil if there are none.
+func (r *run) twiceError() error {
+	if len(r.twice) == 0 {
+		return nil
 	}
-	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
+	return &TwiceError{r.twice}
 }
 
-// Unwrap returns the cause.
-func (e *DueError) Unwrap() error { return e.Err }
-
-// counted formats a number with its unit, such as "1 job" or "2 jobs".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+// checker checks jobs of a run at one target for duplicates, and stops those.
+type checker struct {
+	client *Client // of the target
+	finder finder
+	run    *run
 }
 
-// Duplicate is a second job for the same intent.
-type Duplicate struct {
-	// Job is the user's name for the job, ID the job that counts.
-	Job, ID string
-	// Duplicate is the id of the duplicate, which ended with Status.
-	Duplicate, Status string
-}
+// checker returns the checker of a run's jobs at the client's target.
+func (c *Client) checker(r *run) checker { return checker{c, c.finder(), r} }
 
-// TwiceError names jobs that ran twice until they finished. Nothing can undo that.
-type TwiceError struct{ Duplicates []Duplicate }
-
-// Error names each job with its duplicate.
-func (e *TwiceError) Error() string {
-	var all []string
-	for _, t := range e.Duplicates {
-		all = append(all, fmt.Sprintf("job %s ran twice: %s counts, and its duplicate %s ended %s", t.Job, t.ID, t.Duplicate, t.Status))
-	}
-	return strings.Join(all, "; ")
-}
-
-// doubtful reports whether duplicates of an accepted job may appear.
-func (t *plannedJob) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
-
-// doubt records that duplicates of an accepted job may appear until a while after since.
-func (r *run) doubt(t *plannedJob, since time.Time, why string) error {
-	t.unclear, t.checked = since, false
-	return r.note(t, line{What: lineUnclear, Reason: why})
-}
-
-// lastRequest returns the latest time at which a request for an accepted job may have been on its
-// way.
-func (t *plannedJob) lastRequest() time.Time {
-	if t.last.After(t.unclear) {
-		return t.last
-	}
-	return t.unclear
-}
-
-// endDuplicates stops the duplicates that are visible now. A job is marked as checked once
-// lateCheck has passed: by then every duplicate is visible.
-func (c *Client) endDuplicates(ctx context.Context, r *run) error {
-	return r.dueError(c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) error { return c.endVisibleDuplicates(ctx, r, tasks) }))
-}
-
-// endVisibleDuplicates is endDuplicates for the jobs of one target.
-func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plannedJob) error {
-	if c.Replayable && !c.TakesOnce {
-		if err := c.checkReplays(ctx, r, tasks); err != nil {
+// endVisible stops the duplicates of jobs that are visible now. A job is marked as checked once lateCheck
+// has passed: by then every duplicate is visible.
+func (k checker) endVisible(ctx context.Context, tasks []*plannedJob) error {
+	if k.client.Replayable && !k.client.TakesOnce {
+		if err := k.checkReplays(ctx, tasks); err != nil {
 			return err
 		}
 	}
@@ -123,16 +65,16 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plan
 			continue
 		}
 		doubtful = append(doubtful, t)
-		if c.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
+		if k.client.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
 			due = append(due, t)
 		}
 	}
-	if _, err := c.checkForDuplicates(ctx, r, doubtful, false); err != nil {
+	if _, err := k.check(ctx, doubtful, false); err != nil {
 		return err
 	}
 	for _, t := range due {
 		t.checked = true
-		if err := r.note(t, line{What: lineChecked}); err != nil {
+		if err := k.run.note(t, line{What: lineChecked}); err != nil {
 			return err
 		}
 	}
@@ -146,24 +88,27 @@ func (c *Client) endVisibleDuplicates(ctx context.Context, r *run, tasks []*plan
 // The pause of secondCheck stays, although it is most of the time of a small submission: status 0 promises that no
 // duplicate runs, and only time shows a request that something on the way delivers again. There is nothing left to
 // overlap it with, since every request is answered by then. AWS's own endpoints and the engine need no pause.
-func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) error {
+func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 	clear := clearOf(tasks)
 	if len(clear) == 0 {
 		return nil
 	}
 	why := ""
 	var seen checkResult
-	lagging, err := c.lagsBehind(r)
+	lagging, err := false, error(nil)
+	if k.run.log != nil { // otherwise it is unknown
+		lagging, err = listingsLag(k.client.Ledger)
+	}
 	if err == nil && !lagging {
-		seen, err = c.checkForDuplicates(ctx, r, clear, true)
+		seen, err = k.check(ctx, clear, true)
 	}
 	if err == nil && !lagging && seen.unlisted == 0 && seen.duplicates == 0 {
 		if err = rpc.Sleep(ctx, secondCheck); err == nil {
-			seen, err = c.checkForDuplicates(ctx, r, clear, true)
+			seen, err = k.check(ctx, clear, true)
 		}
 	}
 	if err == nil && seen.unlisted > 0 {
-		lagging, err = true, c.noteLag()
+		lagging, err = true, recordLag(k.client.Ledger)
 	}
 	switch {
 	case err != nil:
@@ -176,7 +121,7 @@ func (c *Client) checkReplays(ctx context.Context, r *run, tasks []*plannedJob) 
 	for _, t := range clear {
 		if why == "" {
 			t.checked = true
-		} else if noteErr := r.doubt(t, t.lastRequest(), why); noteErr != nil {
+		} else if noteErr := k.run.doubt(t, t.lastRequest(), why); noteErr != nil {
 			return errors.Join(err, noteErr)
 		}
 	}
@@ -193,70 +138,6 @@ func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
 	return clear
 }
 
-// leaveReplays records jobs with clear answers that were not checked, where requests may be
-// repeated: the next command does the late check.
-func (c *Client) leaveReplays(r *run) error {
-	if !c.Replayable || c.TakesOnce {
-		return nil
-	}
-	for _, t := range clearOf(r.tasks) {
-		if err := r.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// dueAt returns when the last check for duplicates of the selected jobs is due; zero if none is
-// selected.
-func (r *run) dueAt(selects func(*plannedJob) bool) (due time.Time) {
-	for _, t := range r.tasks {
-		if at := t.lastRequest().Add(lateCheck); selects(t) && at.After(due) {
-			due = at
-		}
-	}
-	return due
-}
-
-// lost reports whether a job was sent without any clear answer, and was not found since.
-func (t *plannedJob) lost() bool {
-	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
-}
-
-// lastCheck waits until the last check for duplicates is due and does it.
-func (c *Client) lastCheck(ctx context.Context, r *run) error {
-	if r.tally().unchecked == 0 {
-		return nil
-	}
-	if err := c.awaitLateCheck(ctx, r); err != nil {
-		return r.dueError(err)
-	}
-	return c.endDuplicates(ctx, r)
-}
-
-// awaitLateCheck waits until the last check for duplicates is due. Changes of the local clock do
-// not prolong the wait.
-func (c *Client) awaitLateCheck(ctx context.Context, r *run) error {
-	pause := min(time.Until(r.dueAt((*plannedJob).doubtful)), lateCheck)
-	if pause <= 0 {
-		return nil
-	}
-	c.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
-	if err := rpc.Sleep(ctx, pause); err != nil {
-		return err
-	}
-	for _, t := range r.tasks {
-		if t.doubtful() { // the monotonic clock says that it is due
-			t.unclear = time.Now().Add(-lateCheck)
-			t.last = t.unclear
-		}
-	}
-	return nil
-}
-
-// roundUp rounds up to whole seconds, for messages.
-func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
-
 // checkResult is the result of a check for duplicates.
 type checkResult struct {
 	// unlisted is the number of accepted jobs that are not listed, duplicates the number of
@@ -264,26 +145,25 @@ type checkResult struct {
 	unlisted, duplicates int
 }
 
-// checkForDuplicates leaves one listed job of each submission alive. It adds jobs that ran twice until
+// check leaves one listed job of each submission alive. It adds jobs that ran twice until
 // they finished to the run. With untilHidden it stops at the first job that is not listed, since
 // another check is needed then.
-func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*plannedJob, untilHidden bool) (seen checkResult, err error) {
-	known := c.listMany(ctx, r, tasks)
+func (k checker) check(ctx context.Context, tasks []*plannedJob, untilHidden bool) (seen checkResult, err error) {
+	known := k.finder.findMany(ctx, k.run, tasks)
 	var mu sync.Mutex
 	enough := func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return untilHidden && seen.unlisted > 0
 	}
-	selected := &run{tasks: tasks}
-	err = selected.each(ctx, c.atOnce(), func(t *plannedJob) error {
+	err = eachJob(ctx, tasks, k.client.atOnce(), func(t *plannedJob) error {
 		found, listed := known[t]
 		if !listed && enough() {
 			return nil
 		}
 		if !listed {
 			var err error
-			if found, err = c.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
+			if found, err = k.finder.findPatiently(ctx, t, time.Now().Add(searchPatience)); err != nil {
 				return fmt.Errorf("search for duplicates of job %s: %w", t.name, err)
 			}
 		}
@@ -294,13 +174,13 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 				continue
 			}
 			duplicates++
-			twice, err := c.endDuplicate(ctx, r, t, s)
+			twice, err := k.endDuplicate(ctx, t, s)
 			if err != nil {
 				return err
 			}
 			if twice {
 				mu.Lock()
-				r.twice = append(r.twice, Duplicate{t.name, t.result.ID, s.id, string(s.status)})
+				k.run.twice = append(k.run.twice, Duplicate{t.name, t.result.ID, s.id, string(s.status)})
 				mu.Unlock()
 			}
 		}
@@ -317,7 +197,7 @@ func (c *Client) checkForDuplicates(ctx context.Context, r *run, tasks []*planne
 
 // endDuplicate stops one duplicate, and reports whether it had run before batchctl stopped it. It
 // reports a duplicate once.
-func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplicate sighting) (twice bool, err error) {
+func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sighting) (twice bool, err error) {
 	if t.ended[duplicate.id] {
 		return false, nil
 	}
@@ -329,10 +209,10 @@ func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplic
 		return duplicate.ran() && !t.endedHere(duplicate), nil
 	}
 	// Recorded before the call, so that no later process counts the duplicate as one that ran.
-	if err := r.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
+	if err := k.run.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
 		return false, err
 	}
-	done, err := c.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
@@ -344,84 +224,12 @@ func (c *Client) endDuplicate(ctx context.Context, r *run, t *plannedJob, duplic
 	if done.Job.StartedAt != nil {
 		started = "; it had started"
 	}
-	c.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
+	k.client.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
 		t.name, batch.ShortID(duplicate.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }
 
-// ran reports whether a job that has ended had started.
-func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
-
 // endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
 func (t *plannedJob) endedHere(duplicate sighting) bool {
 	return strings.HasPrefix(duplicate.reason, duplicateReason) || t.ending[duplicate.id] && duplicate.status == types.JobStatusFailed
-}
-
-// CheckDuplicates does the last check for duplicates of an open submission: it stops duplicates,
-// and sends nothing. It waits until the check is due, a minute at most. The error is
-// fs.ErrNotExist if the submission no longer has a log, a *LockedError if another process works
-// on it, a *DueError if the check could not be done, and a *TwiceError for jobs that ran twice.
-func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
-	r, err := c.Take(name)
-	if err != nil {
-		return err
-	}
-	if r.broken || r.attached || r.stopping {
-		return r.log.release()
-	}
-	err = r.dueError(c.findLost(ctx, r))
-	if err == nil {
-		err = c.lastCheck(ctx, r)
-	}
-	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
-}
-
-// findLost records which of the jobs that were sent without any clear answer were accepted.
-func (c *Client) findLost(ctx context.Context, r *run) error {
-	for _, t := range r.tasks {
-		if !t.lost() {
-			continue
-		}
-		c, err := c.clientOf(ctx, r, t)
-		if err != nil {
-			return err
-		}
-		found, err := c.findPatiently(ctx, t, time.Now().Add(searchPatience))
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 {
-			continue
-		}
-		if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
-			return err
-		}
-		t.last = t.unclear // nothing was sent since
-		c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-	}
-	return nil
-}
-
-// dueError returns why the check for duplicates was not done.
-func (r *run) dueError(err error) error {
-	if n := r.tally().unchecked; err != nil && n > 0 {
-		return &DueError{Run: r.logName(), Jobs: n, Err: err}
-	}
-	return err
-}
-
-// logName returns the run's id in the ledger; "" without a log.
-func (r *run) logName() string {
-	if r.log == nil {
-		return ""
-	}
-	return r.name
-}
-
-// twiceError names the jobs that ran twice; nil if there are none.
-func (r *run) twiceError() error {
-	if len(r.twice) == 0 {
-		return nil
-	}
-	return &TwiceError{r.twice}
 }

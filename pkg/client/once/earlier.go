@@ -13,14 +13,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// earlier is a dependency on a job of an earlier submission. It is resolved before the run is
-// written to disk, so that a resume uses the same job.
-type earlier struct {
-	Name string `json:"name"` // as in the plan
-	ID   string `json:"id"`
-	Type string `json:"type,omitempty"`
-}
-
 // EarlierError reports that a dependency on a job of an earlier submission cannot be used. Nothing
 // was sent.
 type EarlierError struct {
@@ -39,7 +31,7 @@ func (e *EarlierError) Unwrap() error { return e.Err }
 
 // findEarlier resolves the names of jobs of earlier submissions, each once, and checks that the
 // service still has them.
-func (c *Client) findEarlier(ctx context.Context, r *run) error {
+func findEarlier(ctx context.Context, c *Client, r *run) error {
 	found := map[string]string{}
 	for _, t := range r.tasks {
 		for i, e := range t.earlier {
@@ -54,7 +46,7 @@ func (c *Client) findEarlier(ctx context.Context, r *run) error {
 			t.earlier[i].ID = id
 		}
 	}
-	return c.checkEarlier(ctx, r)
+	return checkEarlier(ctx, c, r)
 }
 
 // errForgotten means that a job can no longer be used as a dependency.
@@ -62,7 +54,7 @@ var errForgotten = errors.New("the service has forgotten it, because it ended lo
 
 // checkEarlier refuses dependencies on jobs that the service has forgotten. For a job that waits in
 // the client, the remembered outcome of the dependency is enough.
-func (c *Client) checkEarlier(ctx context.Context, r *run) error {
+func checkEarlier(ctx context.Context, c *Client, r *run) error {
 	var ids []string
 	for _, t := range r.tasks {
 		for _, e := range t.earlier {

@@ -1,14 +1,13 @@
 package once
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -73,24 +72,24 @@ func taskFor(j *plan.Job) *plannedJob {
 
 // complete adds to the intents what only the service knows, and checks them.
 func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
-	if err := c.checkStaged(r); err != nil {
+	if err := checkStaged(r, c.Stage != nil); err != nil {
 		return err
 	}
-	if err := r.checkSizes(); err != nil {
+	if err := checkSizes(r); err != nil {
 		return err
 	}
-	if err := c.findEarlier(ctx, r); err != nil {
+	if err := findEarlier(ctx, c, r); err != nil {
 		return err
 	}
-	if err := c.boundGroups(ctx, r, p); err != nil {
+	if err := boundGroups(ctx, c.Client, r, p); err != nil {
 		return err
 	}
-	r.tagWorkflow()
-	return r.checkSizes()
+	tagWorkflow(r)
+	return checkSizes(r)
 }
 
 // checkSizes compares all requests with the service's limits.
-func (r *run) checkSizes() error {
+func checkSizes(r *run) error {
 	for _, t := range r.tasks {
 		if err := t.checkSize(); err != nil {
 			return err
@@ -125,19 +124,26 @@ func (t *plannedJob) checkSize() error {
 // maxDependencies is how many dependencies SubmitJob accepts (API reference).
 const maxDependencies = 20
 
-// dependsOn returns the dependencies to send to Batch. Jobs with a When have none: the jobs that
-// they wait for have ended. id returns nil for a job that has ended, too.
-func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency) {
-	if t.when != "" {
-		return nil
-	}
-	for _, e := range t.earlier {
-		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)), Type: types.ArrayJobDependency(e.Type)})
-	}
-	for _, e := range t.after {
-		if id := id(e); id != nil {
-			all = append(all, types.JobDependency{JobId: id, Type: types.ArrayJobDependency(e.Type)})
+// tagWorkflow tags the jobs of a workflow with its name and the run, as far as they have room for
+// tags. It removes such tags of another submission, which a converted job may have.
+func tagWorkflow(r *run) {
+	for _, t := range r.tasks {
+		if t.submit != nil {
+			tagTask(r, t)
 		}
 	}
-	return all
+}
+
+// tagTask is tagWorkflow for one job.
+func tagTask(r *run, t *plannedJob) {
+	tags := maps.Clone(t.submit.Tags)
+	delete(tags, client.WorkflowTag)
+	delete(tags, client.RunTag)
+	if r.title != "" && len(tags)+1 < client.TagLimit {
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		tags[client.WorkflowTag], tags[client.RunTag] = client.TagText(r.title), r.name
+	}
+	t.submit.Tags = tags
 }

@@ -3,7 +3,6 @@ package once
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,17 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
-
-// LedgerFormat is the version of the ledger's files. Their lines have no version, because later versions only add
-// members. A line of a version that cannot be read like this one would have the member "format".
-const LedgerFormat = 1
-
-// newerFormat explains that a newer batchctl wrote a file or a line.
-func newerFormat(format, known int) string {
-	return fmt.Sprintf("written by a newer batchctl (format %d; this one reads %d): use that version", format, known)
-}
 
 // Ledger is the user's record of submissions. <Dir>/submissions.jsonl has one line of JSON for each
 // accepted job, for people and for Resolve. <Dir>/open has the logs of unfinished runs (see
@@ -54,21 +46,9 @@ type Entry struct {
 	Workflow string `json:"workflow,omitempty"`
 }
 
-// DamageError names damaged lines of the ledger that were skipped.
-type DamageError struct {
-	Path  string
-	Lines []int // from 1
-	// Newer is the format of these lines if a newer batchctl wrote them; 0 if one of them is damaged.
-	Newer int
-}
-
-// Error names the file and the lines.
-func (e *DamageError) Error() string {
-	lines := strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Lines), "[]"), " ", ", ")
-	if e.Newer > 0 {
-		return fmt.Sprintf("%s: line %s was skipped: %s", e.Path, lines, newerFormat(e.Newer, LedgerFormat))
-	}
-	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, lines)
+// Known returns the entry as the embedded client uses it.
+func (e Entry) Known() client.Known {
+	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue}
 }
 
 // path returns the file with the accepted jobs.
@@ -97,107 +77,6 @@ func (l *Ledger) Append(entries ...Entry) error {
 	return syncDir(l.Dir)
 }
 
-// syncDir makes changes of a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// Entries returns the entries of every target, oldest first, followed by those of unfinished runs.
-// A ledger that does not exist is empty. An incomplete last line is ignored: its job is still in
-// the log of its run. Damaged lines before it are skipped and reported by a *DamageError together
-// with the entries.
-func (l *Ledger) Entries() ([]Entry, error) {
-	// Open runs first: an entry that moves in the meantime is seen twice rather than never.
-	open, err := l.openEntries()
-	if err != nil {
-		return nil, err
-	}
-	closed, err := l.closedEntries()
-	l.addWorkflows(closed)
-	if len(open) == 0 {
-		return closed, err
-	}
-	known := map[string]bool{}
-	for _, e := range closed {
-		known[e.ID] = true
-	}
-	for _, e := range open {
-		if !known[e.ID] {
-			closed = append(closed, e)
-		}
-	}
-	return closed, err
-}
-
-// addWorkflows adds the names of workflows to entries of versions that did not write them.
-func (l *Ledger) addWorkflows(entries []Entry) {
-	jobs := map[string]int{} // of each run without a name
-	several := false
-	for _, e := range entries {
-		if e.Run != "" && e.Workflow == "" {
-			jobs[e.Run]++
-			several = several || jobs[e.Run] > 1
-		}
-	}
-	if !several {
-		return
-	}
-	names := map[string]string{}
-	runs, _ := l.closedRecords() // without them the workflows have no names
-	for _, r := range runs {
-		names[r.ID] = r.Name
-	}
-	for i, e := range entries {
-		if e.Workflow == "" {
-			entries[i].Workflow = names[e.Run]
-		}
-	}
-}
-
-// openEntries returns the accepted jobs of unfinished runs.
-func (l *Ledger) openEntries() ([]Entry, error) {
-	runs, err := l.openRuns()
-	var entries []Entry
-	for _, run := range runs {
-		text, err := l.peek(run)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // closed just now
-		}
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, acceptedOf(text.lines)...)
-	}
-	return entries, err
-}
-
-// acceptedOf returns the jobs that a run's log records as accepted.
-func acceptedOf(lines []line) (entries []Entry) {
-	target, run, workflow, intents := "", "", "", map[string]line{}
-	for _, l := range lines {
-		switch l.What {
-		case lineRun:
-			target, run, workflow = l.Target, l.Run, l.Name
-		case lineIntent:
-			intents[l.Submission] = l
-		case lineClimbed, lineMoved:
-			for _, s := range l.Steps {
-				intents[s.Submission] = s
-			}
-		case lineAccepted:
-			if l.ID != "" {
-				intent := intents[l.Submission]
-				entries = append(entries, Entry{l.Time, cmp.Or(intent.Target, target), intent.Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})
-			}
-		}
-	}
-	return entries
-}
-
 // closedEntries reads submissions.jsonl.
 func (l *Ledger) closedEntries() (entries []Entry, err error) {
 	err = readRecords(l.path(), func(e Entry) bool {
@@ -210,41 +89,39 @@ func (l *Ledger) closedEntries() (entries []Entry, err error) {
 	return entries, err
 }
 
-// definedTarget is a line of targets.jsonl: the platform file that defines a target.
-type definedTarget struct {
-	Target   string `json:"target"`
-	Platform string `json:"platform"`
-}
-
-// targetsPath returns the file with the platform files of targets.
-func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
-
-// RememberPlatform records the platform file that defines a target, so that commands without a job
-// file find the target from any directory. The platform is an absolute path.
-func (l *Ledger) RememberPlatform(target, platform string) error {
-	if known := l.PlatformsOf(target); len(known) > 0 && known[0] == platform {
-		return nil
-	}
-	text, err := jsonLines([]definedTarget{{target, platform}})
-	if err != nil {
+// passDamage reports damaged lines to Ledger.Damaged, and returns any other error.
+func (l *Ledger) passDamage(err error) error {
+	damage, damaged := errors.AsType[*DamageError](err)
+	if !damaged {
 		return err
 	}
-	if err := makeDir(l.Dir); err != nil {
-		return err
+	if l.Damaged != nil {
+		l.Damaged(damage)
 	}
-	return jsonlines.Append(l.targetsPath(), text)
+	return nil
 }
 
-// PlatformsOf returns the platform files that defined the target for submissions, latest first. A
-// file may have changed since, or may no longer exist.
-func (l *Ledger) PlatformsOf(target string) (paths []string) {
-	// Without the record a command needs --platform, so an unreadable file is no error.
-	_ = l.passDamage(readRecords(l.targetsPath(), func(d definedTarget) bool {
-		if d.Target == target && d.Platform != "" {
-			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)
-		}
-		return d.Target != "" && d.Platform != ""
-	}))
-	slices.Reverse(paths)
-	return paths
+// Covers reports whether the ledger's target includes jobs of a target. A read-only command does
+// not query its account, so it covers the jobs of any account.
+func (l *Ledger) Covers(target string) bool {
+	return target == l.Target || target != "" && withoutAccount(l.Target) == l.Target && withoutAccount(target) == l.Target
 }
+
+// withoutAccount removes the account from `aws 123456789012 us-east-1`.
+func withoutAccount(target string) string {
+	rest, ok := strings.CutPrefix(target, "aws ")
+	if !ok {
+		return target
+	}
+	if after, ok := strings.CutPrefix(rest, "(account not known) "); ok {
+		return "aws " + after
+	}
+	account, after, ok := strings.Cut(rest, " ")
+	if ok && strings.Trim(account, "0123456789") == "" {
+		return "aws " + after
+	}
+	return target
+}
+
+// History returns the record of attempts beside the ledger.
+func (l *Ledger) History() history.Store { return history.Store{Dir: l.Dir} }

@@ -7,15 +7,43 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 )
 
 // The files of the ledger have one JSON object per line. Its last member is "sum": the first 16
 // digits of the sha256 of the line before it. Lines of older versions have no checksum. They are
 // read, but changes to them go unnoticed.
+
+// LedgerFormat is the version of the ledger's files. Their lines have no version, because later versions only add
+// members. A line of a version that cannot be read like this one would have the member "format".
+const LedgerFormat = 1
+
+// newerFormat explains that a newer batchctl wrote a file or a line.
+func newerFormat(format, known int) string {
+	return fmt.Sprintf("written by a newer batchctl (format %d; this one reads %d): use that version", format, known)
+}
+
+// DamageError names damaged lines of the ledger that were skipped.
+type DamageError struct {
+	Path  string
+	Lines []int // from 1
+	// Newer is the format of these lines if a newer batchctl wrote them; 0 if one of them is damaged.
+	Newer int
+}
+
+// Error names the file and the lines.
+func (e *DamageError) Error() string {
+	lines := strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Lines), "[]"), " ", ", ")
+	if e.Newer > 0 {
+		return fmt.Sprintf("%s: line %s was skipped: %s", e.Path, lines, newerFormat(e.Newer, LedgerFormat))
+	}
+	return fmt.Sprintf("%s: line %s cannot be read and was skipped", e.Path, lines)
+}
 
 const (
 	sumMember = `,"sum":"`
@@ -136,16 +164,4 @@ func formatOf(text []byte) int {
 		return 0
 	}
 	return line.Format
-}
-
-// passDamage reports damaged lines to Ledger.Damaged, and returns any other error.
-func (l *Ledger) passDamage(err error) error {
-	damage, damaged := errors.AsType[*DamageError](err)
-	if !damaged {
-		return err
-	}
-	if l.Damaged != nil {
-		l.Damaged(damage)
-	}
-	return nil
 }

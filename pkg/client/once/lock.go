@@ -1,10 +1,6 @@
 package once
 
-import "os"
+import "errors"
 
 // ErrLocked means that another process has locked a file.
-var ErrLocked = errLocked
-
-// LockFile locks a file until it is closed or the process ends. It does not wait: if the file is
-// locked, it returns ErrLocked.
-func LockFile(f *os.File) error { return lockFile(f) }
+var ErrLocked = errors.New("locked by another process")

@@ -150,3 +150,8 @@ func (t *logText) where() string {
 	numbers := strings.Trim(fmt.Sprint(t.damaged), "[]")
 	return t.path + ": line " + strings.ReplaceAll(numbers, " ", ", ")
 }
+
+const (
+	logSuffix = ".jsonl"
+	newSuffix = logSuffix + ".new"
+)

@@ -152,12 +152,12 @@ func TestRecent(t *testing.T) {
 	for i := range 2000 {
 		entries = append(entries, Entry{Time: time.Unix(int64(i), 0), Name: "job", ID: clienttest.TestID(i), Run: "beef0001", Workflow: "recon"})
 	}
-	if err := errors.Join(l.Append(entries...), os.MkdirAll(l.openDir(), 0o700)); err != nil {
+	if err := errors.Join(l.Append(entries...), os.MkdirAll(string(l.logs()), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	log := `{"what":"run","run":"cafe0002","target":"local","name":"live","jobs":2}` + "\n" + `{"what":"intent","name":"a","submission":"s"}` + "\nrubbish\n" +
 		`{"what":"accepted","name":"a","id":"` + idA + `"}` + "\n" + `{"what":"acc`
-	if err := os.WriteFile(l.runPath("cafe0002"), []byte(log), 0o600); err != nil {
+	if err := os.WriteFile(l.logs().logPath("cafe0002"), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := l.Recent()

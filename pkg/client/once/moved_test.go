@@ -39,7 +39,7 @@ func newTwoTargets(t *testing.T) *twoTargets {
 	two.near, two.nearWorks = hungryService(t)
 	two.far, two.farWorks = hungryService(t)
 	two.nearWorks.took = 20 * time.Minute
-	busy := climber("busy", nil, "64", "64", "64", "64")
+	busy := laddered("busy", nil, "64", "64", "64", "64")
 	if _, err := two.near.direct.SubmitJob(t.Context(), busy.Submit); err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +101,9 @@ func movingRungs() ladder.Ladder {
 // them.
 func moving() *plan.Plan {
 	return planOf(
-		defined(climber("train", movingRungs(), "100")),
-		defined(climber("sweep", movingRungs(), "64", "100")),
-		when(after(climber("alarm", nil, "64"), "train"), document.WhenFailure),
+		defined(laddered("train", movingRungs(), "100")),
+		defined(laddered("sweep", movingRungs(), "64", "100")),
+		when(after(laddered("alarm", nil, "64"), "train"), document.WhenFailure),
 	)
 }
 
@@ -220,10 +220,10 @@ func TestStaysWithoutAnotherTarget(t *testing.T) {
 		"no queue": {func(_ *testing.T, _ *twoTargets, _ *Client, p *plan.Plan) {
 			rungs := movingRungs()
 			rungs[0].Queue = "missing"
-			p.Jobs[0] = defined(climber("train", rungs, "64"))
+			p.Jobs[0] = defined(laddered("train", rungs, "64"))
 		}, "target west has no queue missing"},
 		"no definition": {func(_ *testing.T, _ *twoTargets, _ *Client, p *plan.Plan) {
-			p.Jobs[0] = climber("train", movingRungs(), "64")
+			p.Jobs[0] = laddered("train", movingRungs(), "64")
 		},
 			"its job definition is registered only at its own target"},
 		"disabled queue": {func(t *testing.T, two *twoTargets, _ *Client, p *plan.Plan) {
@@ -234,7 +234,7 @@ func TestStaysWithoutAnotherTarget(t *testing.T) {
 			}
 			rungs := movingRungs()
 			rungs[0].Queue = "off"
-			p.Jobs[0] = defined(climber("train", rungs, "64"))
+			p.Jobs[0] = defined(laddered("train", rungs, "64"))
 		}, "queue off of target west is DISABLED and VALID"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestStaysWithoutAnotherTarget(t *testing.T) {
 				client := two.client(t.TempDir(), nil)
 				var progress []string
 				client.Progress = func(text string) { progress = append(progress, text) }
-				p := planOf(defined(climber("train", movingRungs(), "64")))
+				p := planOf(defined(laddered("train", movingRungs(), "64")))
 				c.change(t, two, client, p)
 				if _, err := client.Submit(t.Context(), p); err != nil {
 					t.Fatal(err)
@@ -264,7 +264,7 @@ func TestUnreachableTargetIsNoCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		two := newTwoTargets(t)
 		c := two.client(t.TempDir(), nil)
-		_, waiting, err := c.SubmitNow(t.Context(), planOf(defined(climber("train", movingRungs(), "64"))))
+		_, waiting, err := c.SubmitNow(t.Context(), planOf(defined(laddered("train", movingRungs(), "64"))))
 		if err != nil || waiting == nil {
 			t.Fatal(waiting, err)
 		}
@@ -278,7 +278,7 @@ func TestUnreachableTargetIsNoCapacity(t *testing.T) {
 		if _, err := gone.Resume(ctx, waiting.Run); err == nil {
 			t.Error("the run ends without its target")
 		}
-		text, err := os.ReadFile(c.Ledger.runPath(waiting.Run))
+		text, err := os.ReadFile(c.Ledger.logs().logPath(waiting.Run))
 		if err != nil || strings.Contains(string(text), lineMoved) || strings.Contains(string(text), `"cancel"`) || two.far.calls["SubmitJob"] > 0 {
 			t.Errorf("%v, %d calls, %s", err, two.far.calls["SubmitJob"], text)
 		}
@@ -307,7 +307,7 @@ func TestMovedElsewhere(t *testing.T) {
 		c := two.client(t.TempDir(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 		defer cancel()
-		if _, err := c.Submit(ctx, planOf(defined(climber("train", movingRungs(), "64")))); err == nil {
+		if _, err := c.Submit(ctx, planOf(defined(laddered("train", movingRungs(), "64")))); err == nil {
 			t.Fatal("the job has ended")
 		}
 		run := onlyRun(t, c)
@@ -346,7 +346,7 @@ func TestWaitsForAnotherReason(t *testing.T) {
 			}
 			return "at-maxvcpus", "its compute environment is full"
 		}
-		jobs, err := c.Submit(t.Context(), planOf(defined(climber("train", movingRungs(), "64"))))
+		jobs, err := c.Submit(t.Context(), planOf(defined(laddered("train", movingRungs(), "64"))))
 		if err != nil {
 			t.Fatal(err)
 		}

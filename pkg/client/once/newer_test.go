@@ -47,7 +47,7 @@ func newerLog(t *testing.T, want string, change func([]map[string]any) []map[str
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := d.c.Ledger.runPath(d.name)
+	path := d.c.Ledger.logs().logPath(d.name)
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}

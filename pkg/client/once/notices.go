@@ -20,10 +20,10 @@ import (
 // it again. The log has a line after it was sent. A client that is killed in between sends the
 // message again with the same id, so it is sent at least once, and never twice knowingly.
 
-// notices sends the messages that are due.
-func (c *Client) notices(ctx context.Context, r *run, known *ends) error {
-	for _, receiver := range r.receivers() {
-		e, due := r.notice(receiver, known)
+// sendNotices sends the messages of a run that are due.
+func sendNotices(ctx context.Context, c *Client, r *run, known *ends) error {
+	for _, receiver := range receivers(r) {
+		e, due := notice(r, receiver, known)
 		if !due {
 			continue
 		}
@@ -50,7 +50,7 @@ func (c *Client) notices(ctx context.Context, r *run, known *ends) error {
 }
 
 // receivers returns the receivers of messages that the run has yet to send.
-func (r *run) receivers() (all []string) {
+func receivers(r *run) (all []string) {
 	for _, t := range r.tasks {
 		for _, receiver := range t.notify {
 			if !t.left && !slices.Contains(t.notified, receiver) && !slices.Contains(all, receiver) {
@@ -61,18 +61,9 @@ func (r *run) receivers() (all []string) {
 	return all
 }
 
-// markNotified records that no message is left to send to a receiver.
-func (r *run) markNotified(receiver string) {
-	for _, t := range r.tasks {
-		if slices.Contains(t.notify, receiver) {
-			t.notified = append(t.notified, receiver)
-		}
-	}
-}
-
 // notice returns the message for a receiver, if all of its jobs have ended. A run in which none was
 // submitted has no message.
-func (r *run) notice(receiver string, known *ends) (e notify.Event, due bool) {
+func notice(r *run, receiver string, known *ends) (e notify.Event, due bool) {
 	sum := sha256.Sum256([]byte(r.name + "\x00" + receiver))
 	e = notify.Event{Type: notify.Type, Version: notify.Version, ID: r.name + "-" + hex.EncodeToString(sum[:8]), Time: stamp(),
 		Target: r.target, Submission: r.name, Name: r.title, Status: string(types.JobStatusSucceeded)}
@@ -80,11 +71,11 @@ func (r *run) notice(receiver string, known *ends) (e notify.Event, due bool) {
 		switch {
 		case !slices.Contains(t.notify, receiver) || t.skipped != "" || t.dropped || t.submit == nil:
 			continue
-		case !t.done || r.outcome(t, known) == "":
+		case !t.done || known.outcome(t) == "":
 			return e, false
 		}
 		e.Name = cmp.Or(e.Name, t.name)
-		if t.again == nil && r.outcome(t, known) != types.JobStatusSucceeded {
+		if t.again == nil && known.outcome(t) != types.JobStatusSucceeded {
 			e.Status = string(types.JobStatusFailed)
 		}
 		e.Jobs = append(e.Jobs, t.noticed(known))

@@ -81,24 +81,16 @@ func groups(p *plan.Plan, tasks []*plannedJob) (all []*group) {
 	return all
 }
 
-// arraySize returns the number of children; 0 for a request that is not an array.
-func arraySize(in *awsbatch.SubmitJobInput) int {
-	if in.ArrayProperties == nil {
-		return 0
-	}
-	return int(aws.ToInt32(in.ArrayProperties.Size))
-}
-
 // boundGroups adds the resource of its group to each job's request. A group that is no larger than
 // its limit needs none.
-func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
+func boundGroups(ctx context.Context, c *client.Client, r *run, p *plan.Plan) error {
 	for _, g := range groups(p, r.tasks) {
 		for _, t := range g.tasks {
 			if g.children <= t.maxParallel {
 				continue
 			}
 			t.resource = resourceName(r.name, g.name)
-			if err := c.bound(ctx, r, t); err != nil {
+			if err := bound(ctx, c, r, t); err != nil {
 				return fmt.Errorf("submit job %s: %w", t.name, err)
 			}
 		}
@@ -108,11 +100,11 @@ func (c *Client) boundGroups(ctx context.Context, r *run, p *plan.Plan) error {
 
 // bound adds the group's resource to the request of a job. The request's list replaces that of the
 // definition, so the definition's resources are added too.
-func (c *Client) bound(ctx context.Context, r *run, t *plannedJob) error {
+func bound(ctx context.Context, c *client.Client, r *run, t *plannedJob) error {
 	asked := t.submit.ConsumableResourcePropertiesOverride
 	if asked == nil {
 		var err error
-		if asked, err = c.resourcesOf(ctx, r, t); err != nil {
+		if asked, err = resourcesOf(ctx, c, r, t); err != nil {
 			return err
 		}
 	}
@@ -139,7 +131,7 @@ func (c *Client) bound(ctx context.Context, r *run, t *plannedJob) error {
 }
 
 // resourcesOf returns the resources in the job's definition: that of the plan, or a registered one.
-func (c *Client) resourcesOf(ctx context.Context, r *run, t *plannedJob) (*types.ConsumableResourceProperties, error) {
+func resourcesOf(ctx context.Context, c *client.Client, r *run, t *plannedJob) (*types.ConsumableResourceProperties, error) {
 	if t.definer >= 0 {
 		return r.tasks[t.definer].register.ConsumableResourceProperties, nil
 	}
@@ -153,7 +145,7 @@ func (c *Client) resourcesOf(ctx context.Context, r *run, t *plannedJob) (*types
 // makeResource creates the resource of the job's group, once in this process. If it exists,
 // another process of this run created it. fresh means that it is so new that the service may not
 // know it everywhere.
-func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *onceEach) (fresh bool, err error) {
+func makeResource(ctx context.Context, c *client.Client, r *run, t *plannedJob, done *onceEach) (fresh bool, err error) {
 	if t.resource == "" {
 		return false, nil
 	}
@@ -174,19 +166,4 @@ func (c *Client) makeResource(ctx context.Context, r *run, t *plannedJob, done *
 		}
 		return client.Failed(client.ActionCreateResource+t.resource+" for maxParallel of job "+t.name, err)
 	})
-}
-
-// noteResource records that a resource is about to be created.
-func (r *run) noteResource(name string, quantity int) error {
-	r.mu.Lock()
-	if r.resources == nil {
-		r.resources = map[string]bool{}
-	}
-	known := r.resources[name]
-	r.resources[name] = true
-	r.mu.Unlock()
-	if known || r.log == nil {
-		return nil
-	}
-	return r.log.write(line{Time: stamp(), What: lineResource, Resource: name, MaxParallel: quantity})
 }

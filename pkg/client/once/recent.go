@@ -36,12 +36,12 @@ func (l *Ledger) Recent() []Entry {
 // RecentOpen is Recent for the runs that are open. For each run, the first entry has no job: it has
 // the id and the name of the submission.
 func (l *Ledger) RecentOpen() (entries []Entry) {
-	runs, err := l.openRuns()
+	runs, err := l.logs().runs()
 	if err != nil {
 		return nil
 	}
 	for _, run := range runs[max(0, len(runs)-recentOpen):] {
-		path := l.runPath(run)
+		path := l.logs().logPath(run)
 		first := firstLine(path)
 		if first.What != lineRun {
 			continue // it is just being created, or is damaged

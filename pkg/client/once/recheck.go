@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -24,9 +23,6 @@ import (
 // recheckSpan is the maximum age of jobs that are checked again.
 const recheckSpan = 24 * time.Hour
 
-// checksPath returns the file with the times of the checked jobs.
-func (l *Ledger) checksPath() string { return filepath.Join(l.Dir, "checks.jsonl") }
-
 // Unverified returns jobs of the ledger's target that RecheckDuplicates has not checked yet. They
 // are older than a minute and at most a day old. A ledger whose target has no account covers those
 // of any account.
@@ -38,21 +34,15 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if checks, err := os.Stat(l.checksPath()); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateCheck {
+	if checks, err := os.Stat(l.checks().path); err == nil && checks.ModTime().Sub(jobs.ModTime()) > lateCheck {
 		return nil, nil // the other file need not be read
 	}
 	entries, err := l.closedEntries()
 	if err := l.passDamage(err); err != nil {
 		return nil, err
 	}
-	checked := map[string]time.Time{}
-	err = readRecords(l.checksPath(), func(n targetNote) bool {
-		if n.Time.After(checked[n.Target]) {
-			checked[n.Target] = n.Time
-		}
-		return n.Target != ""
-	})
-	if err := l.passDamage(err); err != nil {
+	checked, err := l.checks().latest()
+	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
@@ -92,12 +82,12 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 			r.tasks = append(r.tasks, recheckOf(e, job))
 		}
 	}
-	seen, err := c.checkForDuplicates(ctx, r, r.tasks, false)
+	seen, err := c.checker(r).check(ctx, r.tasks, false)
 	if err == nil && seen.duplicates > 0 { // checkReplays missed them
-		err = c.noteLag()
+		err = recordLag(c.Ledger)
 	}
 	if err == nil {
-		err = c.Ledger.addNote(c.Ledger.checksPath(), last)
+		err = c.Ledger.checks().add(last)
 	}
 	// A duplicate that failed may be one that batchctl stopped, if the service does not keep the
 	// reason.
@@ -105,7 +95,7 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 	return errors.Join(err, r.twiceError())
 }
 
-// recheckOf returns the fields of a job that checkForDuplicates needs.
+// recheckOf returns the fields of a job that checker.check needs.
 func recheckOf(e Entry, job types.JobDetail) *plannedJob {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
 	return &plannedJob{name: e.Name, submission: e.Submission, definer: -1, done: true, accepted: e.Time, last: e.Time,

@@ -28,7 +28,7 @@ type registered struct {
 }
 
 // of returns the definition for a request at a target, and registers it if necessary.
-func (d *definitions) of(ctx context.Context, c *Client, target string, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
+func (d *definitions) of(ctx context.Context, c *client.Client, target string, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := client.ContentHash(in)
 	if err != nil {
 		return nil, fmt.Errorf("register job definition %s: %w", aws.ToString(in.JobDefinitionName), err)
@@ -43,15 +43,15 @@ func (d *definitions) of(ctx context.Context, c *Client, target string, in *awsb
 		d.byRef[target+hash] = r
 	}
 	d.mu.Unlock()
-	r.once.Do(func() { r.arn, r.fresh, r.err = c.definition(ctx, in, hash) })
+	r.once.Do(func() { r.arn, r.fresh, r.err = register(ctx, c, in, hash) })
 	return r, r.err
 }
 
-// definition returns the ARN of an ACTIVE revision with this content. If there is none, it
+// register returns the ARN of an ACTIVE revision with this content. If there is none, it
 // registers one, and fresh is true.
-func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
+func register(ctx context.Context, c *client.Client, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
 	name := aws.ToString(in.JobDefinitionName)
-	if arn, err = c.findDefinition(ctx, name, hash); arn != "" || err != nil {
+	if arn, err = findDefinition(ctx, c, name, hash); arn != "" || err != nil {
 		return arn, false, err
 	}
 	out, err := c.API.RegisterJobDefinition(ctx, client.WithHash(in, hash))
@@ -62,7 +62,7 @@ func (c *Client) definition(ctx context.Context, in *awsbatch.RegisterJobDefinit
 }
 
 // findDefinition returns the newest ACTIVE revision with the hash, or "".
-func (c *Client) findDefinition(ctx context.Context, name, hash string) (string, error) {
+func findDefinition(ctx context.Context, c *client.Client, name, hash string) (string, error) {
 	var newest types.JobDefinition
 	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, &awsbatch.DescribeJobDefinitionsInput{
 		JobDefinitionName: &name, Status: aws.String("ACTIVE")})

@@ -1,6 +1,7 @@
 package once
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
+	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/usage"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -128,5 +133,46 @@ func TestCovers(t *testing.T) {
 		if got := (&Ledger{Target: c.mine}).Covers(c.other); got != c.want {
 			t.Errorf("%s covers %s: %v", c.mine, c.other, got)
 		}
+	}
+}
+
+// TestKeepAttempts checks that Keep records attempts for the history, with what the client's hooks know.
+func TestKeepAttempts(t *testing.T) {
+	_, c := remembering(t, nil)
+	asked := map[string]int{}
+	c.Machines = func(_ context.Context, instances []string) (map[string]rpc.Machine, error) {
+		asked["machines"]++
+		return map[string]rpc.Machine{instances[0]: {Type: "m5.large"}}, nil
+	}
+	c.ImageDigests = func(_ context.Context, tasks []string) (map[string]map[string]string, error) {
+		asked["digests"]++
+		return map[string]map[string]string{tasks[0]: {"default": "sha256:1"}}, nil
+	}
+	used := usage.Usage{Version: 1, Seconds: 2, Source: "cgroup2"}
+	c.Measured = func(context.Context, string) (string, error) {
+		asked["measured"]++
+		return used.Text(), nil
+	}
+	now := aws.Int64(time.Now().UnixMilli())
+	job := types.JobDetail{JobId: aws.String("1"), JobName: aws.String("train"), JobQueue: aws.String("cpu"), Status: types.JobStatusFailed,
+		Container: &types.ContainerDetail{Environment: []types.KeyValuePair{{Name: aws.String(usage.Variable), Value: aws.String("1")},
+			{Name: aws.String(stage.Variable), Value: aws.String(`{"version":1,"outputs":[{"from":"out","to":"s3://b/k/"}]}`)}}},
+		Attempts: []types.AttemptDetail{{StartedAt: now, StoppedAt: now, Container: &types.AttemptContainerDetail{ExitCode: aws.Int32(3),
+			ContainerInstanceArn: aws.String("arn:aws:ecs:us-east-1:123456789012:container-instance/c/1"), TaskArn: aws.String("arn:aws:ecs:us-east-1:123456789012:task/c/1")}}}}
+	if err := c.Keep(job); err != nil {
+		t.Fatal(err)
+	}
+	var rows []history.Attempt
+	for a, err := range c.Ledger.History().All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, a)
+	}
+	if len(rows) != 1 || rows[0].Target != c.Ledger.Target || rows[0].InstanceType != "m5.large" || rows[0].ImageDigests["default"] != "sha256:1" || len(rows[0].Usage) != 1 {
+		t.Errorf("%+v after %v", rows, asked)
+	}
+	if outcomes, err := c.Ledger.outcomes(); err != nil || outcomes["1"].Status != types.JobStatusFailed {
+		t.Errorf("%v, %v", outcomes, err)
 	}
 }

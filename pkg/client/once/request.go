@@ -1,168 +1,91 @@
 package once
 
 import (
-	"context"
+	"cmp"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// request returns the SubmitJob that created a job of one container, as far as it differs from the
-// job's definition. inOrder adds the dependencies.
-func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.SubmitJobInput, error) {
-	d, err := r.definition(ctx, job)
-	if err != nil {
-		return nil, err
+// arraySize returns the number of children; 0 for a request that is not an array.
+func arraySize(in *awsbatch.SubmitJobInput) int {
+	if in.ArrayProperties == nil {
+		return 0
 	}
-	in := &awsbatch.SubmitJobInput{JobQueue: aws.String(batch.Name(aws.ToString(job.JobQueue))), JobDefinition: job.JobDefinition,
-		ContainerOverrides: overridesOf(job.Container, d.ContainerProperties), ShareIdentifier: job.ShareIdentifier, Tags: retryTags(job)}
-	for name, value := range job.Parameters {
-		if own, ok := d.Parameters[name]; !ok || own != value {
-			if in.Parameters == nil {
-				in.Parameters = map[string]string{}
-			}
-			in.Parameters[name] = value
-		}
-	}
-	if job.Timeout != nil && !reflect.DeepEqual(job.Timeout, d.Timeout) {
-		in.Timeout = job.Timeout
-	}
-	if job.RetryStrategy != nil && !reflect.DeepEqual(job.RetryStrategy, d.RetryStrategy) {
-		in.RetryStrategy = upperActions(job.RetryStrategy)
-	}
-	if job.PropagateTags != nil && aws.ToBool(job.PropagateTags) != aws.ToBool(d.PropagateTags) {
-		in.PropagateTags = job.PropagateTags
-	}
-	if job.SchedulingPriority != nil && job.ShareIdentifier != nil && aws.ToInt32(job.SchedulingPriority) != aws.ToInt32(d.SchedulingPriority) {
-		in.SchedulingPriorityOverride = job.SchedulingPriority
-	}
-	in.ConsumableResourcePropertiesOverride = otherResources(job, d)
-	continues(job, in)
-	return in, nil
+	return int(aws.ToInt32(in.ArrayProperties.Size))
 }
 
-// definition returns the definition that a job ran. It must still be ACTIVE.
-func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.JobDefinition, error) {
-	no := func(why string) error { return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId), why} }
-	arn := aws.ToString(job.JobDefinition)
-	d, known := r.definitions[arn]
-	if !known {
-		var err error
-		if d, err = r.client.RegisteredDefinition(ctx, arn); err != nil {
-			return d, err
+// variable returns an environment variable of a job of one container.
+func variable(job types.JobDetail, name string) (value string, ok bool) {
+	if job.Container == nil {
+		return "", false
+	}
+	for _, v := range job.Container.Environment {
+		if aws.ToString(v.Name) == name {
+			return aws.ToString(v.Value), true
 		}
-		r.definitions[arn] = d
 	}
-	switch {
-	case aws.ToString(d.Status) == "INACTIVE":
-		return d, no("its definition " + batch.Name(arn) + " is INACTIVE; submit its file again")
-	case d.ContainerProperties == nil || job.Container == nil || job.NodeProperties != nil:
-		return d, no("it has more than one container, or runs on Kubernetes, and batchctl cannot tell what was overridden there; submit its file again")
-	}
-	return d, nil
+	return "", false
 }
 
-// overridesOf returns the differences between a container and its definition.
-func overridesOf(c *types.ContainerDetail, d *types.ContainerProperties) *types.ContainerOverrides {
-	out := &types.ContainerOverrides{}
-	if !slices.Equal(c.Command, d.Command) {
-		out.Command = c.Command
-	}
-	for _, v := range c.Environment {
-		name := aws.ToString(v.Name)
-		if name == client.SubmissionVariable || strings.HasPrefix(name, "AWS_BATCH") { // set by batchctl or the service
-			continue
-		}
-		same := func(o types.KeyValuePair) bool {
-			return reflect.DeepEqual(o.Name, v.Name) && reflect.DeepEqual(o.Value, v.Value)
-		}
-		if !slices.ContainsFunc(d.Environment, same) {
-			out.Environment = append(out.Environment, v)
-		}
-	}
-	for _, q := range c.ResourceRequirements {
-		same := func(o types.ResourceRequirement) bool {
-			return o.Type == q.Type && aws.ToString(o.Value) == aws.ToString(q.Value)
-		}
-		if !slices.ContainsFunc(d.ResourceRequirements, same) {
-			out.ResourceRequirements = append(out.ResourceRequirements, q)
-		}
-	}
-	olderOverrides(out, c, d)
-	return out
+// setVariable sets an environment variable of the request.
+func setVariable(in *awsbatch.SubmitJobInput, name, value string) {
+	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})
+	list := &in.ContainerOverrides.Environment
+	*list = slices.DeleteFunc(*list, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name })
+	*list = append(*list, types.KeyValuePair{Name: &name, Value: &value})
 }
 
-// olderOverrides handles the members that resourceRequirements replaced: older jobs are described
-// with them.
-func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *types.ContainerProperties) {
-	//lint:ignore SA1019 see above
-	if aws.ToInt32(c.Vcpus) != aws.ToInt32(d.Vcpus) {
-		out.Vcpus = c.Vcpus //lint:ignore SA1019 see above
-	}
-	//lint:ignore SA1019 see above
-	if aws.ToInt32(c.Memory) != aws.ToInt32(d.Memory) {
-		out.Memory = c.Memory //lint:ignore SA1019 see above
-	}
+// setRequirement sets a resource requirement of the request.
+func setRequirement(in *awsbatch.SubmitJobInput, of types.ResourceType, value string) {
+	list := &in.ContainerOverrides.ResourceRequirements
+	*list = append(slices.DeleteFunc(slices.Clone(*list), func(q types.ResourceRequirement) bool { return q.Type == of }),
+		types.ResourceRequirement{Type: of, Value: &value})
 }
 
-// retryTags returns the job's tags, with its id in RetryTag instead of those of its
-// submission.
-func retryTags(job types.JobDetail) map[string]string {
-	tags := maps.Clone(job.Tags)
-	maps.DeleteFunc(tags, func(name, _ string) bool {
-		return name == client.SubmissionTag || name == client.RunTag || name == client.WorkflowTag || name == MaxParallelTag || strings.HasPrefix(name, "aws:")
-	})
-	if tags == nil {
-		tags = map[string]string{}
+// stamped returns a copy of the request with the submission's id in its name (unless the service
+// recognises submissions), its tags and, for a job of one container, its environment.
+func stamped(in *awsbatch.SubmitJobInput, submission string, single, named bool) *awsbatch.SubmitJobInput {
+	out := *in
+	if named {
+		name := client.JobName(*in.JobName, submission)
+		out.JobName = &name
 	}
-	if _, again := tags[RetryTag]; again || len(tags) < client.TagLimit {
-		tags[RetryTag] = aws.ToString(job.JobId)
+	if len(in.Tags) < client.TagLimit {
+		out.Tags = maps.Clone(in.Tags)
+		if out.Tags == nil {
+			out.Tags = map[string]string{}
+		}
+		out.Tags[client.SubmissionTag] = submission
 	}
-	return tags
-}
-
-// upperActions returns a strategy as SubmitJob documents it; DescribeJobs writes its actions in
-// lower case.
-func upperActions(s *types.RetryStrategy) *types.RetryStrategy {
-	out := *s
-	out.EvaluateOnExit = slices.Clone(s.EvaluateOnExit)
-	for i, rule := range out.EvaluateOnExit {
-		out.EvaluateOnExit[i].Action = types.RetryAction(strings.ToUpper(string(rule.Action)))
+	if single || in.ContainerOverrides != nil {
+		out.ContainerOverrides = withVariable(in.ContainerOverrides, submission)
 	}
 	return &out
 }
 
-// otherResources returns what the job requests besides the resource of its group, if that differs
-// from its definition.
-func otherResources(job types.JobDetail, d types.JobDefinition) *types.ConsumableResourceProperties {
-	list := func(p *types.ConsumableResourceProperties) (all []types.ConsumableResourceRequirement) {
-		if p == nil {
-			return nil
+// withVariable adds SubmissionVariable to the overrides, unless the job has a variable of that name
+// or it does not fit.
+func withVariable(in *types.ContainerOverrides, submission string) *types.ContainerOverrides {
+	var out types.ContainerOverrides
+	if in != nil {
+		out = *in
+	}
+	name := client.SubmissionVariable
+	for _, v := range out.Environment {
+		if v.Name != nil && *v.Name == name {
+			return in
 		}
-		return slices.DeleteFunc(slices.Clone(p.ConsumableResourceList), func(r types.ConsumableResourceRequirement) bool {
-			return job.Tags[MaxParallelTag] != "" && strings.HasPrefix(batch.Name(aws.ToString(r.ConsumableResource)), resourcePrefix)
-		})
 	}
-	mine, own := list(job.ConsumableResourceProperties), list(d.ConsumableResourceProperties)
-	same := len(mine) == len(own)
-	for _, r := range mine {
-		same = same && slices.ContainsFunc(own, func(o types.ConsumableResourceRequirement) bool {
-			return batch.Name(aws.ToString(o.ConsumableResource)) == batch.Name(aws.ToString(r.ConsumableResource)) && aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
-		})
+	out.Environment = append(slices.Clone(out.Environment), types.KeyValuePair{Name: &name, Value: &submission})
+	if size, err := sizeOf(out); err != nil || size > plan.MaxOverrides-plan.OverridesReserve {
+		return in
 	}
-	if same {
-		return nil
-	}
-	for i, r := range mine {
-		mine[i].ConsumableResource = aws.String(batch.Name(aws.ToString(r.ConsumableResource)))
-	}
-	return &types.ConsumableResourceProperties{ConsumableResourceList: mine}
+	return &out
 }

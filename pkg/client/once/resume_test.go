@@ -214,7 +214,7 @@ func TestDamagedIntent(t *testing.T) {
 	withLedger(t, c)
 	f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()}
 	_, _ = c.Submit(t.Context(), pipeline())
-	path := c.Ledger.runPath(onlyRun(t, c).Name)
+	path := c.Ledger.logs().logPath(onlyRun(t, c).Name)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -415,7 +415,7 @@ func TestTooLarge(t *testing.T) {
 // process holds none.
 func TestLockHolder(t *testing.T) {
 	if dir := os.Getenv("BATCHCTL_TEST_HOLDER"); dir != "" {
-		log, _, err := (&Ledger{Dir: dir}).reopen("run")
+		log, _, err := (&Ledger{Dir: dir}).logs().reopen("run")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +424,7 @@ func TestLockHolder(t *testing.T) {
 		_ = log.release()    // until here: a log that nothing refers to is closed with its lock
 	}
 	l := &Ledger{Dir: t.TempDir(), Target: here}
-	log, err := l.begin("run", nil, []line{worker(lineRun)})
+	log, err := l.logs().begin("run", nil, []line{worker(lineRun)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,12 +444,12 @@ func TestLockHolder(t *testing.T) {
 			t.Fatal("the holder does not hold")
 		}
 	}
-	if _, _, err := l.reopen("run"); err == nil || !strings.Contains(err.Error(), "is in use by process") {
+	if _, _, err := l.logs().reopen("run"); err == nil || !strings.Contains(err.Error(), "is in use by process") {
 		t.Error(err)
 	}
 	_ = holder.Process.Kill()
 	_ = holder.Wait() // it was killed
-	if log, _, err = l.reopen("run"); err != nil {
+	if log, _, err = l.logs().reopen("run"); err != nil {
 		t.Fatal(err)
 	}
 	if err := log.remove(); err != nil {

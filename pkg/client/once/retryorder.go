@@ -24,15 +24,15 @@ type runAgain struct {
 
 // runsAgain returns the runs of the jobs, and adds to each job what it waited for in the client.
 // Only the ledger has that: the job was submitted without dependencies.
-func (c *Client) runsAgain(all []*runAgain) ([]Run, error) {
-	if c.Ledger == nil {
+func runsAgain(l *Ledger, all []*runAgain) ([]Run, error) {
+	if l == nil {
 		return nil, nil
 	}
 	var ids []string
 	for _, r := range all {
 		ids = append(ids, aws.ToString(r.job.JobId))
 	}
-	runs, err := c.Ledger.RunsOf(ids...)
+	runs, err := l.RunsOf(ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 				return &RetryError{*r.job.JobName, *r.job.JobId,
 					"it waits for one of several jobs named " + *on.job.JobName + "; retry it with that one alone, by their ids"}
 			}
-			r.after(on, d.Type)
+			r.waitFor(on, d.Type)
 			for _, part := range r.parts {
 				part.When = r.when // without a job to wait for, it runs immediately
 			}
@@ -130,9 +130,9 @@ func (r *runAgain) sequential() {
 	}
 }
 
-// after makes all parts wait for those of on: child by child if both have the same children, else
+// waitFor makes all parts wait for those of on: child by child if both have the same children, else
 // for all of them.
-func (r *runAgain) after(on *runAgain, of types.ArrayJobDependency) {
+func (r *runAgain) waitFor(on *runAgain, of types.ArrayJobDependency) {
 	size := func(a, b *plan.Job) bool { return arraySize(a.Submit) == arraySize(b.Submit) }
 	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) && slices.EqualFunc(r.parts, on.parts, size) {
 		for i, part := range r.parts {

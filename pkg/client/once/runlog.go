@@ -1,8 +1,6 @@
 package once
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/jsonlines"
-	"github.com/batchctl/batchctl/pkg/ladder"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The log of a run, <Ledger.Dir>/open/<run>.jsonl, exists while something of the run is open. Its
@@ -45,90 +41,6 @@ import (
 // outcome counts as missing. Damage may also have removed outcomes without a trace, so batchctl
 // searches for every job of such a run and checks it for duplicates.
 
-// What a line of a run's log records.
-const (
-	lineRun       = "run"      // the first line: where to, and how many intents follow
-	lineResumed   = "resumed"  // another process continues
-	lineIntent    = "intent"   // a job that will be submitted
-	lineUnclear   = "unclear"  // it was sent, without a clear answer
-	lineAccepted  = "accepted" // it has an id
-	lineRefused   = "refused"  // it was certainly not accepted
-	lineChecked   = "checked"  // no duplicate can appear any more
-	lineDuplicate = "twin"     // its duplicate ID is about to be stopped
-	lineDropped   = "dropped"  // the user gave it up
-	lineDue       = "due"      // its dependencies in the client have ended: it is about to be sent
-	lineSkipped   = "skipped"  // the job is not needed
-	lineResource  = "resource" // a consumable resource of the run is about to be created
-	lineStopping  = "stopping" // a rejection: the accepted jobs are stopped, the rest is given up
-	lineClimbed   = "climbed"  // it FAILED: what its rungs decide, with the jobs that are about to be sent
-	lineMoved     = "moved"    // a climbed job of which a step goes to another target; older versions refuse the log
-	lineCancelled = "cancel"   // it has no capacity and is about to be cancelled
-	lineNotified  = "notified" // a message about its end was sent, or given up
-)
-
-// knownLines are all lines that this version can act on.
-var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked, lineDuplicate, lineDropped, lineDue, lineSkipped,
-	lineResource, lineStopping, lineClimbed, lineMoved, lineCancelled, lineNotified}
-
-// line is a line of a run's log. Its What determines which members are set.
-type line struct {
-	Time time.Time `json:"time"`
-	What string    `json:"what"`
-
-	// Of the run and the process that works on it. Name is the workflow's name.
-	Run      string `json:"run,omitempty"`
-	Target   string `json:"target,omitempty"`
-	Host     string `json:"host,omitempty"`
-	PID      int    `json:"pid,omitempty"`
-	Jobs     int    `json:"jobs,omitempty"`
-	Attached bool   `json:"attached,omitempty"`
-	// Batchctl is the version of that process; "" in logs of older versions.
-	Batchctl string `json:"batchctl,omitempty"`
-	// Format is LogFormat; 0 in logs of older versions.
-	Format        int  `json:"format,omitempty"`
-	StopOnFailure bool `json:"stopOnFailure,omitempty"`
-
-	// Of a job.
-	Name       string          `json:"name,omitempty"`
-	Submission string          `json:"submission,omitempty"`
-	Queue      string          `json:"queue,omitempty"`
-	ID         string          `json:"id,omitempty"`
-	Definition string          `json:"definition,omitempty"`
-	ArraySize  int             `json:"arraySize,omitempty"`
-	Reason     string          `json:"reason,omitempty"`
-	After      []edge          `json:"after,omitempty"`
-	Definer    *int            `json:"definer,omitempty"`
-	SHA256     string          `json:"sha256,omitempty"` // of submit
-	Submit     json.RawMessage `json:"submit,omitempty"`
-	Register   json.RawMessage `json:"register,omitempty"`
-	Earlier    []earlier       `json:"earlier,omitempty"`
-	When       string          `json:"when,omitempty"`
-	Staged     []staged        `json:"staged,omitempty"`
-
-	// Of a failed job: the intents of the jobs that run it again. Each of those has its Step.
-	Steps []line       `json:"steps,omitempty"`
-	Step  *ladder.Step `json:"step,omitempty"`
-	// At is the name of the target of such a job if it is not that of the run; Target is then its
-	// account and Region.
-	At string `json:"at,omitempty"`
-	// Notify are the receivers of messages about the end of a job.
-	Notify []string `json:"notify,omitempty"`
-
-	// Of a job whose children share a consumable resource, and of the resource.
-	Resource    string `json:"resource,omitempty"`
-	MaxParallel int    `json:"maxParallel,omitempty"`
-}
-
-// edge is a dependency on a job of the same run.
-type edge struct {
-	Job  int    `json:"job"` // index in the run's intents, from 0
-	Type string `json:"type,omitempty"`
-}
-
-// LogFormat is the version of the logs of unfinished runs, in which each line has a checksum. Logs of version 1 have
-// neither a format nor checksums.
-const LogFormat = 2
-
 // LockedError reports that another process works on a submission.
 type LockedError struct {
 	Run, Host string
@@ -142,58 +54,10 @@ func (e *LockedError) Error() string {
 		e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 
-// errLocked is the error of lockFile for a locked file.
-var errLocked = errors.New("locked by another process")
-
 // runLog is a run's log, locked by this process.
 type runLog struct {
 	path string
 	file *os.File
-}
-
-// openDir returns the directory of the logs.
-func (l *Ledger) openDir() string { return filepath.Join(l.Dir, "open") }
-
-const (
-	logSuffix = ".jsonl"
-	newSuffix = logSuffix + ".new"
-)
-
-// runPath returns the log of a run.
-func (l *Ledger) runPath(run string) string { return filepath.Join(l.openDir(), run+logSuffix) }
-
-// newPath is where a run's log is until its intents are on the disk.
-func (l *Ledger) newPath(run string) string { return filepath.Join(l.openDir(), run+newSuffix) }
-
-// begin writes the texts that a new run stages and its first lines, and returns when they are on
-// disk.
-func (l *Ledger) begin(run string, texts []staged, lines []line) (*runLog, error) {
-	if err := makeDir(l.openDir()); err != nil {
-		return nil, err
-	}
-	l.sweepStaged()
-	file, err := os.OpenFile(l.newPath(run), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	log := &runLog{l.newPath(run), file}
-	err = lockFile(file)
-	if err == nil {
-		err = log.keepStaged(texts)
-	}
-	if err == nil {
-		err = log.write(lines...)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err == nil {
-		err = log.rename(l.runPath(run))
-	}
-	if err = cmp.Or(err, syncDir(l.openDir())); err != nil {
-		return nil, errors.Join(err, log.remove())
-	}
-	return log, nil
 }
 
 // rename gives the log its final name.
@@ -205,46 +69,11 @@ func (r *runLog) rename(path string) error {
 	return nil
 }
 
-// makeDir creates a directory and its parents, and returns when they are on disk.
-func makeDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	parent := filepath.Dir(dir)
-	if err := makeDir(parent); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return syncDir(parent)
-}
-
-// reopen locks a run that no process works on and returns the text of its log. The error is
-// fs.ErrNotExist for a run that has been closed.
-func (l *Ledger) reopen(run string) (*runLog, *logText, error) {
-	path := l.runPath(run)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		path = l.newPath(run)
-		file, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	log := &runLog{path, file}
-	text, err := log.lock(run)
-	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return log, text, nil
-}
-
 // lock locks the log and reads it. The file may have been renamed or removed before the lock.
-func (r *runLog) lock(run string) (*logText, error) {
-	err := lockFile(r.file)
-	if errors.Is(err, errLocked) {
-		return nil, r.lockedError(run)
+func (r *runLog) lock(name string) (*logText, error) {
+	err := LockFile(r.file)
+	if errors.Is(err, ErrLocked) {
+		return nil, r.lockedError(name)
 	}
 	if err != nil {
 		return nil, err
@@ -260,8 +89,8 @@ func (r *runLog) lock(run string) (*logText, error) {
 }
 
 // lockedError names the process that last recorded that it works on the run.
-func (r *runLog) lockedError(run string) error {
-	e := &LockedError{Run: run}
+func (r *runLog) lockedError(name string) error {
+	e := &LockedError{Run: name}
 	text, err := readLog(r.path, r.file) // an incomplete line does not matter here
 	if err != nil {
 		return e
@@ -301,45 +130,26 @@ func (r *runLog) remove() error {
 	return errors.Join(os.Remove(r.path), os.RemoveAll(r.stagedDir()), r.file.Close())
 }
 
-// openRuns returns the names of the runs that have a log, oldest first.
-func (l *Ledger) openRuns() ([]string, error) {
-	entries, err := os.ReadDir(l.openDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	type aged struct {
-		name string
-		at   time.Time
-	}
-	var runs []aged
-	for _, e := range entries {
-		name, ok := strings.CutSuffix(strings.TrimSuffix(e.Name(), newSuffix[len(logSuffix):]), logSuffix)
-		if info, err := e.Info(); ok && err == nil {
-			runs = append(runs, aged{name, info.ModTime()})
-		}
-	}
-	stable.Sort(runs, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
-	var names []string
-	for _, r := range runs {
-		names = append(names, r.name)
-	}
-	return names, nil
+// stagedSuffix ends the name of the directory of a run's texts.
+const stagedSuffix = ".staged"
+
+// stagedDir returns the directory of the run's texts.
+func (r *runLog) stagedDir() string {
+	return strings.TrimSuffix(strings.TrimSuffix(r.path, newSuffix), logSuffix) + stagedSuffix
 }
 
-// peek reads a run's log without locking it.
-func (l *Ledger) peek(run string) (*logText, error) {
-	path := l.runPath(run)
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		path = l.newPath(run)
-		file, err = os.Open(path)
+// keepStaged writes texts next to the log and returns when they are on disk.
+func (r *runLog) keepStaged(texts []staged) error {
+	if len(texts) == 0 {
+		return nil
 	}
-	if err != nil {
-		return nil, err
+	if err := makeDir(r.stagedDir()); err != nil {
+		return err
 	}
-	defer file.Close()
-	return readLog(path, file)
+	for _, s := range texts {
+		if err := writeOnce(filepath.Join(r.stagedDir(), s.SHA256), *s.text); err != nil {
+			return err
+		}
+	}
+	return syncDir(r.stagedDir())
 }

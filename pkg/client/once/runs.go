@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
@@ -89,51 +86,28 @@ func (r Run) idOf(e RunEdge) string {
 	return e.ID
 }
 
+// Attempts returns the jobs of the run that ran the same job of the plan, oldest first: the job
+// itself, and those that run it again.
+func (r Run) Attempts(id string) (jobs []RunJob) {
+	root := id
+	for range r.Jobs {
+		j, ok := r.Job(root)
+		if !ok || j.Again == "" {
+			break
+		}
+		root = j.Again
+	}
+	ids := []string{root}
+	for _, j := range r.Jobs {
+		if j.ID == root && j.ID != "" || j.Again != "" && slices.Contains(ids, j.Again) {
+			jobs, ids = append(jobs, j), append(ids, j.ID)
+		}
+	}
+	return jobs
+}
+
 // runsPath returns the file with the dependencies of closed runs.
 func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
-
-// RunsOf returns the submissions that contain any of these jobs, oldest first. It does not have
-// single jobs, or submissions of versions that did not write runs.jsonl.
-func (l *Ledger) RunsOf(ids ...string) ([]Run, error) {
-	wanted := map[string]bool{}
-	for _, id := range ids {
-		base, _ := batch.SplitID(id)
-		wanted[base] = true
-	}
-	submitted := func(r Run) bool { return slices.ContainsFunc(r.Jobs, func(j RunJob) bool { return wanted[j.ID] }) }
-	// Open runs first: a run that is closed in the meantime is read twice rather than never.
-	open, err := l.openRecords()
-	if err != nil {
-		return nil, err
-	}
-	all, err := l.closedRecords()
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range open {
-		if !slices.ContainsFunc(all, func(closed Run) bool { return closed.ID == r.ID }) {
-			all = append(all, r)
-		}
-	}
-	return slices.DeleteFunc(all, func(r Run) bool { return !submitted(r) }), nil
-}
-
-// openRecords reads the runs that have a log. It leaves out logs that cannot be read: resume
-// reports what is wrong with them.
-func (l *Ledger) openRecords() (all []Run, err error) {
-	names, err := l.openRuns()
-	for _, name := range names {
-		r, err := l.read(name)
-		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r.record())
-	}
-	return all, err
-}
 
 // closedRecords reads runs.jsonl. After a crash a run may be in it twice; the later line counts. It
 // skips damaged lines.
@@ -153,35 +127,9 @@ func (l *Ledger) closedRecords() (all []Run, err error) {
 	return all, l.passDamage(err)
 }
 
-// record returns the part of the run that is kept after its log is removed.
-func (r *run) record() Run {
-	record := Run{ID: r.name, Target: r.target, Name: r.title}
-	index := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
-	for i, t := range r.tasks {
-		index[i] = len(record.Jobs)
-		if t.submit == nil {
-			continue
-		}
-		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
-			Pending: !t.done && !t.dropped && t.skipped == "", At: t.at, Target: t.target}
-		if j.Why = t.why; t.again != nil {
-			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw
-		}
-		for _, e := range t.after {
-			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})
-		}
-		for _, e := range t.earlier {
-			j.After = append(j.After, RunEdge{Job: -1, ID: e.ID, Type: e.Type})
-		}
-		record.Jobs = append(record.Jobs, j)
-	}
-	return record
-}
-
-// keepRecord writes the run's record, unless the ledger's entry of its only job has the same
+// keepRecord writes the record of a run, unless the ledger's entry of its only job has the same
 // content.
-func (l *Ledger) keepRecord(r *run) error {
-	record := r.record()
+func (l *Ledger) keepRecord(record Run) error {
 	if len(record.Jobs) == 0 || len(record.Jobs) == 1 && record.Name == "" && record.Jobs[0].When == "" {
 		return nil
 	}

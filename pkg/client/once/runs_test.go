@@ -56,7 +56,7 @@ func TestRecord(t *testing.T) {
 			t.result.ID, t.done = clienttest.TestID(i+1), true
 		}
 		l := &Ledger{Dir: t.TempDir()}
-		if err := l.keepRecord(r); err != nil {
+		if err := l.keepRecord(r.record()); err != nil {
 			t.Fatal(err)
 		}
 		runs, err := l.RunsOf(clienttest.TestID(1))

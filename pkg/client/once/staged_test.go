@@ -18,7 +18,7 @@ func TestStagedWithoutStage(t *testing.T) {
 	if _, err := c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k"))); !errors.Is(err, errNoStage) || len(f.Calls) > 0 {
 		t.Errorf("%v after %v", err, f.Calls)
 	}
-	if left, err := os.ReadDir(c.Ledger.openDir()); err == nil && len(left) > 0 {
+	if left, err := os.ReadDir(string(c.Ledger.logs())); err == nil && len(left) > 0 {
 		t.Errorf("left %v", left)
 	}
 }
@@ -37,7 +37,7 @@ func TestStagedFirst(t *testing.T) {
 	if len(f.Calls) > 0 {
 		t.Errorf("sent %v", f.Calls)
 	}
-	if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+	if left, err := os.ReadDir(string(c.Ledger.logs())); len(left) > 0 || err != nil {
 		t.Errorf("left %v, %v", left, err)
 	}
 }
@@ -55,7 +55,7 @@ func TestStaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		run := onlyRun(t, c).Name
-		if text, err := os.ReadFile(c.Ledger.runPath(run)); err != nil || strings.Contains(string(text), "the text of") {
+		if text, err := os.ReadFile(c.Ledger.logs().logPath(run)); err != nil || strings.Contains(string(text), "the text of") {
 			t.Errorf("the text is in the log: %v", err)
 		}
 		c.Stage = nil
@@ -67,7 +67,7 @@ func TestStaged(t *testing.T) {
 		if _, err := c.Resume(t.Context(), run); err != nil || area.texts["s3://b/k"] != "the text of s3://b/k" || len(f.Submitted) != 2 {
 			t.Errorf("%v, %+v", err, area.texts)
 		}
-		if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+		if left, err := os.ReadDir(string(c.Ledger.logs())); len(left) > 0 || err != nil {
 			t.Errorf("left %v, %v", left, err)
 		}
 	})
@@ -83,7 +83,7 @@ func TestStagedChanged(t *testing.T) {
 		f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()}
 		_, _ = c.Submit(t.Context(), planOf(job("a", "x"), stages(job("b", "x"), "s3://b/k")))
 		run := onlyRun(t, c).Name
-		texts, err := filepath.Glob(filepath.Join(c.Ledger.openDir(), "*"+stagedSuffix, "*"))
+		texts, err := filepath.Glob(filepath.Join(string(c.Ledger.logs()), "*"+stagedSuffix, "*"))
 		if err != nil || len(texts) != 1 {
 			t.Fatal(texts, err)
 		}
@@ -93,13 +93,13 @@ func TestStagedChanged(t *testing.T) {
 		if _, err := c.Resume(t.Context(), run); err == nil || !strings.Contains(err.Error(), "has changed") || len(f.Submitted) != 1 {
 			t.Errorf("%v, %d submitted", err, len(f.Submitted))
 		}
-		if err := os.Remove(c.Ledger.runPath(run)); err != nil {
+		if err := os.Remove(c.Ledger.logs().logPath(run)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Submit(t.Context(), planOf(job("a", "x"))); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil {
+		if left, err := os.ReadDir(string(c.Ledger.logs())); len(left) > 0 || err != nil {
 			t.Errorf("left %v, %v", left, err)
 		}
 	})

@@ -83,7 +83,7 @@ func TestWorkflowTags(t *testing.T) {
 	} {
 		size := len(tt.in)
 		r := &run{name: "beef0001", title: tt.title, tasks: []*plannedJob{{}, {submit: &awsbatch.SubmitJobInput{Tags: tt.in}}}}
-		r.tagWorkflow()
+		tagWorkflow(r)
 		tags := r.tasks[1].submit.Tags
 		if got := tags[client.WorkflowTag] + " " + tags[client.RunTag]; got != tt.want || len(tt.in) != size {
 			t.Errorf("%q with %d tags: %q, want %q", tt.title, size, got, tt.want)

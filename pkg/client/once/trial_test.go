@@ -192,13 +192,13 @@ func (tr *trial) checkAll(t *testing.T, all []*submitted, open map[string]bool) 
 // openPlans returns the names of plans that have an open run.
 func (tr *trial) openPlans(t *testing.T) map[string]bool {
 	t.Helper()
-	names, err := tr.ledger.openRuns()
+	names, err := tr.ledger.logs().runs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	open := map[string]bool{}
 	for _, n := range names {
-		r, err := tr.ledger.read(n)
+		r, err := tr.ledger.logs().read(n)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -230,7 +230,7 @@ func TestEverything(t *testing.T) {
 		if len(jobs) != 12 || len(messages) != 12 {
 			t.Errorf("%d jobs, reported %d", len(jobs), len(messages))
 		}
-		if open, err := os.ReadDir(c.Ledger.openDir()); len(open) > 0 || err != nil {
+		if open, err := os.ReadDir(string(c.Ledger.logs())); len(open) > 0 || err != nil {
 			t.Errorf("left %v, %v", open, err)
 		}
 		var ids []string
@@ -403,7 +403,7 @@ func afterlife(t *testing.T, s *service, area *stageArea, dir string) (jobs []Su
 			t.Fatal(err)
 		}
 	}
-	if left, err := os.ReadDir(c.Ledger.openDir()); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if left, err := os.ReadDir(string(c.Ledger.logs())); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("left %v, %v", left, err)
 	}
 	return jobs

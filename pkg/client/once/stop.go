@@ -56,7 +56,8 @@ func isRejection(err error) bool {
 // stopRun stops the accepted jobs of a run, gives up the rest and closes the run. It first records
 // this decision, so that a resume does the same. It also searches for jobs that may have been
 // accepted.
-func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
+func stopRun(ctx context.Context, x *targets, why error) error {
+	r := x.run
 	if r.tally().accepted == 0 && !r.stopping {
 		return why // nothing was sent
 	}
@@ -70,15 +71,15 @@ func (c *Client) stopRun(ctx context.Context, r *run, why error) error {
 		if t.submit == nil || !t.sent || t.done || t.dropped || t.held() {
 			continue
 		}
-		there, err := c.clientOf(ctx, r, t)
+		there, err := x.clientOf(ctx, t)
 		if err != nil {
 			return errors.Join(why, err)
 		}
-		if _, err := there.recover(ctx, r, t); err != nil {
+		if _, err := there.sender(r).recover(ctx, t); err != nil {
 			return errors.Join(why, err)
 		}
 	}
-	stopped, err := c.stopAccepted(ctx, r)
+	stopped, err := stopAccepted(ctx, x)
 	if err != nil {
 		return errors.Join(why, fmt.Errorf("stop the accepted jobs: %w", err))
 	}
@@ -104,8 +105,8 @@ func reasonOf(err error) string {
 }
 
 // stopAccepted stops the run's jobs and returns those that had not ended before.
-func (c *Client) stopAccepted(ctx context.Context, r *run) (stopped []Submitted, err error) {
-	return stopped, c.byTarget(ctx, r, func(c *Client, tasks []*plannedJob) (err error) {
+func stopAccepted(ctx context.Context, x *targets) (stopped []Submitted, err error) {
+	return stopped, x.eachTarget(ctx, func(c *Client, tasks []*plannedJob) (err error) {
 		var jobs []Submitted
 		var ids []string
 		for _, t := range tasks {

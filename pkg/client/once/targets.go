@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -21,13 +22,26 @@ import (
 // before it started. So the old job cannot run, and each of the two is submitted once. Everything
 // that the run does with a moved job, it does with the client of that job's target.
 
-// otherTarget returns the client of another target of the platform file. The run keeps it.
-func (c *Client) otherTarget(ctx context.Context, r *run, name string) (*Client, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.others[name]; known != nil {
+// targets are the clients of the targets that jobs of a run go to.
+type targets struct {
+	own *Client // of the run's target
+	run *run
+
+	mu     sync.Mutex
+	others map[string]*Client // of the targets that jobs have moved to, by name
+}
+
+// newTargets returns the targets of a run that a client carries out.
+func newTargets(own *Client, r *run) *targets { return &targets{own: own, run: r} }
+
+// otherTarget returns the client of another target of the platform file, the same one each time.
+func (x *targets) otherTarget(ctx context.Context, name string) (*Client, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known := x.others[name]; known != nil {
 		return known, nil
 	}
+	c := x.own
 	if c.Elsewhere == nil {
 		return nil, fmt.Errorf("target %s: this command cannot open it", name)
 	}
@@ -38,22 +52,22 @@ func (c *Client) otherTarget(ctx context.Context, r *run, name string) (*Client,
 	there := *other
 	there.Elsewhere, there.Progress, there.Accepted = c.Elsewhere, c.Progress, c.Accepted
 	there.AtOnce, there.SubmitAgain, there.Settle = c.AtOnce, c.SubmitAgain, c.Settle
-	if r.others == nil {
-		r.others = map[string]*Client{}
+	if x.others == nil {
+		x.others = map[string]*Client{}
 	}
-	r.others[name] = &there
+	x.others[name] = &there
 	return &there, nil
 }
 
 // clientOf returns the client of the target that a job goes to. It refuses a target that has become
 // another account or Region since the job was moved there.
-func (c *Client) clientOf(ctx context.Context, r *run, t *plannedJob) (*Client, error) {
+func (x *targets) clientOf(ctx context.Context, t *plannedJob) (*Client, error) {
 	if t.at == "" {
-		return c, nil
+		return x.own, nil
 	}
-	other, err := c.otherTarget(ctx, r, t.at)
+	other, err := x.otherTarget(ctx, t.at)
 	if err == nil && other.Ledger.Target != t.target {
-		err = &ElsewhereError{r.name, t.target, other.Ledger.Target}
+		err = &ElsewhereError{x.run.name, t.target, other.Ledger.Target}
 	}
 	if err != nil {
 		return nil, err
@@ -61,12 +75,12 @@ func (c *Client) clientOf(ctx context.Context, r *run, t *plannedJob) (*Client, 
 	return other, nil
 }
 
-// byTarget calls do for each target that jobs of the run have gone to, with their client. The jobs
+// eachTarget calls do for each target that jobs of the run have gone to, with their client. The jobs
 // of the run's own target come first.
-func (c *Client) byTarget(ctx context.Context, r *run, do func(c *Client, tasks []*plannedJob) error) error {
+func (x *targets) eachTarget(ctx context.Context, do func(c *Client, tasks []*plannedJob) error) error {
 	var names []string
 	tasks := map[string][]*plannedJob{}
-	for _, t := range r.tasks {
+	for _, t := range x.run.tasks {
 		if tasks[t.at] == nil {
 			names = append(names, t.at)
 		}
@@ -74,7 +88,7 @@ func (c *Client) byTarget(ctx context.Context, r *run, do func(c *Client, tasks 
 	}
 	slices.Sort(names) // "" is the run's own target
 	for _, name := range names {
-		there, err := c.clientOf(ctx, r, tasks[name][0])
+		there, err := x.clientOf(ctx, tasks[name][0])
 		if err != nil {
 			return err
 		}
@@ -85,32 +99,25 @@ func (c *Client) byTarget(ctx context.Context, r *run, do func(c *Client, tasks 
 	return nil
 }
 
-// need returns what a job requests, as its rungs change it.
-func (t *plannedJob) need(job *types.JobDetail) ladder.Need {
-	n := ladder.NeedOf(job)
-	n.Target = t.at
-	return n
-}
-
 // cannotMove returns why a job stays at its target although a rung says that it should change it; ""
 // if it can move. It is called before the job is cancelled. err is for a target that does not answer.
-func (c *Client) cannotMove(ctx context.Context, r *run, t *plannedJob, step *ladder.Step) (why string, err error) {
+func (x *targets) cannotMove(ctx context.Context, t *plannedJob, step *ladder.Step) (why string, err error) {
 	if step.Target == "" || step.Target == t.at {
 		return "", nil
 	}
 	switch {
-	case r.attached:
+	case x.run.attached:
 		return "the jobs of batchctl run end with it; use submit --wait", nil
 	case t.root().definer < 0:
 		return "its job definition is registered only at its own target", nil
 	case slices.ContainsFunc(t.root().staged, func(s staged) bool { return !isS3(s.URL) }):
 		return "it reads local files", nil
 	}
-	there, err := c.otherTarget(ctx, r, step.Target)
+	there, err := x.otherTarget(ctx, step.Target)
 	if err != nil {
 		return "", err
 	}
-	if there.Ledger == nil || there.Ledger.Target == r.target {
+	if there.Ledger == nil || there.Ledger.Target == x.run.target {
 		return "target " + step.Target + " is the target of the submission", nil
 	}
 	out, err := there.API.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{JobQueues: []string{step.Queue}})
@@ -130,19 +137,19 @@ func (c *Client) cannotMove(ctx context.Context, r *run, t *plannedJob, step *la
 func isS3(url string) bool { return len(url) > 5 && url[:5] == "s3://" }
 
 // move makes a step a job of another target: with the definition of the run, which is registered
-// there, and under the queue's name.
-func (c *Client) move(ctx context.Context, r *run, s *plannedJob, name string) error {
+// there, and under the queue's name. It returns the client of that target.
+func (x *targets) move(ctx context.Context, s *plannedJob, name string) (*Client, error) {
 	root := s.root()
-	there, err := c.otherTarget(ctx, r, name)
+	there, err := x.otherTarget(ctx, name)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case root.definer < 0:
-		return errors.New("its job definition is registered only at its own target")
+		return nil, errors.New("its job definition is registered only at its own target")
 	case there.Ledger == nil:
-		return fmt.Errorf("target %s: moving a job needs a ledger", name)
+		return nil, fmt.Errorf("target %s: moving a job needs a ledger", name)
 	}
 	s.at, s.target, s.definer = name, there.Ledger.Target, root.definer
-	s.submit.JobDefinition = aws.String(batch.Name(aws.ToString(r.tasks[root.definer].register.JobDefinitionName)))
-	return nil
+	s.submit.JobDefinition = aws.String(batch.Name(aws.ToString(x.run.tasks[root.definer].register.JobDefinitionName)))
+	return there, nil
 }

@@ -1,4 +1,4 @@
-package once
+package attempts
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 const describedDefinitions = 100
 
 // addHashes adds the hashes of the definitions to rows. A definition that this user cannot describe has none.
-func (r *recorder) addHashes(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
+func (r *Recorder) addHashes(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
 	var names []string
 	for _, a := range rows {
 		if name := aws.ToString(details[a.Job].JobDefinition); name != "" && !slices.Contains(names, name) && len(names) < describedDefinitions {
@@ -32,7 +32,7 @@ func (r *recorder) addHashes(ctx context.Context, rows []history.Attempt, detail
 	if len(names) == 0 {
 		return
 	}
-	out, err := r.client.API.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: names})
+	out, err := r.Client.API.DescribeJobDefinitions(ctx, &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: names})
 	if err != nil {
 		return // the rows are of use without it
 	}

@@ -27,15 +27,16 @@ type Revision struct {
 // keeps the last keep revisions of each name, and those that an unfinished job or an open run uses.
 // Names may restrict the search. Other counts the revisions that batchctl did not register.
 func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours []Revision, other int, err error) {
-	ours, other, err = c.registeredByUs(ctx, names)
+	found := revisionFinder{c.Client, c.Ledger}
+	ours, other, err = found.registeredByUs(ctx, names)
 	if err != nil || len(ours) == 0 {
 		return nil, other, err
 	}
-	inUse, err := c.definitionsInUse(ctx)
+	inUse, err := found.inUse(ctx)
 	if err != nil {
 		return nil, other, err
 	}
-	intended, err := c.definitionsIntended()
+	intended, err := found.intended()
 	if err != nil {
 		return nil, other, err
 	}
@@ -67,9 +68,16 @@ func (c *Client) Deregister(ctx context.Context, r Revision) error {
 	return nil
 }
 
+// revisionFinder finds the revisions of job definitions that are registered at a target, and those that
+// are needed.
+type revisionFinder struct {
+	service *client.Client
+	ledger  *Ledger // may be nil
+}
+
 // registeredByUs returns the ACTIVE revisions with batchctl's tag, by name and newest first.
 // other counts the rest.
-func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Revision, other int, err error) {
+func (f revisionFinder) registeredByUs(ctx context.Context, names []string) (ours []Revision, other int, err error) {
 	inputs := []*awsbatch.DescribeJobDefinitionsInput{{Status: aws.String("ACTIVE")}}
 	if len(names) > 0 {
 		inputs = nil
@@ -78,7 +86,7 @@ func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Rev
 		}
 	}
 	for _, in := range inputs {
-		pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, in)
+		pages := awsbatch.NewDescribeJobDefinitionsPaginator(f.service.API, in)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -98,12 +106,12 @@ func (c *Client) registeredByUs(ctx context.Context, names []string) (ours []Rev
 	return ours, other, nil
 }
 
-// definitionsInUse returns one unfinished job for each name:revision in use. It calls DescribeJobs
+// inUse returns one unfinished job for each name:revision in use. It calls DescribeJobs
 // where a listing does not name definitions.
-func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error) {
+func (f revisionFinder) inUse(ctx context.Context) (map[string]string, error) {
 	used := map[string]string{}
 	var unnamed []string
-	for job, err := range c.List(ctx, client.Filter{Statuses: client.NotEnded}) {
+	for job, err := range f.service.List(ctx, client.Filter{Statuses: client.NotEnded}) {
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +121,7 @@ func (c *Client) definitionsInUse(ctx context.Context) (map[string]string, error
 		}
 		used[batch.Name(*job.JobDefinition)] = usedBy(job.JobName, job.JobId)
 	}
-	details, err := c.ByID(ctx, unnamed)
+	details, err := f.service.ByID(ctx, unnamed)
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +140,14 @@ func usedBy(name, id *string) string {
 	return aws.ToString(name) + " (" + batch.ShortID(aws.ToString(id)) + ")"
 }
 
-// definitionsIntended returns the contents and name:revision that open runs of this target will
+// intended returns the contents and name:revision that open runs of this target will
 // still submit, each with the id of its run.
-func (c *Client) definitionsIntended() (map[string]string, error) {
-	intended := map[string]string{}
-	err := c.eachOpenRun(func(name string, r *run) error {
+func (f revisionFinder) intended() (map[string]string, error) {
+	will := map[string]string{}
+	err := f.ledger.eachOpen(func(name string, r *run) error {
 		for _, t := range r.tasks {
 			if t.submit != nil && !t.done {
-				intended[batch.Name(aws.ToString(t.submit.JobDefinition))] = name
+				will[batch.Name(aws.ToString(t.submit.JobDefinition))] = name
 			}
 			if t.register == nil {
 				continue
@@ -148,33 +156,9 @@ func (c *Client) definitionsIntended() (map[string]string, error) {
 			if err != nil {
 				return err
 			}
-			intended[hash] = name
+			will[hash] = name
 		}
 		return nil
 	})
-	return intended, err
-}
-
-// eachOpenRun calls show for each open run of this target, without locking it.
-func (c *Client) eachOpenRun(show func(name string, r *run) error) error {
-	if c.Ledger == nil {
-		return nil
-	}
-	names, err := c.Ledger.openRuns()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		r, err := c.Ledger.read(name)
-		if err != nil {
-			return err
-		}
-		if r == nil || r.target != c.Ledger.Target {
-			continue
-		}
-		if err := show(name, r); err != nil {
-			return err
-		}
-	}
-	return nil
+	return will, err
 }

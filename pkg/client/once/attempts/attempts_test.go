@@ -1,4 +1,4 @@
-package once
+package attempts
 
 import (
 	"context"
@@ -16,12 +16,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/clienttest"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
+
+func TestMain(m *testing.M) { testtool.Main(m) }
 
 const recordedARN = "arn:aws:batch:us-east-1:123456789012:job-definition/d:3"
 
@@ -48,9 +53,15 @@ func measuring(more ...types.KeyValuePair) []types.KeyValuePair {
 	return append(more, types.KeyValuePair{Name: aws.String(usage.Variable), Value: aws.String("1")})
 }
 
+// newRecorder returns a fake service and a recorder of it, with an empty history.
+func newRecorder(t *testing.T) (*clienttest.Fake, *Recorder) {
+	f := clienttest.New(t)
+	return f, &Recorder{Client: client.New(f.Config()), Target: "aws 123456789012 us-east-1", Store: history.Store{Dir: t.TempDir()}}
+}
+
 // recorded returns the rows of the history.
-func recorded(t *testing.T, c *Client) (rows []history.Attempt) {
-	for a, err := range c.Ledger.History().All() {
+func recorded(t *testing.T, r *Recorder) (rows []history.Attempt) {
+	for a, err := range r.Store.All() {
 		if err != nil {
 			t.Error(err)
 		}
@@ -61,14 +72,14 @@ func recorded(t *testing.T, c *Client) (rows []history.Attempt) {
 
 func TestRecordAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, c := remembering(t, nil)
+		f, r := newRecorder(t)
 		f.Definitions = []types.JobDefinition{{JobDefinitionArn: aws.String(recordedARN), JobDefinitionName: aws.String("d"), Revision: aws.Int32(3),
 			Status: aws.String("ACTIVE"), Type: aws.String("container"), ContainerProperties: &types.ContainerProperties{Image: aws.String("train:1")}}}
 		m := sweep.Sweep{Kind: sweep.Matrix, Axes: []sweep.Axis{{Name: "n", Values: []string{"a", "b"}}}, Names: []string{"n"}}
 		document := m.Document()
 		retried := attempted("1", measuring(), 3, 0)
 		retried.Attempts[1].Container.ContainerInstanceArn = aws.String("arn:aws:ecs:us-east-1:123456789012:container-instance/c/1")
-		c.Machines = func(_ context.Context, arns []string) (map[string]rpc.Machine, error) {
+		r.Machines = func(_ context.Context, arns []string) (map[string]rpc.Machine, error) {
 			if len(arns) != 1 || arns[0] != *retried.Attempts[1].Container.ContainerInstanceArn {
 				t.Errorf("asks for %q", arns)
 			}
@@ -76,7 +87,7 @@ func TestRecordAttempts(t *testing.T) {
 		}
 		const task = "arn:aws:ecs:us-east-1:123456789012:task/c/1"
 		retried.Attempts[1].Container.TaskArn = aws.String(task)
-		c.ImageDigests = func(_ context.Context, arns []string) (map[string]map[string]string, error) {
+		r.ImageDigests = func(_ context.Context, arns []string) (map[string]map[string]string, error) {
 			if len(arns) != 1 || arns[0] != task {
 				t.Errorf("asks for the images of %q", arns)
 			}
@@ -99,17 +110,17 @@ func TestRecordAttempts(t *testing.T) {
 		}
 		keep := func() {
 			t.Helper()
-			if err := c.Keep(retried, child, never, running); err != nil {
+			if err := r.Record([]types.JobDetail{retried, child, never, running}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		keep()
-		rows := recorded(t, c)
+		rows := recorded(t, r)
 		if len(rows) != 3 {
 			t.Fatalf("%+v", rows)
 		}
 		first, second, cell := rows[0], rows[1], rows[2]
-		want := history.Attempt{Target: c.Ledger.Target, Job: "1", Number: 1, Name: "train", Queue: "cpu", Submission: "s", Definition: "d:3", Hash: first.Hash,
+		want := history.Attempt{Target: r.Target, Job: "1", Number: 1, Name: "train", Queue: "cpu", Submission: "s", Definition: "d:3", Hash: first.Hash,
 			Image: "train:1", Requested: history.Resources{VCPUs: 0.5, MemoryMiB: 2048, GPUs: 1}, Status: "FAILED", Reason: "r", ExitCode: aws.Int32(3),
 			LogStream: "1/1", CreatedAt: 1, StartedAt: first.StartedAt, StoppedAt: first.StartedAt + 1000, Usage: []usage.Usage{{Version: 1, Seconds: 2, Source: "cgroup2"}}}
 		if diff := cmp.Diff(want, first); diff != "" || len(first.Hash) != 16 {
@@ -130,7 +141,7 @@ func TestRecordAttempts(t *testing.T) {
 		// The log was not complete. A later command reads it, and no command after that one.
 		late = false
 		keep()
-		if rows = recorded(t, c); len(rows) != 3 || len(rows[1].Usage) != 1 {
+		if rows = recorded(t, r); len(rows) != 3 || len(rows[1].Usage) != 1 {
 			t.Errorf("%+v", rows)
 		}
 		calls := len(f.Calls)
@@ -145,7 +156,7 @@ func TestRecordAttempts(t *testing.T) {
 // read otherwise.
 func TestRecordStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, c := remembering(t, nil)
+		f, r := newRecorder(t)
 		variable := func(name, value string) types.KeyValuePair { return types.KeyValuePair{Name: &name, Value: &value} }
 		staged := func(to string) types.KeyValuePair {
 			return variable(stage.Variable, `{"version":1,"outputs":[{"from":"out","to":"`+to+`"}]}`)
@@ -170,7 +181,7 @@ func TestRecordStored(t *testing.T) {
 		damagedCells := child("8:1", 1, staged("s3://b/k/"), variable(sweep.CellsVariable, "x"))
 		var mu sync.Mutex
 		var asked []string
-		c.Measured = func(_ context.Context, url string) (string, error) {
+		r.Measured = func(_ context.Context, url string) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked = append(asked, url)
@@ -179,7 +190,7 @@ func TestRecordStored(t *testing.T) {
 			}
 			return usage.Usage{Version: 1, Seconds: 7, Source: "cgroup2"}.Text() + "\n", nil
 		}
-		if err := c.Keep(gone, plain, cell, logged, none, unmeasured, damaged, damagedCells); err != nil {
+		if err := r.Record([]types.JobDetail{gone, plain, cell, logged, none, unmeasured, damaged, damagedCells}); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(asked)
@@ -189,7 +200,7 @@ func TestRecordStored(t *testing.T) {
 			t.Error(diff)
 		}
 		seconds := map[string]float64{}
-		for _, a := range recorded(t, c) {
+		for _, a := range recorded(t, r) {
 			if len(a.Usage) > 0 {
 				seconds[a.Job+" "+strconv.Itoa(a.Number)] = a.Usage[0].Seconds
 			}
@@ -203,7 +214,7 @@ func TestRecordStored(t *testing.T) {
 // TestRecordLargeArray checks the bounds for an array of 10,000 children, and that its second command costs nothing.
 func TestRecordLargeArray(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, c := remembering(t, nil)
+		f, r := newRecorder(t)
 		const size = 10_000
 		array := attempted("a", measuring())
 		array.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(size)}
@@ -213,10 +224,10 @@ func TestRecordLargeArray(t *testing.T) {
 			f.Jobs[*child.JobId] = func(time.Duration) *types.JobDetail { return &child }
 		}
 		time.Sleep(2 * time.Minute) // the logs are complete, and have no measurement
-		if err := c.Keep(array); err != nil {
+		if err := r.Record([]types.JobDetail{array}); err != nil {
 			t.Fatal(err)
 		}
-		rows := recorded(t, c)
+		rows := recorded(t, r)
 		if len(rows) != sampledChildren || rows[1].Job != "a:20" || rows[len(rows)-1].Job != "a:9980" {
 			t.Errorf("%d rows, the second is %s", len(rows), rows[1].Job)
 		}

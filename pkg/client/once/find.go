@@ -26,8 +26,6 @@ const (
 	searchPatience = time.Minute
 	// searchTimeout limits one search: a service that does not answer counts as failed.
 	searchTimeout = 20 * time.Second
-	// unclearTries limits how often a job without any clear answer is sent.
-	unclearTries = 5
 )
 
 // UnknownError reports a failed search: batchctl cannot tell whether the job was accepted.
@@ -53,14 +51,36 @@ type sighting struct {
 	started        bool
 }
 
+// ran reports whether a job that has ended had started.
+func (s sighting) ran() bool { return s.status == types.JobStatusSucceeded || s.started }
+
+// finder finds the jobs of intents at a target.
+type finder struct {
+	jobs *client.Client
+	// settle is how long a listing of the target may lag.
+	settle time.Duration
+	// takesOnce is that of the Client.
+	takesOnce bool
+}
+
+// finder returns the finder of the client's target. A service that recognises a submission answers
+// a second SubmitJob with the first job's id, so one search is enough there.
+func (c *Client) finder() finder {
+	f := finder{jobs: c.Client, settle: cmp.Or(c.Settle, DefaultSettle), takesOnce: c.TakesOnce}
+	if c.TakesOnce {
+		f.settle = 0
+	}
+	return f
+}
+
 // find returns the jobs with the task's submission id, oldest first. The listing's filter ignores
 // case, so find compares names and tags itself.
-func (c *Client) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
+func (f finder) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
 	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
 	seen := map[string]types.JobSummary{}
-	for job, err := range c.EachPage(ctx, in) {
+	for job, err := range f.jobs.EachPage(ctx, in) {
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +91,7 @@ func (c *Client) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 		ids = append(ids, id)
 		seen[id] = job
 	}
-	details, err := c.ByID(ctx, ids)
+	details, err := f.jobs.ByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -105,17 +125,17 @@ func sortSightings(found []sighting) {
 }
 
 // findSoon is find with a time limit.
-func (c *Client) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error) {
+func (f finder) findSoon(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	return c.find(ctx, t)
+	return f.find(ctx, t)
 }
 
 // findPatiently repeats find while the service has problems. It gives up at a given time, or when
 // the service rejects the request.
-func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
+func (f finder) findPatiently(ctx context.Context, t *plannedJob, until time.Time) ([]sighting, error) {
 	for try := 1; ; try++ {
-		found, err := c.findSoon(ctx, t)
+		found, err := f.findSoon(ctx, t)
 		if err == nil || ctx.Err() != nil || client.Refused(err) && !client.Throttled(err) || time.Now().After(until) {
 			return found, err
 		}
@@ -127,11 +147,11 @@ func (c *Client) findPatiently(ctx context.Context, t *plannedJob, until time.Ti
 
 // search searches for a submission until it is found or the listing has settled since then. After
 // an error it is unknown whether the job was accepted.
-func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]sighting, error) {
-	settled := since.Add(c.settle())
+func (f finder) search(ctx context.Context, t *plannedJob, since time.Time) ([]sighting, error) {
+	settled := since.Add(f.settle)
 	for pause := firstSearchPause; ; pause *= 2 {
 		began := time.Now()
-		found, err := c.findPatiently(ctx, t, settled.Add(searchPatience))
+		found, err := f.findPatiently(ctx, t, settled.Add(searchPatience))
 		if err != nil {
 			return nil, &UnknownError{t.name, err}
 		}
@@ -142,79 +162,4 @@ func (c *Client) search(ctx context.Context, t *plannedJob, since time.Time) ([]
 			return nil, &UnknownError{t.name, err}
 		}
 	}
-}
-
-// settle returns how long a listing may lag. A service that recognises a submission answers a
-// second SubmitJob with the first job's id, so one search is enough there.
-func (c *Client) settle() time.Duration {
-	if c.TakesOnce {
-		return 0
-	}
-	return cmp.Or(c.Settle, DefaultSettle)
-}
-
-// recover searches for a job that another process may have sent. That process ended before this one
-// locked the run, so the listing settles once for all its jobs.
-func (c *Client) recover(ctx context.Context, r *run, t *plannedJob) (bool, error) {
-	began := time.Now()
-	found, err := c.search(ctx, t, r.taken)
-	if err != nil {
-		return false, err
-	}
-	if len(found) == 0 {
-		if since := r.maySince(t); !since.IsZero() && !c.SubmitAgain && time.Since(since) > retention && !c.TakesOnce {
-			return false, &ForgottenError{t.name, since}
-		}
-		t.hidden = c.mayLeaveDuplicates() && began.Sub(r.taken) < lateCheck
-		return false, nil
-	}
-	why := ""
-	switch {
-	case len(found) > 1:
-		why = "the job exists twice"
-	case c.mayLeaveDuplicates():
-		why = "another process sent it"
-	}
-	if why != "" { // recorded before the id, so that a crash in between does not lose it
-		if err := r.doubt(t, r.taken, why); err != nil {
-			return true, err
-		}
-	}
-	if err := r.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
-		return true, err
-	}
-	t.last = r.taken
-	c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
-	return true, nil
-}
-
-// mayLeaveDuplicates reports whether a job that another process may have sent needs the late
-// check. That process may have sent it twice, which a damaged log does not show, and the listing
-// may lag further behind than batchctl searched. Where requests may be repeated, checkReplays
-// covers this, because it detects whether the listing lags.
-func (c *Client) mayLeaveDuplicates() bool { return !c.TakesOnce && !c.Replayable }
-
-// maySince returns the earliest time at which a job may have been sent, so that the service may
-// have forgotten it by now; zero for a job that was not due.
-func (r *run) maySince(t *plannedJob) time.Time {
-	if t.deferred || t.again != nil {
-		return t.due
-	}
-	return r.began
-}
-
-// retention is how long AWS certainly keeps a job that has ended. AWS documents 7 days (user
-// guide, job states), but sometimes keeps jobs for a shorter time.
-const retention = 24 * time.Hour
-
-// ForgottenError reports a job that is not at the service, which may have forgotten it.
-type ForgottenError struct {
-	Job  string
-	When time.Time
-}
-
-// Error names the job and the time.
-func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("job %s may have been accepted on %s, then ended, and the service may have forgotten it",
-		e.Job, e.When.Local().Format(time.DateTime))
 }

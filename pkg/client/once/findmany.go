@@ -21,11 +21,11 @@ const (
 	clockMargin = time.Minute
 )
 
-// listMany finds the jobs of many tasks with few calls: it lists what each queue has accepted since
+// findMany finds the jobs of many tasks with few calls: it lists what each queue has accepted since
 // the run began. It leaves out tasks whose job is not listed, and queues that others use more. find
 // lists those by name.
-func (c *Client) listMany(ctx context.Context, r *run, tasks []*plannedJob) map[*plannedJob][]sighting {
-	if c.TakesOnce || r.resumed {
+func (f finder) findMany(ctx context.Context, r *run, tasks []*plannedJob) map[*plannedJob][]sighting {
+	if f.takesOnce || r.resumed {
 		return nil // names do not contain the submission, and another process's clock set the start
 	}
 	queues := map[string][]*plannedJob{}
@@ -36,7 +36,7 @@ func (c *Client) listMany(ctx context.Context, r *run, tasks []*plannedJob) map[
 	all := map[*plannedJob][]sighting{}
 	for queue, inQueue := range queues {
 		if len(inQueue) >= fewNames {
-			c.listQueue(ctx, r, queue, inQueue, all)
+			f.listQueue(ctx, r, queue, inQueue, all)
 		}
 	}
 	return all
@@ -44,10 +44,10 @@ func (c *Client) listMany(ctx context.Context, r *run, tasks []*plannedJob) map[
 
 // listQueue adds the jobs of the tasks of one queue to all. It ignores errors: find lists those
 // jobs by name.
-func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*plannedJob, all map[*plannedJob][]sighting) {
+func (f finder) listQueue(ctx context.Context, r *run, queue string, tasks []*plannedJob, all map[*plannedJob][]sighting) {
 	ctx, cancel := context.WithTimeout(ctx, 2*searchTimeout)
 	defer cancel()
-	since, ok := c.beganAt(ctx, r, tasks)
+	since, ok := f.beganAt(ctx, r, tasks)
 	if !ok {
 		return
 	}
@@ -56,7 +56,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*p
 		byName[aws.ToString(t.submit.JobName)] = t
 	}
 	jobs, duplicates := map[*plannedJob][]types.JobSummary{}, []string(nil)
-	pages := awsbatch.NewListJobsPaginator(c.API, &awsbatch.ListJobsInput{JobQueue: &queue,
+	pages := awsbatch.NewListJobsPaginator(f.jobs.API, &awsbatch.ListJobsInput{JobQueue: &queue,
 		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
 		if calls == len(tasks) {
@@ -81,7 +81,7 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*p
 			}
 		}
 	}
-	details, err := c.ByID(ctx, duplicates)
+	details, err := f.jobs.ByID(ctx, duplicates)
 	if err != nil {
 		return
 	}
@@ -103,9 +103,9 @@ func (c *Client) listQueue(ctx context.Context, r *run, queue string, tasks []*p
 
 // beganAt returns when the run began by the service's clock, or slightly earlier. It uses the first
 // accepted job, because the local clock may be wrong.
-func (c *Client) beganAt(ctx context.Context, r *run, tasks []*plannedJob) (time.Time, bool) {
+func (f finder) beganAt(ctx context.Context, r *run, tasks []*plannedJob) (time.Time, bool) {
 	first := slices.MinFunc(tasks, func(a, b *plannedJob) int { return a.last.Compare(b.last) })
-	jobs, err := c.ByID(ctx, []string{first.result.ID})
+	jobs, err := f.jobs.ByID(ctx, []string{first.result.ID})
 	job, known := jobs[first.result.ID]
 	if err != nil || !known || aws.ToInt64(job.CreatedAt) == 0 {
 		return time.Time{}, false

@@ -46,7 +46,7 @@ func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 			names = append(names, aws.ToString(r.ConsumableResourceName))
 		}
 	}
-	return c.ourResources(ctx, names, minResourceAge)
+	return resourceFinder{c.Client, c.Ledger}.ours(ctx, names, minResourceAge)
 }
 
 // ReleaseResources removes the consumable resources that limited these jobs, if nothing needs them
@@ -61,7 +61,7 @@ func (c *Client) ReleaseResources(ctx context.Context, ids ...string) (removed [
 	for _, id := range client.Distinct(ids) {
 		names = append(names, boundsOf(jobs[id])...)
 	}
-	ours, err := c.ourResources(ctx, client.Distinct(names), 0)
+	ours, err := resourceFinder{c.Client, c.Ledger}.ours(ctx, client.Distinct(names), 0)
 	for _, r := range ours {
 		if r.Kept != "" {
 			continue
@@ -97,18 +97,24 @@ func boundsOf(job types.JobDetail) (names []string) {
 	return names
 }
 
-// ourResources describes the resources with these names that batchctl created.
-func (c *Client) ourResources(ctx context.Context, names []string, minAge time.Duration) (ours []Resource, err error) {
+// resourceFinder finds out which consumable resources at a target batchctl created, and who needs them.
+type resourceFinder struct {
+	service *client.Client
+	ledger  *Ledger // may be nil
+}
+
+// ours describes the resources with these names that batchctl created.
+func (f resourceFinder) ours(ctx context.Context, names []string, minAge time.Duration) (ours []Resource, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	intended, err := c.resourcesIntended()
+	intended, err := f.intended()
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out, err := c.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		out, err := f.service.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
 		if resourceNotFound(err) {
 			continue // removed just now
 		}
@@ -125,7 +131,7 @@ func (c *Client) ourResources(ctx context.Context, names []string, minAge time.D
 		case time.Since(created) < minAge:
 			r.Kept = "created less than a day ago"
 		default:
-			if r.Kept, err = c.resourceUsedBy(ctx, name, r.Run); err != nil {
+			if r.Kept, err = f.usedBy(ctx, name, r.Run); err != nil {
 				return ours, err
 			}
 		}
@@ -134,14 +140,14 @@ func (c *Client) ourResources(ctx context.Context, names []string, minAge time.D
 	return ours, nil
 }
 
-// resourceUsedBy names an unfinished job that requests the resource; "" for none. The listing may
+// usedBy names an unfinished job that requests the resource; "" for none. The listing may
 // lag behind SubmitJob, so it also queries the run's jobs in the ledger.
-func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, error) {
-	if by, err := c.runUses(ctx, name, run); by != "" || err != nil {
+func (f resourceFinder) usedBy(ctx context.Context, name, run string) (string, error) {
+	if by, err := f.runUses(ctx, name, run); by != "" || err != nil {
 		return by, err
 	}
 	for _, status := range client.NotEnded {
-		pages := awsbatch.NewListJobsByConsumableResourcePaginator(c.API, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
+		pages := awsbatch.NewListJobsByConsumableResourcePaginator(f.service.API, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
 			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{string(status)}}}})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -160,11 +166,11 @@ func (c *Client) resourceUsedBy(ctx context.Context, name, run string) (string, 
 }
 
 // runUses names an unfinished job of a run in the ledger that requests the resource.
-func (c *Client) runUses(ctx context.Context, name, run string) (string, error) {
-	if c.Ledger == nil {
+func (f resourceFinder) runUses(ctx context.Context, name, run string) (string, error) {
+	if f.ledger == nil {
 		return "", nil
 	}
-	entries, err := c.Ledger.Own()
+	entries, err := f.ledger.Own()
 	if err != nil {
 		return "", err
 	}
@@ -173,7 +179,7 @@ func (c *Client) runUses(ctx context.Context, name, run string) (string, error) 
 	for _, e := range entries {
 		ids = append(ids, e.ID)
 	}
-	jobs, err := c.ByID(ctx, ids)
+	jobs, err := f.service.ByID(ctx, ids)
 	if err != nil {
 		return "", err
 	}
@@ -187,23 +193,23 @@ func (c *Client) runUses(ctx context.Context, name, run string) (string, error) 
 	return "", nil
 }
 
-// resourcesIntended returns the resources that open runs of this target will still use.
-func (c *Client) resourcesIntended() (map[string]bool, error) {
-	intended := map[string]bool{}
-	err := c.eachOpenRun(func(_ string, r *run) error {
+// intended returns the resources that open runs of this target will still use.
+func (f resourceFinder) intended() (map[string]bool, error) {
+	will := map[string]bool{}
+	err := f.ledger.eachOpen(func(_ string, r *run) error {
 		for _, t := range r.tasks {
 			if t.resource != "" && !t.done && !t.dropped && t.skipped == "" {
-				intended[t.resource] = true
+				will[t.resource] = true
 			}
 		}
 		return nil
 	})
-	return intended, err
+	return will, err
 }
 
 // dropResources removes the resources that a rejected or abandoned run created and no job requests.
 // gc finds those that it fails to remove.
-func (c *Client) dropResources(ctx context.Context, r *run) {
+func dropResources(ctx context.Context, c *Client, r *run) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitGrace)
 	defer cancel()
 	unused := map[string]bool{}

@@ -1,0 +1,57 @@
+package once
+
+import (
+	"cmp"
+	"errors"
+)
+
+// close moves the accepted jobs to submissions.jsonl, records their dependencies in runs.jsonl, and
+// removes the log. If something is left to do, it leaves the run open for another process.
+func (r *run) close(l *Ledger) (err error) {
+	if r.log == nil {
+		return nil
+	}
+	if !r.settled() {
+		return errors.Join(r.log.sync(), r.log.release())
+	}
+	if err := cmp.Or(l.keepRecord(r.record()), r.keepEntries(l)); err != nil {
+		return errors.Join(err, r.log.release())
+	}
+	return r.log.remove()
+}
+
+// keepEntries writes the run's accepted jobs to submissions.jsonl, except those that an earlier
+// process has written before it crashed.
+func (r *run) keepEntries(l *Ledger) error {
+	known, err := r.keptEntries(l)
+	if err != nil {
+		return err
+	}
+	var entries []Entry
+	for _, t := range r.tasks {
+		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
+			entries = append(entries, Entry{t.accepted, cmp.Or(t.target, r.target), s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name, r.title})
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return l.Append(entries...)
+}
+
+// keptEntries returns the ids that the ledger has already, if another process may have written some
+// of the run's entries.
+func (r *run) keptEntries(l *Ledger) (map[string]bool, error) {
+	if !r.resumed {
+		return nil, nil
+	}
+	entries, err := l.closedEntries()
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range entries {
+		known[e.ID] = true
+	}
+	return known, nil
+}

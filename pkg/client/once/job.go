@@ -1,0 +1,230 @@
+package once
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/ladder"
+)
+
+// Submitted is a job that the service accepted. With an empty ID it is a job definition that was
+// registered without a job, or with Skipped a job that is not needed.
+type Submitted struct {
+	Name, ID, Queue string
+	// Definition is the ARN with revision that the job runs.
+	Definition string
+	// ArraySize is 0 for a job that is not an array.
+	ArraySize int
+	// Skipped is why a job was not and will not be submitted: its condition did not hold, or a job
+	// before it FAILED. It is "" for all others.
+	Skipped string
+	// Again is the id of the failed job of the same submission that this one runs again. Healed
+	// means that the job FAILED, and that the jobs that run it again SUCCEEDED.
+	Again  string
+	Healed bool
+	// At is the name of the target that a rung moved the job to; "" for the target of the submission.
+	At string
+}
+
+// plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
+type plannedJob struct {
+	name       string
+	submission string
+	register   *awsbatch.RegisterJobDefinitionInput
+	// submit is the whole request, except for the ids of other jobs of this run and the revision of
+	// a definition of this run. It is nil for a definition alone.
+	submit  *awsbatch.SubmitJobInput
+	after   []edge
+	earlier []earlier
+	// definer is the index of the job that registers the definition; -1 if none of this run does.
+	definer int
+	staged  []staged
+
+	// when is the plan's condition; such a job waits in the client. deferred also covers the jobs
+	// after one with a condition. due is when the job no longer had to wait.
+	when     string
+	deferred bool
+	due      time.Time
+	skipped  string // why the job is not needed
+
+	// rungs are what the client does if the job fails; again is the failed job of the run that this
+	// one runs again, and step is what it changes. climbed means that the log has the decision on a
+	// failure: steps are the jobs of the run that follow, and why is the reason why the job, or a part
+	// of it, does not run again.
+	rungs   ladder.Ladder
+	again   *plannedJob
+	step    *ladder.Step
+	climbed bool
+	steps   []*plannedJob
+	why     string
+	// at is the name of the target that a rung moved the job to, and target its account and Region,
+	// as in the ledger; "" for the target of the run.
+	at, target string
+	// stays is the last reason why a waiting job was not cancelled, and asked when batchctl last asked
+	// why it waits.
+	stays string
+	asked time.Time
+	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
+	seen, cancelled time.Time
+	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
+	end  types.JobStatus
+	left bool
+	// notify are the receivers of a message about the end of the job, and notified those that have it.
+	notify, notified []string
+
+	// resource is shared by maxParallel concurrent children; "" means no limit.
+	resource    string
+	maxParallel int
+
+	result   Submitted
+	accepted time.Time // when result was recorded
+	done     bool
+	dropped  bool
+	// sent means that a SubmitJob for the task may have been accepted.
+	sent bool
+	// unclear is when an answer was last missing; zero if none was.
+	unclear time.Time
+	// last is when the request that created the job ended.
+	last time.Time
+	// checked means that no duplicate can appear any more.
+	checked bool
+	// hidden means that another process may have sent the job so recently that the listing need not
+	// show it yet.
+	hidden bool
+	// ended are the duplicates that were stopped or had ended; ending those that another process
+	// stopped or was about to stop.
+	ended, ending map[string]bool
+}
+
+// submitted returns the task's job with its id.
+func (t *plannedJob) submitted(id, definition string) Submitted {
+	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit), At: t.at}
+	if t.again != nil {
+		s.Again = t.again.result.ID
+	}
+	return s
+}
+
+// skip marks a job as not needed, with the time.
+func (t *plannedJob) skip(why string) {
+	t.skipped = why
+	t.result = Submitted{Name: t.name, Skipped: why}
+	if t.submit != nil {
+		t.result.Queue, t.result.ArraySize = aws.ToString(t.submit.JobQueue), arraySize(t.submit)
+	}
+}
+
+// needs returns the jobs that come before this one, which is number i.
+func (t *plannedJob) needs(i int) (before []int) {
+	for _, e := range t.after {
+		before = append(before, e.Job)
+	}
+	if t.definer >= 0 && t.definer != i {
+		before = append(before, t.definer)
+	}
+	return before
+}
+
+// dependsOn returns the dependencies to send to Batch. Jobs with a When have none: the jobs that
+// they wait for have ended. id returns nil for a job that has ended, too.
+func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency) {
+	if t.when != "" {
+		return nil
+	}
+	for _, e := range t.earlier {
+		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)), Type: types.ArrayJobDependency(e.Type)})
+	}
+	for _, e := range t.after {
+		if id := id(e); id != nil {
+			all = append(all, types.JobDependency{JobId: id, Type: types.ArrayJobDependency(e.Type)})
+		}
+	}
+	return all
+}
+
+// held reports whether a job has to wait before it is sent.
+func (t *plannedJob) held() bool {
+	return t.deferred && t.due.IsZero() && t.skipped == "" && !t.done && !t.dropped
+}
+
+// laddered reports whether the job has rungs that this client executes.
+func (t *plannedJob) laddered() bool { return len(t.rungs) > 0 }
+
+// followed reports whether the client still has to wait for the end of an accepted job: to execute
+// its rungs, or to send a message about it.
+func (t *plannedJob) followed() bool {
+	if !t.done || t.result.ID == "" || t.left {
+		return false
+	}
+	return t.laddered() && !t.decided() || len(t.notify) > len(t.notified)
+}
+
+// decided reports whether it is known what follows the job: it has succeeded, or its failure has a
+// line in the log.
+func (t *plannedJob) decided() bool {
+	return t.climbed || t.end == types.JobStatusSucceeded
+}
+
+// taken returns the steps that led to a job, oldest first.
+func (t *plannedJob) taken() (steps []ladder.Step) {
+	for ; t.again != nil; t = t.again {
+		steps = append(steps, *t.step)
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// root returns the job of the plan that a job runs again; a job of the plan itself.
+func (t *plannedJob) root() *plannedJob {
+	for t.again != nil {
+		t = t.again
+	}
+	return t
+}
+
+// need returns what a job requests, as its rungs change it.
+func (t *plannedJob) need(job *types.JobDetail) ladder.Need {
+	n := ladder.NeedOf(job)
+	n.Target = t.at
+	return n
+}
+
+// describe names a job that runs another again, with what it requests.
+func (t *plannedJob) describe() string {
+	text := t.name
+	if t.step.MemoryMiB > 0 {
+		text += fmt.Sprintf(", %d MiB", t.step.MemoryMiB)
+	}
+	text += ", queue " + t.step.Queue
+	if t.at != "" {
+		text += ", target " + t.at
+	}
+	return text
+}
+
+// lateCheck is the time from the last request for a job to the last check for its duplicates.
+// It covers listings that lag a minute behind, with a margin of two seconds.
+const lateCheck = time.Minute + 2*time.Second
+
+// doubtful reports whether duplicates of an accepted job may appear.
+func (t *plannedJob) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
+
+// lastRequest returns the latest time at which a request for an accepted job may have been on its
+// way.
+func (t *plannedJob) lastRequest() time.Time {
+	if t.last.After(t.unclear) {
+		return t.last
+	}
+	return t.unclear
+}
+
+// lost reports whether a job was sent without any clear answer, and was not found since.
+func (t *plannedJob) lost() bool {
+	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
+}

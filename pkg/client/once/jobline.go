@@ -1,0 +1,111 @@
+package once
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// intent returns the job's line in the log.
+func (t *plannedJob) intent() (line, error) {
+	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
+		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
+		At: t.at, Target: t.target}
+	if t.resource != "" {
+		l.MaxParallel = t.maxParallel
+	}
+	if t.definer >= 0 {
+		l.Definer = &t.definer
+	}
+	var err error
+	if t.register != nil {
+		if l.Register, err = wire.Marshal(t.register); err != nil {
+			return l, err
+		}
+	}
+	if t.submit != nil {
+		l.Queue = aws.ToString(t.submit.JobQueue)
+		if l.Submit, err = wire.Marshal(t.submit); err != nil {
+			return l, err
+		}
+		sum := sha256.Sum256(l.Submit)
+		l.SHA256 = hex.EncodeToString(sum[:])
+	}
+	return l, nil
+}
+
+// taskOf returns the job of an intent. It verifies the request with its hash.
+func taskOf(l line) (*plannedJob, error) {
+	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
+		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify}
+	if l.At != "" {
+		t.at, t.target = l.At, l.Target
+	}
+	if l.Definer != nil {
+		t.definer = *l.Definer
+	}
+	if l.Register != nil {
+		t.register = &awsbatch.RegisterJobDefinitionInput{}
+		if err := wire.Unmarshal(l.Register, t.register); err != nil {
+			return nil, err
+		}
+	}
+	if l.Submit == nil {
+		return t, nil
+	}
+	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
+		return nil, errors.New("the request has changed: its sha256 does not match")
+	}
+	t.submit = &awsbatch.SubmitJobInput{}
+	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
+		return nil, err
+	}
+	// The sha256 does not cover the id that batchctl searches for the job with.
+	if tag, tagged := t.submit.Tags[client.SubmissionTag]; tagged && tag != l.Submission {
+		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
+	}
+	t.rungs = rungsOf(t.submit)
+	return t, nil
+}
+
+// replay applies an outcome from the log.
+func (t *plannedJob) replay(l line) {
+	switch l.What {
+	case lineAccepted:
+		t.done, t.accepted, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		if t.submit != nil {
+			t.result.Queue = aws.ToString(t.submit.JobQueue)
+		}
+		if t.again != nil {
+			t.result.Again = t.again.result.ID
+		}
+		t.result.At = t.at
+	case lineRefused:
+		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
+	case lineUnclear:
+		t.sent, t.unclear, t.checked = true, l.Time, false
+	case lineChecked:
+		t.checked = true
+	case lineDropped:
+		t.dropped = true
+	case lineDue:
+		t.due = l.Time
+	case lineSkipped:
+		t.skip(l.Reason)
+	case lineCancelled:
+		t.cancelled = time.Time{} // CancelJob may not have been sent
+	case lineDuplicate:
+		if t.ending == nil {
+			t.ending = map[string]bool{}
+		}
+		t.ending[l.ID] = true
+	}
+}

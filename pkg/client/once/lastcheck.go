@@ -1,0 +1,162 @@
+package once
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
+)
+
+// DueError reports that the last check for duplicates of a submission could not be done: some of
+// its jobs may have duplicates. Resume and CheckDuplicates do that check.
+type DueError struct {
+	// Run is the submission's id in the ledger; "" without a ledger.
+	Run string
+	// Jobs is how many jobs may have duplicates.
+	Jobs int
+	Err  error
+}
+
+// Error counts the jobs and has the cause.
+func (e *DueError) Error() string {
+	why := e.Err.Error()
+	if errors.Is(e.Err, context.Canceled) {
+		why = "interrupted"
+	}
+	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
+}
+
+// Unwrap returns the cause.
+func (e *DueError) Unwrap() error { return e.Err }
+
+// counted formats a number with its unit, such as "1 job" or "2 jobs".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// dueError returns why the check for duplicates was not done.
+func dueError(r *run, err error) error {
+	if n := r.tally().unchecked; err != nil && n > 0 {
+		return &DueError{Run: r.logName(), Jobs: n, Err: err}
+	}
+	return err
+}
+
+// duplicateChecks checks the jobs of a run for duplicates, at all their targets.
+type duplicateChecks struct {
+	client  *Client
+	run     *run
+	targets *targets
+}
+
+// endDuplicates stops the duplicates that are visible now.
+func (d duplicateChecks) endDuplicates(ctx context.Context) error {
+	return dueError(d.run, d.targets.eachTarget(ctx, func(c *Client, tasks []*plannedJob) error { return c.checker(d.run).endVisible(ctx, tasks) }))
+}
+
+// leaveReplays records jobs with clear answers that were not checked, where requests may be
+// repeated: the next command does the late check.
+func (d duplicateChecks) leaveReplays() error {
+	if !d.client.Replayable || d.client.TakesOnce {
+		return nil
+	}
+	for _, t := range clearOf(d.run.tasks) {
+		if err := d.run.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastCheckIsDue reports whether the last check for duplicates can be done while the client waits for
+// other jobs.
+func (d duplicateChecks) lastCheckIsDue() bool {
+	due := d.run.dueAt((*plannedJob).doubtful)
+	return !due.IsZero() && !time.Now().Before(due)
+}
+
+// lastCheck waits until the last check for duplicates is due and does it.
+func (d duplicateChecks) lastCheck(ctx context.Context) error {
+	if d.run.tally().unchecked == 0 {
+		return nil
+	}
+	if err := d.awaitLastCheck(ctx); err != nil {
+		return dueError(d.run, err)
+	}
+	return d.endDuplicates(ctx)
+}
+
+// awaitLastCheck waits until the last check for duplicates is due. Changes of the local clock do
+// not prolong the wait.
+func (d duplicateChecks) awaitLastCheck(ctx context.Context) error {
+	pause := min(time.Until(d.run.dueAt((*plannedJob).doubtful)), lateCheck)
+	if pause <= 0 {
+		return nil
+	}
+	d.client.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
+	if err := rpc.Sleep(ctx, pause); err != nil {
+		return err
+	}
+	for _, t := range d.run.tasks {
+		if t.doubtful() { // the monotonic clock says that it is due
+			t.unclear = time.Now().Add(-lateCheck)
+			t.last = t.unclear
+		}
+	}
+	return nil
+}
+
+// roundUp rounds up to whole seconds, for messages.
+func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// findLost records which of the jobs that were sent without any clear answer were accepted.
+func (d duplicateChecks) findLost(ctx context.Context) error {
+	for _, t := range d.run.tasks {
+		if !t.lost() {
+			continue
+		}
+		c, err := d.targets.clientOf(ctx, t)
+		if err != nil {
+			return err
+		}
+		found, err := c.finder().findPatiently(ctx, t, time.Now().Add(searchPatience))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if err := d.run.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+			return err
+		}
+		t.last = t.unclear // nothing was sent since
+		c.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+	}
+	return nil
+}
+
+// CheckDuplicates does the last check for duplicates of an open submission: it stops duplicates,
+// and sends nothing. It waits until the check is due, a minute at most. The error is
+// fs.ErrNotExist if the submission no longer has a log, a *LockedError if another process works
+// on it, a *DueError if the check could not be done, and a *TwiceError for jobs that ran twice.
+func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
+	r, err := c.Take(name)
+	if err != nil {
+		return err
+	}
+	if r.broken || r.attached || r.stopping {
+		return r.log.release()
+	}
+	d := duplicateChecks{c, r, newTargets(c, r)}
+	err = dueError(r, d.findLost(ctx))
+	if err == nil {
+		err = d.lastCheck(ctx)
+	}
+	return errors.Join(err, r.twiceError(), r.close(c.Ledger))
+}
