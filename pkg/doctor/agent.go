@@ -19,25 +19,41 @@ type agentMetadata struct {
 	Version              string
 }
 
-// agent checks the ECS agent: its answer, its log and its list of GPUs.
-func (l *inspection) agent() {
+// agentCheck examines the ECS agent: its answer, its log and its list of GPUs.
+type agentCheck struct {
+	*probe
+	*findings
+	config *config
+	gpus   []string
+	// loaded is the version of the driver.
+	loaded string
+}
+
+// checkAgent is the check of the topic agent.
+func checkAgent(in *inspection) {
+	c := agentCheck{in.probe, in.findings, in.facts.config, in.facts.gpus, in.facts.loaded}
+	c.check()
+}
+
+// check examines the ECS agent: its answer, its log and its list of GPUs.
+func (c *agentCheck) check() {
 	registered := false
-	if l.canAsk() {
-		registered = l.agentAnswers()
+	if c.canAsk() {
+		registered = c.agentAnswers()
 	} else {
-		l.skip("agent's metadata", "the files do not belong to a running system")
+		c.skip("agent's metadata", "the files do not belong to a running system")
 	}
-	l.agentLog(registered)
-	if s := l.facts.config.get("ECS_ENABLE_GPU_SUPPORT"); s != nil && isTrue(s.value) {
-		l.gpuInfo()
+	c.agentLog(registered)
+	if s := c.config.get("ECS_ENABLE_GPU_SUPPORT"); s != nil && isTrue(s.value) {
+		c.gpuInfo()
 	}
 }
 
 // agentAnswers queries the agent, and reports whether it is registered.
-func (l *inspection) agentAnswers() bool {
+func (c *agentCheck) agentAnswers() bool {
 	// A hanging agent and a missing one need different remedies, so both answers count.
-	state := l.state("ecs")
-	status, body, err := l.http("GET", agentAddress, nil)
+	state := c.state("ecs")
+	status, body, err := c.http("GET", agentAddress, nil)
 	var m agentMetadata
 	bad := json.Unmarshal([]byte(body), &m)
 	evidence := []Evidence{seen(agentAddress, strings.Join(strings.Fields(orElse(body, "no answer")), " "))}
@@ -46,19 +62,19 @@ func (l *inspection) agentAnswers() bool {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		l.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
+		c.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
 	case err != nil && (state == "active" || state == "activating"):
-		l.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
+		c.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
 			"see /var/log/ecs/ecs-init.log; it does not start without Docker, or if the GPU driver does not load", evidence...)
 	case err != nil:
-		l.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
+		c.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
 	case status != 200 || bad != nil:
-		l.warning("agent-answer", "the ECS agent's answer is not its metadata", "something else may listen on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
+		c.warning("agent-answer", "the ECS agent's answer is not its metadata", "something else may listen on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
 	case m.ContainerInstanceArn == "":
-		l.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
+		c.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
 	default:
-		l.ok("agent-registered", "the ECS agent "+clean(strings.TrimPrefix(m.Version, "Amazon ECS Agent - "))+" is registered in "+clean(m.Cluster), seen(agentAddress, m.ContainerInstanceArn))
-		l.joined(m.Cluster)
+		c.ok("agent-registered", "the ECS agent "+clean(strings.TrimPrefix(m.Version, "Amazon ECS Agent - "))+" is registered in "+clean(m.Cluster), seen(agentAddress, m.ContainerInstanceArn))
+		c.joined(m.Cluster)
 		return true
 	}
 	return false
@@ -66,14 +82,14 @@ func (l *inspection) agentAnswers() bool {
 
 // joined compares the agent's cluster with the configured one. The agent joins a cluster once and
 // keeps it.
-func (l *inspection) joined(cluster string) {
-	s := l.facts.config.get("ECS_CLUSTER")
+func (c *agentCheck) joined(cluster string) {
+	s := c.config.get("ECS_CLUSTER")
 	configured := "default"
 	if s != nil && s.value != "" {
 		configured = s.value
 	}
 	if cluster == "" || path.Base(configured) == path.Base(cluster) || // either may be an ARN
-		l.facts.config.unread {
+		c.config.unread {
 		return
 	}
 	// The agent keeps its cluster in its data directory, whatever the file contains later.
@@ -81,7 +97,7 @@ func (l *inspection) joined(cluster string) {
 	if s != nil {
 		evidence = append(evidence, s.evidence())
 	}
-	l.problem("agent-other-cluster", "the ECS agent is not in the cluster that ecs.config names", "it stays in the first cluster that it joined: the file was written after the agent started, or the image was created from an instance that had joined a cluster",
+	c.problem("agent-other-cluster", "the ECS agent is not in the cluster that ecs.config names", "it stays in the first cluster that it joined: the file was written after the agent started, or the image was created from an instance that had joined a cluster",
 		"on this host: sudo systemctl stop ecs && sudo rm -r /var/lib/ecs/data && sudo systemctl start --no-block ecs; in the image: remove /var/lib/ecs/data", evidence...)
 }
 
@@ -121,27 +137,27 @@ func agentCauses() []agentCause {
 }
 
 // agentLog reads the last errors of the agent, or of ecs-init, which starts it.
-func (l *inspection) agentLog(registered bool) {
+func (c *agentCheck) agentLog(registered bool) {
 	for _, name := range []string{"var/log/ecs/ecs-agent.log", "var/log/ecs/ecs-init.log"} {
-		errs := agentErrors(l.tail(name))
+		errs := agentErrors(c.tail(name))
 		if len(errs) == 0 {
 			continue
 		}
 		last := errs[len(errs)-1]
 		// A registered agent works, so its errors cannot explain a missing registration.
 		if registered {
-			l.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may concern a single job", "see /"+name, at(name, last))
+			c.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may concern a single job", "see /"+name, at(name, last))
 			return
 		}
-		for _, c := range agentCauses() {
+		for _, cause := range agentCauses() {
 			for _, line := range slices.Backward(errs) {
-				if slices.ContainsFunc(c.messages, func(s string) bool { return strings.Contains(line, s) }) {
-					l.problem(c.id, c.what, c.why, c.do, at(name, line))
+				if slices.ContainsFunc(cause.messages, func(s string) bool { return strings.Contains(line, s) }) {
+					c.problem(cause.id, cause.what, cause.why, cause.do, at(name, line))
 					return
 				}
 			}
 		}
-		l.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be the reason why it does not register", "see /"+name, at(name, last))
+		c.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be the reason why it does not register", "see /"+name, at(name, last))
 		return
 	}
 }
@@ -150,11 +166,11 @@ func (l *inspection) agentLog(registered bool) {
 const gpuInfoFile = "var/lib/ecs/gpu/nvidia-gpu-info.json"
 
 // gpuInfo compares that file with the GPUs on the PCI bus and with the loaded driver.
-func (l *inspection) gpuInfo() {
-	text, ok := l.read(gpuInfoFile)
+func (c *agentCheck) gpuInfo() {
+	text, ok := c.read(gpuInfoFile)
 	if !ok {
-		if !l.denied(gpuInfoFile) {
-			l.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
+		if !c.mayExist(gpuInfoFile) {
+			c.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
 				"see /var/log/ecs/ecs-init.log; once the driver works: sudo systemctl restart --no-block ecs", seen("/"+gpuInfoFile, "missing"))
 		}
 		return
@@ -166,17 +182,17 @@ func (l *inspection) gpuInfo() {
 	err := json.Unmarshal([]byte(text), &info)
 	switch {
 	case err != nil:
-		l.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "write it again: sudo systemctl restart --no-block ecs", at(gpuInfoFile, err.Error()))
+		c.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "write it again: sudo systemctl restart --no-block ecs", at(gpuInfoFile, err.Error()))
 	case len(info.GPUIDs) == 0:
-		l.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
+		c.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
 	// ecs-init writes the file when it starts: GPUs that appear later are missing.
-	case len(l.facts.gpus) > len(info.GPUIDs):
-		l.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs", "sudo systemctl restart --no-block ecs; if that does not help, check the driver",
-			at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")), seen("/sys/bus/pci/devices", strings.Join(l.facts.gpus, ", ")))
-	case l.facts.loaded != "" && l.facts.loaded != "loaded" && info.DriverVersion != l.facts.loaded:
-		l.warning("gpu-info-old", "the agent's driver version differs from the loaded driver", "jobs that are placed by driver version get the wrong instance; the image may contain an old file",
-			"sudo systemctl restart --no-block ecs", at(gpuInfoFile, "DriverVersion "+info.DriverVersion), seen("NVIDIA driver", l.facts.loaded))
+	case len(c.gpus) > len(info.GPUIDs):
+		c.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs", "sudo systemctl restart --no-block ecs; if that does not help, check the driver",
+			at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")), seen("/sys/bus/pci/devices", strings.Join(c.gpus, ", ")))
+	case c.loaded != "" && c.loaded != "loaded" && info.DriverVersion != c.loaded:
+		c.warning("gpu-info-old", "the agent's driver version differs from the loaded driver", "jobs that are placed by driver version get the wrong instance; the image may contain an old file",
+			"sudo systemctl restart --no-block ecs", at(gpuInfoFile, "DriverVersion "+info.DriverVersion), seen("NVIDIA driver", c.loaded))
 	default:
-		l.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
+		c.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
 	}
 }

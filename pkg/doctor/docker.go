@@ -10,57 +10,6 @@ import (
 	"strings"
 )
 
-// daemon is the part of daemon.json that matters here.
-type daemon struct {
-	Runtimes       map[string]runtimeOf `json:"runtimes"`
-	DefaultRuntime string               `json:"default-runtime"`
-	// DataRoot is Docker's directory for images and containers; "" means /var/lib/docker.
-	DataRoot string `json:"data-root"`
-}
-
-// runtimeOf is an entry of runtimes.
-type runtimeOf struct {
-	Path string `json:"path"`
-}
-
-const daemonFile = "etc/docker/daemon.json"
-
-// errEmpty is a daemon.json without text, which Docker accepts from version 23.0 on.
-var errEmpty = errors.New("the file is empty")
-
-// readDaemon parses daemon.json. The error has the line.
-func readDaemon(text string) (daemon, error) {
-	var d daemon
-	if strings.TrimSpace(text) == "" {
-		return d, errEmpty
-	}
-	err := json.Unmarshal([]byte(text), &d)
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return d, fmt.Errorf("line %d: %w", lineOf(text, syntax.Offset), err)
-	case errors.As(err, &kind):
-		return d, fmt.Errorf("line %d: %s cannot be a %s", lineOf(text, kind.Offset), kind.Field, kind.Value)
-	}
-	return d, err
-}
-
-// lineOf returns the line of an offset, from 1.
-func lineOf(text string, offset int64) int {
-	return 1 + strings.Count(text[:min(max(int(offset)-1, 0), len(text))], "\n")
-}
-
-// daemonText returns the content of daemon.json. exists is false if there is no such file.
-func (l *inspection) daemonText() (daemon, bool, error) {
-	text, ok := l.read(daemonFile)
-	if !ok {
-		return daemon{}, false, nil
-	}
-	d, err := readDaemon(text)
-	return d, true, err
-}
-
 // registered is a place that registers a runtime with Docker.
 type registered struct {
 	// path is the runtime's program, which may be a name without a directory.
@@ -70,17 +19,17 @@ type registered struct {
 
 // registrations returns the places that register the runtime nvidia. Amazon Linux's docker
 // package adds every program in /etc/docker-runtimes.d by a flag.
-func (l *inspection) registrations(d daemon) (all []registered) {
+func (c *dockerCheck) registrations(d daemon) (all []registered) {
 	if r, ok := d.Runtimes["nvidia"]; ok {
 		all = append(all, registered{daemonFile, r.Path, false})
 	}
-	if l.exists("etc/docker-runtimes.d/nvidia") {
+	if c.exists("etc/docker-runtimes.d/nvidia") {
 		all = append(all, registered{"etc/docker-runtimes.d/nvidia", "/etc/docker-runtimes.d/nvidia", true})
 	}
 	// Files from which the unit reads dockerd's flags.
-	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"}, l.glob("etc/systemd/system/docker.service.d/*.conf")...)
+	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"}, c.glob("etc/systemd/system/docker.service.d/*.conf")...)
 	for _, name := range names {
-		text, _ := l.read(name)
+		text, _ := c.read(name)
 		for _, line := range lines(text) {
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
@@ -94,77 +43,83 @@ func (l *inspection) registrations(d daemon) (all []registered) {
 	return all
 }
 
-// docker checks the daemon and its runtimes.
-func (l *inspection) docker() {
-	if l.program("dockerd") == "" && !l.exists("etc/docker") && l.facts.kind != ECSInstance {
+// dockerCheck examines Docker's daemon and its runtimes.
+type dockerCheck struct {
+	*probe
+	*findings
+	kind HostKind
+	gpu  bool
+}
+
+// checkDocker is the check of the topic docker.
+func checkDocker(in *inspection) {
+	c := dockerCheck{in.probe, in.findings, in.facts.kind, in.facts.gpu}
+	c.check()
+}
+
+// check examines the daemon and its runtimes.
+func (c *dockerCheck) check() {
+	if c.program("dockerd") == "" && !c.exists("etc/docker") && c.kind != ECSInstance {
 		return // a machine without Docker is not faulty
 	}
-	d, exists, err := l.daemonText()
-	state := l.state("docker")
+	d, exists, err := loadDaemon(c.probe)
+	state := c.state("docker")
 	switch {
 	case errors.Is(err, errEmpty):
 		if err = nil; state != "active" {
-			l.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "remove the file, or write {}", at(daemonFile, errEmpty.Error()))
+			c.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "remove the file, or write {}", at(daemonFile, errEmpty.Error()))
 		}
 	case err != nil:
-		l.problem("daemon-json-invalid", "Docker cannot read daemon.json", "dockerd does not start with it, and neither does the ECS agent",
+		c.problem("daemon-json-invalid", "Docker cannot read daemon.json", "dockerd does not start with it, and neither does the ECS agent",
 			"correct it, then: sudo dockerd --validate && sudo systemctl restart --no-block docker", at(daemonFile, err.Error()))
 	case exists:
-		l.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
+		c.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
-	l.dockerState(state)
-	if l.facts.gpu {
-		l.toolkit()
+	c.dockerState(state)
+	if c.gpu {
+		c.toolkit()
 		if err == nil {
-			l.runtimes(d, state)
+			c.runtimes(d, state)
 		}
 	}
-}
-
-// orElse returns a text, or another one if it is empty.
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // dockerState judges the state of the docker unit.
-func (l *inspection) dockerState(state string) {
+func (c *dockerCheck) dockerState(state string) {
 	switch state {
 	case "active", "reloading":
-		l.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
+		c.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
 	case "activating":
-		l.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
+		c.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
 	case "":
-		if !l.canAsk() {
-			l.skip("docker service", "the files do not belong to a running system")
+		if !c.canAsk() {
+			c.skip("docker service", "the files do not belong to a running system")
 		} else {
-			l.skip("docker service", "systemctl does not report it")
+			c.skip("docker service", "systemctl does not report it")
 		}
 	default:
-		l.problem("docker-not-active", "the docker service is "+state, "no container starts, not even the ECS agent's",
+		c.problem("docker-not-active", "the docker service is "+state, "no container starts, not even the ECS agent's",
 			"find the cause: sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen("systemctl is-active docker", state))
 	}
 }
 
 // toolkit checks for the programs that add GPUs to containers.
-func (l *inspection) toolkit() {
+func (c *dockerCheck) toolkit() {
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-ctk", "nvidia-container-cli"} {
-		if p := l.program(name); p != "" {
-			l.ok("nvidia-toolkit", "the NVIDIA container toolkit is installed", at(p, "exists"))
+		if p := c.program(name); p != "" {
+			c.ok("nvidia-toolkit", "the NVIDIA container toolkit is installed", at(p, "exists"))
 			return
 		}
 	}
-	l.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed", "containers get neither the GPU nor its libraries: jobs find no libcuda",
+	c.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed", "containers get neither the GPU nor its libraries: jobs find no libcuda",
 		"install nvidia-container-toolkit, or use the ECS GPU-optimized AMI", seen("/usr/bin", "neither nvidia-container-runtime, nvidia-ctk nor nvidia-container-cli"))
 }
 
 // runtimes checks the registrations of the runtime nvidia, and the running daemon.
-func (l *inspection) runtimes(d daemon, state string) {
-	all := l.registrations(d)
+func (c *dockerCheck) runtimes(d daemon, state string) {
+	all := c.registrations(d)
 	if len(all) == 0 {
-		l.problem("nvidia-runtime-missing", "Docker has no runtime nvidia", "the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
+		c.problem("nvidia-runtime-missing", "Docker has no runtime nvidia", "the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
 			"sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart --no-block docker", at(daemonFile, "no runtimes.nvidia"), seen("/etc/docker-runtimes.d", "no nvidia"))
 		return
 	}
@@ -175,7 +130,7 @@ func (l *inspection) runtimes(d daemon, state string) {
 		} else {
 			inFile = &all[i]
 		}
-		l.runtimePath(all[i])
+		c.runtimePath(all[i])
 	}
 	// A running daemon shows that it has not been restarted since, so it still works.
 	if inFile != nil && byFlag != nil {
@@ -183,30 +138,30 @@ func (l *inspection) runtimes(d daemon, state string) {
 		if state == "active" {
 			severity = Warning
 		}
-		l.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json", "dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
+		c.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json", "dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
 			"remove runtimes from daemon.json: the image sets it already", at(inFile.from, "runtimes.nvidia"), at(byFlag.from, "adds --add-runtime nvidia"))
 	}
 	if inFile != nil && d.DefaultRuntime != "nvidia" {
-		l.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default", "the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
+		c.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default", "the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
 			"if containers that request no GPU should see one: \"default-runtime\": \"nvidia\" in daemon.json", at(inFile.from, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
-	l.running()
+	c.running()
 }
 
 // runtimePath checks whether a runtime's program exists.
-func (l *inspection) runtimePath(r registered) {
-	if r.path == "" || l.program(r.path) == "" {
-		l.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist", orElse(clean(r.path), "without a path")),
+func (c *dockerCheck) runtimePath(r registered) {
+	if r.path == "" || c.program(r.path) == "" {
+		c.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist", orElse(clean(r.path), "without a path")),
 			"Docker starts no container with it", "sudo nvidia-ctk runtime configure --runtime=docker, or correct the path; then: sudo systemctl restart --no-block docker", at(r.from, "path "+r.path))
 		return
 	}
-	text, _ := l.read(strings.TrimPrefix(path.Clean(r.path), "/"))
-	if target := execs(text); strings.HasPrefix(target, "/") && l.program(target) == "" {
-		l.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist", "Docker starts no container with it",
+	text, _ := c.read(strings.TrimPrefix(path.Clean(r.path), "/"))
+	if target := execs(text); strings.HasPrefix(target, "/") && c.program(target) == "" {
+		c.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist", "Docker starts no container with it",
 			"install nvidia-container-toolkit", at(strings.TrimPrefix(r.path, "/"), "exec "+target))
 		return
 	}
-	l.ok("nvidia-runtime", "Docker's runtime nvidia is set up", at(r.from, r.path))
+	c.ok("nvidia-runtime", "Docker's runtime nvidia is set up", at(r.from, r.path))
 }
 
 // execs returns the program that a small shell script executes, such as the runtime on Amazon's
@@ -221,41 +176,31 @@ func execs(text string) string {
 }
 
 // running asks the daemon for its runtimes: it reads daemon.json only when it starts.
-func (l *inspection) running() {
-	if !l.canAsk() {
+func (c *dockerCheck) running() {
+	if !c.canAsk() {
 		return
 	}
 	const command = "docker info --format {{json .Runtimes}}"
-	out, err := l.run("docker", "info", "--format", "{{json .Runtimes}}")
+	out, err := c.run("docker", "info", "--format", "{{json .Runtimes}}")
 	var known map[string]json.RawMessage
 	// Without permission docker exits with an error and prints no JSON.
 	answer := firstWith(out, "{")
 	bad := json.Unmarshal([]byte(answer), &known)
 	switch {
 	case missing(err):
-		l.skip("docker info", "there is no docker program")
+		c.skip("docker info", "there is no docker program")
 	case errors.Is(err, context.DeadlineExceeded):
-		l.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
+		c.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
 	case strings.Contains(out, "permission denied"):
-		l.unread = append(l.unread, Unread{What: "docker info", Why: "permission denied", Denied: true})
+		c.skipDenied("docker info", "permission denied")
 	case err != nil || bad != nil || known == nil:
-		l.skip("docker info", clean(orElse(firstLine(out), fmt.Sprint(errors.Join(err, bad)))))
+		c.skip("docker info", clean(orElse(firstLine(out), fmt.Sprint(errors.Join(err, bad)))))
 	case known["nvidia"] == nil:
-		l.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration", "it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
+		c.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration", "it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
 			"sudo systemctl restart --no-block docker (in user data always with --no-block)", seen(command, strings.Join(sortedKeys(known), ", ")))
 	default:
-		l.ok("docker-answers", "Docker answers, and has the runtime nvidia", seen(command, strings.Join(sortedKeys(known), ", ")))
+		c.ok("docker-answers", "Docker answers, and has the runtime nvidia", seen(command, strings.Join(sortedKeys(known), ", ")))
 	}
-}
-
-// firstWith returns the first line with a prefix: programs may print warnings before it.
-func firstWith(text, prefix string) string {
-	for _, line := range lines(text) {
-		if strings.HasPrefix(line, prefix) {
-			return line
-		}
-	}
-	return ""
 }
 
 func sortedKeys[V any](m map[string]V) []string {

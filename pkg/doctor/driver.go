@@ -2,70 +2,47 @@ package doctor
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
 
-// driverVersion returns the version of the loaded driver; "loaded" if the version is unknown, ""
-// if no driver is loaded.
-func (l *inspection) driverVersion() string {
-	if text, ok := l.read("proc/driver/nvidia/version"); ok {
-		if v := versionOf(text); v != "" {
-			return v
-		}
-		return "loaded"
-	}
-	if v := l.firstLine("sys/module/nvidia/version"); v != "" {
-		return clean(v)
-	}
-	if l.moduleLoaded("nvidia") {
-		return "loaded"
-	}
-	return ""
+// driverCheck examines NVIDIA's driver and its device nodes.
+type driverCheck struct {
+	*probe
+	*findings
+	facts *facts
 }
 
-// versionOf finds the version in the driver's own line, such as "NVRM version: NVIDIA
-// UNIX x86_64 Kernel Module  535.183.01  Sun May 12 …": the first word of digits and dots.
-func versionOf(text string) string {
-	for _, w := range strings.Fields(text) {
-		if strings.Contains(w, ".") && strings.Trim(w, "0123456789.") == "" {
-			return w
-		}
-	}
-	return ""
+// checkDriver is the check of the topic driver.
+func checkDriver(in *inspection) {
+	c := driverCheck{in.probe, in.findings, in.facts}
+	c.check()
 }
 
-// moduleLoaded reports whether a kernel module is loaded.
-func (l *inspection) moduleLoaded(name string) bool {
-	text, _ := l.read("proc/modules")
-	return slices.ContainsFunc(lines(text), func(line string) bool { return strings.HasPrefix(line, name+" ") })
-}
-
-// driver checks the kernel module and the device nodes.
-func (l *inspection) driver() {
-	f := l.facts
+// check examines the kernel module and the device nodes.
+func (c *driverCheck) check() {
+	f := c.facts
 	if !f.live {
-		l.skip("driver", "this root has no /proc, which shows whether the driver is loaded")
+		c.skip("driver", "this root has no /proc, which shows whether the driver is loaded")
 		return
 	}
 	if f.loaded == "" {
-		l.notLoaded()
+		c.notLoaded()
 		return
 	}
-	l.ok("driver-loaded", "the NVIDIA driver is loaded: "+f.loaded)
-	l.deviceNodes()
+	c.ok("driver-loaded", "the NVIDIA driver is loaded: "+f.loaded)
+	c.deviceNodes()
 }
 
 // notLoaded reports a missing driver with its likely cause.
-func (l *inspection) notLoaded() {
-	f := l.facts
+func (c *driverCheck) notLoaded() {
+	f := c.facts
 	why := "the GPUs cannot be used: ecs-init finds none for the agent, no GPU is registered, and GPU jobs stay in RUNNABLE"
 	remedy := "use an image with the driver (the ECS GPU-optimized AMI, imageType ECS_AL2023_NVIDIA), or load it: sudo modprobe nvidia; then check dmesg"
 	evidence := slices.Clone(f.gpuWhy)
 	// The most specific cause comes first: nouveau, another kernel, an image without driver.
-	switch built := l.builtFor(); {
-	case l.moduleLoaded("nouveau"):
+	switch built := c.builtFor(); {
+	case moduleLoaded(c.probe, "nouveau"):
 		evidence = append(evidence, at("proc/modules", "nouveau is loaded"))
 		remedy = "nouveau uses the GPU: blacklist it (/etc/modprobe.d), rebuild the initramfs, and reboot; or use the ECS GPU-optimized AMI"
 	case f.kernel != "" && len(built) > 0 && !slices.Contains(built, f.kernel):
@@ -74,14 +51,14 @@ func (l *inspection) notLoaded() {
 	case f.image != "" && !strings.Contains(f.image, "gpu") && !strings.Contains(f.image, "nvidia"):
 		evidence = append(evidence, at("etc/image-id", f.image+", an image without the driver"))
 	}
-	l.problem("driver-not-loaded", "the NVIDIA driver is not loaded", why, remedy, evidence...)
+	c.problem("driver-not-loaded", "the NVIDIA driver is not loaded", why, remedy, evidence...)
 }
 
 // builtFor returns the kernels that a driver's module was built for.
-func (l *inspection) builtFor() (kernels []string) {
+func (c *driverCheck) builtFor() (kernels []string) {
 	// The directories of kmod packages, of DKMS, and of distributions' own modules.
 	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video", "kernel/drivers/video/nvidia"} {
-		for _, name := range append(l.glob("lib/modules/*/"+dir+"/nvidia.ko*"), l.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
+		for _, name := range append(c.glob("lib/modules/*/"+dir+"/nvidia.ko*"), c.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
 			_, rest, _ := strings.Cut(name, "modules/")
 			kernel, _, _ := strings.Cut(rest, "/")
 			if !slices.Contains(kernels, kernel) {
@@ -92,49 +69,39 @@ func (l *inspection) builtFor() (kernels []string) {
 	return kernels
 }
 
-// cards returns the device nodes of GPUs: /dev/nvidia0 and so on.
-func (l *inspection) cards() (names []string) {
-	for _, name := range l.glob("dev/nvidia[0-9]*") {
-		if strings.Trim(strings.TrimPrefix(path.Base(name), "nvidia"), "0123456789") == "" {
-			names = append(names, "/"+name)
-		}
-	}
-	return names
-}
-
 // deviceNodes compares the device nodes with the GPUs on the PCI bus.
-func (l *inspection) deviceNodes() {
-	f := l.facts
-	if !l.exists("dev/null") {
-		l.skip("device nodes", "this root has no /dev")
+func (c *driverCheck) deviceNodes() {
+	f := c.facts
+	if !c.exists("dev/null") {
+		c.skip("device nodes", "this root has no /dev")
 		return
 	}
-	cards := l.cards()
+	cards := gpuDevices(c.probe)
 	var missing []string
-	if !l.exists("dev/nvidiactl") {
+	if !c.exists("dev/nvidiactl") {
 		missing = append(missing, "/dev/nvidiactl")
 	}
 	if len(cards) == 0 {
 		missing = append(missing, "/dev/nvidia0")
 	}
 	if len(missing) > 0 {
-		l.problem("device-nodes-missing", "device nodes of the driver are missing: "+strings.Join(missing, ", "),
+		c.problem("device-nodes-missing", "device nodes of the driver are missing: "+strings.Join(missing, ", "),
 			"neither nvidia-smi nor a container can open the GPU", "create them: sudo nvidia-modprobe -c 0 -u; to create them at every start: sudo systemctl enable --now nvidia-persistenced",
 			seen("/dev", "the driver "+f.loaded+" is loaded, but "+strings.Join(missing, ", ")+" does not exist"))
 		return
 	}
 	// The bus still lists a GPU that the driver has lost (Xid 79).
 	if len(f.gpus) > len(cards) {
-		l.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
+		c.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
 			"a GPU that the driver has lost cannot be used, and the agent registers too few", "find the cause: sudo dmesg | grep NVRM; replace the instance",
 			seen("/sys/bus/pci/devices", strings.Join(f.gpus, ", ")), seen("/dev", strings.Join(cards, ", ")))
 		return
 	}
 	// CUDA needs unified memory; nvidia-smi does not, so it works without this node.
-	if !l.exists("dev/nvidia-uvm") {
-		l.warning("uvm-missing", "/dev/nvidia-uvm is missing", "CUDA programs cannot start (cuInit reports an unknown error) until the node exists; nvidia-container-cli usually creates it with the first GPU container",
+	if !c.exists("dev/nvidia-uvm") {
+		c.warning("uvm-missing", "/dev/nvidia-uvm is missing", "CUDA programs cannot start (cuInit reports an unknown error) until the node exists; nvidia-container-cli usually creates it with the first GPU container",
 			"create it: sudo nvidia-modprobe -c 0 -u", seen("/dev", strings.Join(cards, ", ")+", but no nvidia-uvm"))
 		return
 	}
-	l.ok("device-nodes", plural(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
+	c.ok("device-nodes", plural(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"strconv"
 	"strings"
 )
 
@@ -34,33 +33,33 @@ func (f *facts) presence() Presence {
 	return Unknown
 }
 
-// gather reads the facts.
-func (l *inspection) gather() facts {
-	release := variables(l.orEmpty("etc/os-release"))
+// gatherFacts reads the facts.
+func gatherFacts(p *probe) facts {
+	release := variables(p.orEmpty("etc/os-release"))
 	if len(release) == 0 {
-		release = variables(l.orEmpty("usr/lib/os-release"))
+		release = variables(p.orEmpty("usr/lib/os-release"))
 	}
 	f := facts{
-		kind:   l.kind(),
+		kind:   hostKind(p),
 		system: clean(release["PRETTY_NAME"]),
-		image:  clean(variables(l.orEmpty("etc/image-id"))["image_name"]),
-		kernel: clean(l.firstLine("proc/sys/kernel/osrelease")),
-		live:   l.firstOf("proc/sys/kernel/osrelease", "proc/modules", "proc/version", "proc/meminfo") != "",
-		loaded: l.driverVersion(),
+		image:  clean(variables(p.orEmpty("etc/image-id"))["image_name"]),
+		kernel: clean(p.firstLine("proc/sys/kernel/osrelease")),
+		live:   p.firstOf("proc/sys/kernel/osrelease", "proc/modules", "proc/version", "proc/meminfo") != "",
+		loaded: driverVersion(p),
 	}
 	// A container sees the host's bus and driver, so its own variables and devices count.
 	if f.kind == Container {
-		if v := l.Env("NVIDIA_VISIBLE_DEVICES"); givesGPU(v) {
+		if v := p.Env("NVIDIA_VISIBLE_DEVICES"); givesGPU(v) {
 			f.gpuWhy = append(f.gpuWhy, seen("NVIDIA_VISIBLE_DEVICES", v))
 		}
-		if l.exists("dev/nvidia0") {
+		if p.exists("dev/nvidia0") {
 			f.gpuWhy = append(f.gpuWhy, seen("/dev/nvidia0", "exists"))
 		}
 		f.gpu = len(f.gpuWhy) > 0
 		return f
 	}
-	f.config = l.readConfig()
-	f.gpus = l.pciGPUs()
+	f.config = readConfig(p)
+	f.gpus = pciGPUs(p)
 	if len(f.gpus) > 0 {
 		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", plural(len(f.gpus), "NVIDIA GPU")+": "+strings.Join(f.gpus, ", ")))
 	}
@@ -77,47 +76,28 @@ func (l *inspection) gather() facts {
 	return f
 }
 
-// orEmpty returns a file's text; "" if it cannot be read.
-func (l *inspection) orEmpty(name string) string {
-	text, _ := l.read(name)
-	return text
-}
-
-// kind determines the kind of host. Signs of a container count first: the agent's files may be
+// hostKind determines the kind of host. Signs of a container count first: the agent's files may be
 // mounted into it.
-func (l *inspection) kind() HostKind {
+func hostKind(p *probe) HostKind {
 	for _, name := range []string{"ECS_CONTAINER_METADATA_URI_V4", "ECS_CONTAINER_METADATA_URI", "AWS_BATCH_JOB_ID"} {
-		if l.Env(name) != "" {
+		if p.Env(name) != "" {
 			return Container
 		}
 	}
 	// With version 1 of control groups, the path of process 1 names the container.
-	cgroup, _ := l.read("proc/1/cgroup")
-	if l.firstOf(".dockerenv", "run/.containerenv") != "" ||
+	cgroup, _ := p.read("proc/1/cgroup")
+	if p.firstOf(".dockerenv", "run/.containerenv") != "" ||
 		strings.Contains(cgroup, "/docker/") || strings.Contains(cgroup, "/ecs/") || strings.Contains(cgroup, "kubepods") {
 		return Container
 	}
 	switch {
-	case l.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
+	case p.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
 		return ECSInstance
 	// The vendor of Nitro instances, and the uuid of Xen instances (EC2 user guide).
-	case strings.HasPrefix(l.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(l.firstLine("sys/hypervisor/uuid"), "ec2"):
+	case strings.HasPrefix(p.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(p.firstLine("sys/hypervisor/uuid"), "ec2"):
 		return EC2Instance
 	}
 	return Machine
-}
-
-// pciGPUs returns the addresses of NVIDIA's GPUs: PCI vendor 10de, class 0300 or
-// 0302. NVSwitches have another class.
-func (l *inspection) pciGPUs() (addresses []string) {
-	for _, name := range l.glob("sys/bus/pci/devices/*/vendor") {
-		dir := strings.TrimSuffix(name, "/vendor")
-		class := l.firstLine(dir + "/class")
-		if l.firstLine(name) == "0x10de" && (strings.HasPrefix(class, "0x0300") || strings.HasPrefix(class, "0x0302")) {
-			addresses = append(addresses, dir[strings.LastIndex(dir, "/")+1:])
-		}
-	}
-	return addresses
 }
 
 // variables parses NAME=value lines, as in os-release.
@@ -132,45 +112,11 @@ func variables(text string) map[string]string {
 	return all
 }
 
-// system reports the machine image and the kernel.
-func (l *inspection) system() {
-	f := l.facts
-	switch f.presence() {
-	case Unknown:
-		l.skip("GPU", "this root has no /proc and /sys, which show whether there is a GPU")
-	case Absent:
-		l.note("no-gpu", "there is no NVIDIA GPU, and no configuration that needs one: the GPU checks were skipped",
-			"a job that requests GPUs waits for an instance type with GPUs", "on a GPU host, check the PCI bus: lspci -d 10de:")
-	}
-	if f.kind == EC2Instance {
-		l.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS place no jobs on it", "use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "missing"))
-	}
-	if f.system == "" && f.image == "" {
-		return
-	}
-	if strings.HasPrefix(f.system, "Amazon Linux 2") && !strings.HasPrefix(f.system, "Amazon Linux 2023") && f.kind != Container {
-		l.warning("amazon-linux-2", "the machine image is Amazon Linux 2, whose support ended on 2026-06-30",
-			"it gets no more security fixes, and newer drivers and agents are not built for it",
-			"use the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise", at("etc/os-release", f.system))
-		return
-	}
-	l.ok("system", strings.Join(nonEmpty(f.system, f.image, f.kernel), ", "))
-}
+// roleURI returns the path of the job role's credentials at ECS.
+func roleURI(p *probe) string { return p.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") }
 
-// nonEmpty returns the texts that are not empty.
-func nonEmpty(texts ...string) (out []string) {
-	for _, w := range texts {
-		if w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// plural formats a number with its unit, such as "2 GPUs".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
+// hasOwnRole reports whether the job has its own role: from ECS, or from its pod on EKS, in the
+// variables that the SDKs read.
+func hasOwnRole(p *probe) bool {
+	return roleURI(p) != "" || p.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" || p.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && p.Env("AWS_ROLE_ARN") != ""
 }

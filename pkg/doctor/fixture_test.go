@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
@@ -216,6 +217,48 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
+// TestTopicsAlone checks that a topic's check finds the same if it is the only one: it needs only the facts.
+func TestTopicsAlone(t *testing.T) {
+	alone := 0
+	for _, name := range fixtures(t) {
+		want := map[string][]Finding{}
+		for _, found := range examine(t, readFixture(t, name).host()).Findings {
+			want[found.Topic] = append(want[found.Topic], found)
+		}
+		for _, c := range Checks() {
+			if want[c.Topic] == nil {
+				continue
+			}
+			var got []Finding
+			synctest.Test(t, func(t *testing.T) {
+				h := readFixture(t, name).host()
+				h.Limit = defaultLimit
+				if h.Env == nil {
+					h.Env = func(string) string { return "" }
+				}
+				p := &probe{Host: &h, ctx: t.Context()}
+				f := gatherFacts(p)
+				in := &inspection{p, &findings{}, &f}
+				c.run(in)
+				for _, found := range in.findings.list {
+					found.Topic = c.Topic
+					got = append(got, found)
+				}
+			})
+			stable.Sort(got, func(a, b Finding) int {
+				return slices.Index(Severities(), a.Severity) - slices.Index(Severities(), b.Severity)
+			})
+			if diff := cmp.Diff(want[c.Topic], got); diff != "" {
+				t.Errorf("%s: %s alone (-want +got):\n%s", name, c.Topic, diff)
+			}
+			alone++
+		}
+	}
+	if alone < 100 {
+		t.Errorf("only %d checks ran", alone)
+	}
+}
+
 // TestEveryFinding checks that a fixture shows each finding; it reads their ids from the source.
 func TestEveryFinding(t *testing.T) {
 	shown := map[string]bool{}
@@ -229,7 +272,7 @@ func TestEveryFinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := regexp.MustCompile(`(?m)(?:l\.(?:problem|warning|note)\(|l\.found\(severity, |^\t\t\{)"([a-z]+-[a-z0-9-]+|xid)",`)
+	id := regexp.MustCompile(`(?m)(?:\bc\.(?:problem|warning|note)\(|\bc\.found\(severity, |^\t\t\{)"([a-z]+-[a-z0-9-]+|xid)",`)
 	for _, p := range paths {
 		if strings.HasSuffix(p, "_test.go") || p == "doctor.go" {
 			continue

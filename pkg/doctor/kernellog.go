@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,53 +43,66 @@ func readXids(log []string) (found []xid) {
 	return found
 }
 
-// kernelLog searches for the driver's errors and for processes killed for memory.
-func (l *inspection) kernelLog() {
+// kernelLogCheck examines the errors of the driver, and processes killed for memory.
+type kernelLogCheck struct {
+	*probe
+	*findings
+	gpu bool
+}
+
+// checkKernelLog is the check of the topic kernel log.
+func checkKernelLog(in *inspection) {
+	c := kernelLogCheck{in.probe, in.findings, in.facts.gpu}
+	c.check()
+}
+
+// check searches for the driver's errors and for processes killed for memory.
+func (c *kernelLogCheck) check() {
 	// The log may have rotated since the error, so an empty result proves nothing.
-	log, from := l.kernelLines()
+	log, from := c.kernelLines()
 	if log == nil {
 		return
 	}
-	l.xids(log, from)
+	c.xids(log, from)
 	killed := slices.DeleteFunc(slices.Clone(log), func(line string) bool {
 		return !strings.Contains(line, "Out of memory: Killed process") && !strings.Contains(line, "Memory cgroup out of memory")
 	})
 	if len(killed) > 0 {
-		l.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
+		c.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
 			"request more memory in the job", seen(from, killed[len(killed)-1]))
 	}
 }
 
 // kernelLines returns the kernel's log and its source; nil if it cannot be read.
-func (l *inspection) kernelLines() ([]string, string) {
-	if l.canAsk() {
+func (c *kernelLogCheck) kernelLines() ([]string, string) {
+	if c.canAsk() {
 		// Many distributions allow dmesg only to root, but the journal to a group.
 		for _, command := range [][]string{{"dmesg"}, {"journalctl", "-k", "-b", "--no-pager", "-q", "-n", "5000"}} {
-			out, err := l.run(command[0], command[1:]...)
+			out, err := c.run(command[0], command[1:]...)
 			if all := lines(out); err == nil && len(all) > 0 {
 				return all, strings.Join(command, " ")
 			}
 		}
 	}
 	for _, name := range []string{"var/log/dmesg", "var/log/kern.log", "var/log/messages"} {
-		if all := l.tail(name); len(all) > 0 {
+		if all := c.tail(name); len(all) > 0 {
 			return all, "/" + name
 		}
 	}
-	if l.canAsk() {
-		l.unread = append(l.unread, Unread{What: "kernel log", Why: "dmesg and journalctl show nothing to this user", Denied: true})
+	if c.canAsk() {
+		c.skipDenied("kernel log", "dmesg and journalctl show nothing to this user")
 	} else {
-		l.skip("kernel log", "this root has none in /var/log")
+		c.skip("kernel log", "this root has none in /var/log")
 	}
 	return nil, ""
 }
 
 // xids reports the most severe kind of Xid error, with its last line.
-func (l *inspection) xids(log []string, from string) {
+func (c *kernelLogCheck) xids(log []string, from string) {
 	found := readXids(log)
 	if len(found) == 0 {
-		if l.facts.gpu {
-			l.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
+		if c.gpu {
+			c.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
 		}
 		return
 	}
@@ -105,18 +116,15 @@ func (l *inspection) xids(log []string, from string) {
 	}
 	// One broken GPU explains errors of programs, so the hardware comes first.
 	if x := last(hardwareXid); x != nil {
-		l.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
+		c.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
 			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it", seen(from, x.line))
 		return
 	}
 	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
-		l.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it ends a GPU program, or may do so", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
+		c.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it ends a GPU program, or may do so", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
 		return
 	}
 	x := last(programXid)
-	l.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
+	c.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
 		"check the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
 }
-
-// missing reports whether an error means that something does not exist.
-func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -35,8 +35,20 @@ type done struct {
 	Jobs []string
 }
 
+// actions run the commands that change something.
+type actions struct{ *core }
+
+// routes are the addresses of the group.
+func (s *actions) routes() routes {
+	return routes{
+		data: map[string]func(*http.Request) (any, error){
+			"POST /actions/{action}": s.act,
+		},
+	}
+}
+
 // act runs a command that changes something. The command keeps the ledger, as it does in a terminal.
-func (s *server) act(r *http.Request) (any, error) {
+func (s *actions) act(r *http.Request) (any, error) {
 	if !s.options.allowChanges {
 		return nil, badRequest{errReadOnly}
 	}
@@ -48,13 +60,13 @@ func (s *server) act(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := done{Command: equivalent(s.c, args...)}
+	answer := done{Command: equivalent(s.commands, args...)}
 	if in.Only {
 		return answer, nil
 	}
 	// A change is finished even if the browser has left: a submission that stopped half-way would have to be resumed.
 	var out bytes.Buffer
-	notes, err := s.c.stream(s.c.base, strings.NewReader(in.Text), &out, args...)
+	notes, err := s.commands.stream(s.commands.base, strings.NewReader(in.Text), &out, args...)
 	answer.Output, answer.Notes = shownLines(out.String()), shownLines(notes)
 	if err != nil {
 		p := problemOf(err)

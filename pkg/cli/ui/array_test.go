@@ -244,7 +244,7 @@ func TestCheckText(t *testing.T) {
 		`{"start":16,"end":22,"text":"command"},{"start":25,"end":25,"text":" "},{"start":99,"end":100,"text":"out"},{"start":-1,"end":2,"text":"out"},{"start":5,"end":4,"text":"out"}]}},` +
 		`{"line":1,"column":1,"endLine":1,"endColumn":2,"severity":"warning","message":"w"}]`
 	r.known["validate -"] = reply{out: problems, err: "1 error\n", status: 1}
-	c, err := s.checkText(t.Context(), text)
+	c, err := (&checkPages{s.core}).checkText(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,19 +264,19 @@ func TestCheckText(t *testing.T) {
 	}
 	// Without errors, the plan and the price follow.
 	r.known["validate -"] = reply{out: "[]\n"}
-	if c, err := s.checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
+	if c, err := (&checkPages{s.core}).checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := s.checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
+	if c, err := (&checkPages{s.core}).checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
 		t.Errorf("an empty text: %+v, %v", c, err)
 	}
 	r.known["plan -"] = reply{err: "batchctl: no queue\n", status: 1}
-	if c, err := s.checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
+	if c, err := (&checkPages{s.core}).checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
 		t.Errorf("a plan that fails: %+v, %v", c, err)
 	}
 	// What validate cannot read is an error of the answer.
 	r.known["validate -"] = reply{err: "batchctl: the text has no end\n", status: 2}
-	if _, err := s.checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
+	if _, err := (&checkPages{s.core}).checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
 		t.Errorf("%v", err)
 	}
 	if w := post(s.handler(), "/check", map[string]string{"Text": text}); w.Code != 502 || decoded[problem](t, w).Message != "the text has no end" {

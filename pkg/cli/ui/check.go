@@ -5,14 +5,28 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
+// checkPages check a job file that you type.
+type checkPages struct{ *core }
+
+// routes are the addresses of the group.
+func (s *checkPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/check": s.checkPage,
+		},
+		data: map[string]func(*http.Request) (any, error){
+			"POST /check": s.check,
+		},
+	}
+}
+
 // checkPage is a text field whose problems are shown as you type.
-func (s *server) checkPage(*http.Request) (page, error) {
+func (s *checkPages) checkPage(*http.Request) (page, error) {
 	return page{Template: "check", Title: "Check a job file", Section: "check", Body: exampleJob}, nil
 }
 
@@ -48,18 +62,19 @@ type checked struct {
 }
 
 // check answers about the job file in the request.
-func (s *server) check(r *http.Request) (any, error) {
+func (s *checkPages) check(r *http.Request) (any, error) {
 	var in struct{ Text string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		return nil, badRequest{err}
 	}
-	return s.checkText(r.Context(), in.Text)
+	c, err := s.checkText(r.Context(), in.Text)
+	return exact{c}, err
 }
 
 // checkText validates a text, and plans it if it has no errors.
-func (s *server) checkText(ctx context.Context, text string) (*checked, error) {
+func (s *checkPages) checkText(ctx context.Context, text string) (*checked, error) {
 	var out bytes.Buffer
-	notes, err := s.c.stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
+	notes, err := s.commands.stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
 	var problems []struct {
 		Line, Column, EndLine, EndColumn int
 		Severity, Rule, Message, Hint    string
@@ -77,7 +92,7 @@ func (s *server) checkText(ctx context.Context, text string) (*checked, error) {
 		}
 		return nil, err
 	}
-	c := &checked{Problems: []found{}, Command: shown(s.c.line("validate", "job.json"))}
+	c := &checked{Problems: []found{}, Command: shown(s.commands.line("validate", "job.json"))}
 	units := newUnits(text)
 	for _, p := range problems {
 		f := found{Line: p.Line, Column: p.Column, From: units.at(p.Line, p.Column), To: units.at(p.EndLine, p.EndColumn), Severity: p.Severity, Rule: p.Rule,
@@ -105,9 +120,9 @@ func (s *server) checkText(ctx context.Context, text string) (*checked, error) {
 }
 
 // printed returns what a command prints about a text, or why it failed.
-func (s *server) printed(ctx context.Context, text string, args ...string) (out, problem string) {
+func (s *checkPages) printed(ctx context.Context, text string, args ...string) (out, problem string) {
 	var b bytes.Buffer
-	_, err := s.c.stream(ctx, strings.NewReader(text), &b, args...)
+	_, err := s.commands.stream(ctx, strings.NewReader(text), &b, args...)
 	if failed, ok := err.(*commandError); ok && failed.Status != changed || err != nil && !ok {
 		return "", shown(err.Error())
 	}
@@ -148,18 +163,4 @@ func (u units) at(line, column int) int {
 		n += max(1, utf16.RuneLen(r))
 	}
 	return n
-}
-
-// equivalent returns a command for a terminal: with a file in place of standard input, and the usual output.
-func equivalent(c *commander, args ...string) string {
-	line := slices.Clone(args)
-	for i, arg := range line {
-		if arg == "-" {
-			line[i] = "job.json"
-		}
-	}
-	if i := slices.Index(line, "--output"); i >= 0 {
-		line = slices.Delete(line, i, i+2)
-	}
-	return shown(c.line(line...))
 }

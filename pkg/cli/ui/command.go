@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,75 +15,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/target"
 )
-
-// Run runs a command line of batchctl, which begins with the program's name, and returns the exit status.
-type Run func(ctx context.Context, args []string, s term.Streams) int
-
-const (
-	// commandsAtOnce limits the commands that run at one time. A cloud target has one request rate for all of them.
-	commandsAtOnce = 4
-	// commandPatience limits a command that only reads.
-	commandPatience = 2 * time.Minute
-	// answersKept is how many answers are kept for the next request.
-	answersKept = 64
-)
-
-// commander runs commands for pages. It is safe for concurrent use.
-type commander struct {
-	run   Run
-	flags []string // of the target, for every command
-	// base ends with the server. A command does not end with the request that began it, because others wait for
-	// the same answer.
-	base context.Context
-	turn chan struct{}
-
-	mu    sync.Mutex
-	known map[string]*answer
-}
-
-// answer is what a command printed.
-type answer struct {
-	begun time.Time
-	done  chan struct{} // closed when the other members are set
-	out   []byte
-	notes string // standard error of a command that succeeded
-	err   error
-}
-
-// commandError is a command that failed.
-type commandError struct {
-	Status int
-	// Message and Hint are the lines that the command printed.
-	Message, Hint string
-}
-
-// Error returns the message.
-func (e *commandError) Error() string { return e.Message }
-
-// newCommander returns a commander for the target of these options.
-func newCommander(base context.Context, run Run, o target.Options) *commander {
-	return &commander{run: run, flags: targetFlags(o), base: base, turn: make(chan struct{}, commandsAtOnce), known: map[string]*answer{}}
-}
-
-// targetFlags returns the flags that select a target.
-func targetFlags(o target.Options) (flags []string) {
-	for _, f := range []struct{ name, value string }{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir}, {"profile", o.Profile},
-		{"region", o.Region}, {"endpoint-url", o.EndpointURL}} {
-		if f.value != "" {
-			flags = append(flags, "--"+f.name, f.value)
-		}
-	}
-	return flags
-}
-
-// line returns a command as users type it.
-func (c *commander) line(args ...string) string {
-	words := []string{"batchctl"}
-	for _, arg := range append(args, c.flags...) {
-		words = append(words, term.Quoted(arg))
-	}
-	return strings.Join(words, " ")
-}
 
 // ask returns what a command prints that only reads. The answer may be as old as age; concurrent requests share one.
 func (c *commander) ask(ctx context.Context, age time.Duration, args ...string) ([]byte, error) {
@@ -201,4 +133,87 @@ func askDiffer[T any](ctx context.Context, c *commander, age time.Duration, args
 		return v, err
 	}
 	return decodeAnswer[T](c, out, args)
+}
+
+// Run runs a command line of batchctl, which begins with the program's name, and returns the exit status.
+type Run func(ctx context.Context, args []string, s term.Streams) int
+
+const (
+	// commandsAtOnce limits the commands that run at one time. A cloud target has one request rate for all of them.
+	commandsAtOnce = 4
+	// commandPatience limits a command that only reads.
+	commandPatience = 2 * time.Minute
+	// answersKept is how many answers are kept for the next request.
+	answersKept = 64
+)
+
+// commander runs commands for pages. It is safe for concurrent use.
+type commander struct {
+	run   Run
+	flags []string // of the target, for every command
+	// base ends with the server. A command does not end with the request that began it, because others wait for
+	// the same answer.
+	base context.Context
+	turn chan struct{}
+
+	mu    sync.Mutex
+	known map[string]*answer
+}
+
+// answer is what a command printed.
+type answer struct {
+	begun time.Time
+	done  chan struct{} // closed when the other members are set
+	out   []byte
+	notes string // standard error of a command that succeeded
+	err   error
+}
+
+// commandError is a command that failed.
+type commandError struct {
+	Status int
+	// Message and Hint are the lines that the command printed.
+	Message, Hint string
+}
+
+// Error returns the message.
+func (e *commandError) Error() string { return e.Message }
+
+// newCommander returns a commander for the target of these options.
+func newCommander(base context.Context, run Run, o target.Options) *commander {
+	return &commander{run: run, flags: targetFlags(o), base: base, turn: make(chan struct{}, commandsAtOnce), known: map[string]*answer{}}
+}
+
+// targetFlags returns the flags that select a target.
+func targetFlags(o target.Options) (flags []string) {
+	for _, f := range []struct{ name, value string }{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir}, {"profile", o.Profile},
+		{"region", o.Region}, {"endpoint-url", o.EndpointURL}} {
+		if f.value != "" {
+			flags = append(flags, "--"+f.name, f.value)
+		}
+	}
+	return flags
+}
+
+// line returns a command as users type it.
+func (c *commander) line(args ...string) string {
+	words := []string{"batchctl"}
+	for _, arg := range append(args, c.flags...) {
+		words = append(words, term.Quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// equivalent returns a command for a terminal: with a file in place of standard input, and the usual output.
+func equivalent(c *commander, args ...string) string {
+	line := slices.Clone(args)
+	for i, arg := range line {
+		if arg == "-" {
+			line[i] = "job.json"
+		}
+	}
+	if i := slices.Index(line, "--output"); i >= 0 {
+		line = slices.Delete(line, i, i+2)
+	}
+	return shown(c.line(line...))
 }

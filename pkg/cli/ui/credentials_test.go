@@ -168,7 +168,7 @@ func TestCredentials(t *testing.T) {
 		answers["check"] = post(h, "/check", map[string]string{"Text": "{}"}).Body.String()
 		answers["group"] = get(h, "/jobs/rows?group=tag:"+url.QueryEscape(c.Name)).Body.String()
 		answers["group page"] = get(h, "/jobs?group=tag:"+url.QueryEscape(c.Name)).Body.String()
-		topic, _ := s.topic("log:" + prepareID)
+		topic, _ := (&eventStream{core: s.core}).topic("log:" + prepareID)
 		r.set("logs "+prepareID+" --follow --tail 5000", r.known["logs "+prepareID+" --tail 5000"].out)
 		_ = topic.Run(t.Context(), func(data []byte) { answers["log"] += string(data) })
 		if !strings.Contains(answers["log"], "done") {
@@ -205,7 +205,7 @@ func TestCredentialOfTwoWords(t *testing.T) {
 func copied(t *testing.T, s *server) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	c := &copier{s: s, dir: dir, export: newExported()}
+	c := newCopier(s.core, dir)
 	if err := c.copy(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,11 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/ui/logtext"
 	"github.com/batchctl/batchctl/pkg/ui/web"
 )
 
@@ -24,15 +21,18 @@ const (
 	logBytes = 8 << 20
 	// logTail is how many lines of a log a page begins with.
 	logTail = 5000
-	// logBatch is how many lines go into one event at most, and logPause how long lines are collected.
-	logBatch = 200
-	logPause = 100 * time.Millisecond
 	// mostTopics is how many topics a page watches at most.
 	mostTopics = 8
 )
 
-// events sends what changes to a page: the values of the query parameter topic.
-func (s *server) events(w http.ResponseWriter, r *http.Request) {
+// eventStream tells the open pages what changes.
+type eventStream struct {
+	*core
+	hub *web.Hub
+}
+
+// serve sends what changes to a page: the values of the query parameter topic.
+func (s *eventStream) serve(w http.ResponseWriter, r *http.Request) {
 	var topics []web.Topic
 	for _, name := range r.URL.Query()["topic"] {
 		t, ok := s.topic(name)
@@ -46,14 +46,14 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // topic returns the topic with a name.
-func (s *server) topic(name string) (web.Topic, bool) {
+func (s *eventStream) topic(name string) (web.Topic, bool) {
 	kind, id, _ := strings.Cut(name, ":")
 	t := web.Topic{Name: name, Keep: 1, KeepBytes: 1 << 16}
 	switch {
 	case name == "queues":
-		t.Run = s.o.watch
+		t.Run = s.observer.watch
 	case name == "jobs":
-		t.Run = s.o.watchJobs
+		t.Run = s.observer.watchJobs
 	case id == "" || strings.HasPrefix(id, "-"):
 		return t, false
 	case kind == "job":
@@ -70,17 +70,17 @@ func (s *server) topic(name string) (web.Topic, bool) {
 }
 
 // poll returns a Run function that publishes a new version whenever a command prints something else.
-func (s *server) poll(args ...string) func(context.Context, func([]byte)) error {
+func (s *eventStream) poll(args ...string) func(context.Context, func([]byte)) error {
 	return func(ctx context.Context, publish func([]byte)) error {
 		for {
-			out, err := s.c.ask(ctx, s.o.live()/2, args...)
+			out, err := s.commands.ask(ctx, s.observer.live()/2, args...)
 			if ctx.Err() != nil {
 				return nil
 			}
 			sum := fnv.New64a()
 			_, _ = sum.Write(withoutDurations(out))
 			publish(eventOf(int64(sum.Sum64()>>1), err))
-			if rpc.Sleep(ctx, s.o.live()) != nil {
+			if rpc.Sleep(ctx, s.observer.live()) != nil {
 				return nil
 			}
 		}
@@ -101,27 +101,14 @@ func withoutDurations(out []byte) []byte {
 	return bytes.Join(kept, nil)
 }
 
-// logLine is a line of a log for the page.
-type logLine struct {
-	// Time is in milliseconds since 1970.
-	Time int64 `json:"t"`
-	logtext.Line
-}
-
-// logRow is a row that `batchctl logs --output json` prints.
-type logRow struct {
-	Time time.Time `json:"time"`
-	Text string    `json:"text"`
-}
-
 // followLog publishes the lines of a log, until the job has ended.
-func (s *server) followLog(ctx context.Context, id string, publish func([]byte)) error {
+func (s *eventStream) followLog(ctx context.Context, id string, publish func([]byte)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	reader, writer := io.Pipe()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := s.c.unlimited(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--tail", strconv.Itoa(logTail), "--output", "json")
+		_, err := s.commands.unlimited(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--tail", strconv.Itoa(logTail), "--output", "json")
 		_ = writer.Close() // a pipe's writer cannot fail to close
 		failed <- err
 	}()
@@ -137,42 +124,4 @@ func (s *server) followLog(ctx context.Context, id string, publish func([]byte))
 		return errors.New(shown(err.Error()))
 	}
 	return nil
-}
-
-// readLog reads the rows that logs prints, and closes lines at their end.
-func readLog(r *io.PipeReader, lines chan<- logLine) {
-	defer close(lines)
-	defer r.Close()
-	var parser logtext.Parser
-	dec := json.NewDecoder(r)
-	if _, err := dec.Token(); err != nil { // the bracket
-		return
-	}
-	for dec.More() {
-		var row logRow
-		if dec.Decode(&row) != nil {
-			return
-		}
-		lines <- logLine{row.Time.UnixMilli(), parser.Line(secret.Mask("", row.Text))}
-	}
-}
-
-// collect calls publish with several lines at a time: as many as arrive within logPause.
-func collect(lines <-chan logLine, publish func([]logLine)) {
-	for line := range lines {
-		batch := []logLine{line}
-		timer := time.NewTimer(logPause)
-		for open := true; open && len(batch) < logBatch; {
-			select {
-			case line, more := <-lines:
-				if open = more; more {
-					batch = append(batch, line)
-				}
-			case <-timer.C:
-				open = false
-			}
-		}
-		timer.Stop()
-		publish(batch)
-	}
 }

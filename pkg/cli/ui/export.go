@@ -15,11 +15,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -39,17 +38,13 @@ const (
 	copiedLines = 5000
 )
 
-// copiedGrid is a grid with the pages of the children that are in the copy.
-type copiedGrid struct {
-	*grid
-	Pages   map[int]string `json:"pages"`
-	Results []column       `json:"results,omitempty"`
-}
-
 // copier writes pages to a directory.
 type copier struct {
-	s   *server
-	dir string
+	*core
+	jobs      jobPages
+	arrays    arrayPages
+	workflows workflowPages
+	dir       string
 	// export is what the pages share.
 	export exported
 	files  int
@@ -73,7 +68,7 @@ func export(ctx context.Context, con *term.Console, run Run, o options) error {
 	if err := os.MkdirAll(o.export, 0o755); err != nil {
 		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
 	}
-	c := &copier{s: s, dir: o.export, export: newExported()}
+	c := newCopier(s.core, o.export)
 	if err := c.copy(ctx); err != nil {
 		if failed, ok := err.(*commandError); ok {
 			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
@@ -82,6 +77,11 @@ func export(ctx context.Context, con *term.Console, run Run, o options) error {
 	}
 	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", term.Plural(c.files, "page"), diag.Printable(o.export))
 	return con.Print(filepath.Join(o.export, "index.html") + "\n")
+}
+
+// newCopier returns a copier of pages to a directory.
+func newCopier(c *core, dir string) *copier {
+	return &copier{core: c, jobs: jobPages{c}, arrays: arrayPages{c}, workflows: workflowPages{c}, dir: dir, export: newExported()}
 }
 
 // isCopy reports whether a directory has only files of an earlier copy.
@@ -112,16 +112,16 @@ func newExported() exported {
 
 // copy writes all pages. The first page is the submission, or the only job.
 func (c *copier) copy(ctx context.Context) error {
-	args := append([]string{"status", "--output", "json"}, c.s.options.Args...)
-	if c.s.options.Submission != "" {
-		args = append(args, "--submission", c.s.options.Submission)
+	args := append([]string{"status", "--output", "json"}, c.options.Args...)
+	if c.options.Submission != "" {
+		args = append(args, "--submission", c.options.Submission)
 	}
-	found, err := askJSON[[]types.JobDetail](ctx, c.s.c, c.s.age(), args...)
-	benchmarks := findReports(c.s.options.files).Benchmarks
-	if err != nil && (len(benchmarks) == 0 || len(c.s.options.Args) > 0 || c.s.options.Submission != "") {
+	found, err := askJSON[[]types.JobDetail](ctx, c.commands, c.age(), args...)
+	benchmarks := findReports(c.options.files).Benchmarks
+	if err != nil && (len(benchmarks) == 0 || len(c.options.Args) > 0 || c.options.Submission != "") {
 		return err
 	}
-	if failed := c.s.o.query(ctx, 0); failed != nil { // the pages name the target
+	if failed := c.observer.query(ctx, 0); failed != nil { // the pages name the target
 		if len(benchmarks) == 0 {
 			return failed
 		}
@@ -166,7 +166,7 @@ func fileOf(id string) string {
 // chosenChildren returns the children of an array that have pages: the failed ones, and then the first.
 func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]string, error) {
 	id := aws.ToString(parent.JobId)
-	listed, err := askJSON[[]types.JobSummary](ctx, c.s.c, c.s.age(), "list", "--array", id, "--limit", "0", "--output", "json")
+	listed, err := askJSON[[]types.JobSummary](ctx, c.commands, c.age(), "list", "--array", id, "--limit", "0", "--output", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmar
 	for _, d := range found {
 		ids = append(ids, aws.ToString(d.JobId))
 	}
-	v, err := c.s.workflow(ctx, c.s.options.Submission, ids, func(id string) string { return c.export.Pages[id] })
+	v, err := c.workflows.workflow(ctx, c.options.Submission, ids, func(id string) string { return c.export.Pages[id] })
 	if err != nil {
 		return err
 	}
@@ -214,14 +214,14 @@ func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmar
 
 // job writes the page of a job with its log, or of an array with its grid.
 func (c *copier) job(ctx context.Context, id string) error {
-	d, err := c.s.describe(ctx, c.s.age(), id)
+	d, err := c.describe(ctx, c.age(), id)
 	if err != nil {
 		return err
 	}
-	v := c.s.viewOfJob(d)
+	v := viewOfJob(d)
 	own := exported{}
 	if v.NeedsVerdict() {
-		a, err := askJSON[explain.Answer](ctx, c.s.c, commandPatience, "explain", id, "--output", "json")
+		a, err := askJSON[explain.Answer](ctx, c.commands, commandPatience, "explain", id, "--output", "json")
 		if err == nil {
 			var b bytes.Buffer
 			if err := (page{Template: "explain", Part: true, Body: &a}).write(&b); err != nil {
@@ -230,20 +230,20 @@ func (c *copier) job(ctx context.Context, id string) error {
 			own.Verdict = template.HTML(b.String())
 		}
 	}
-	attempts, _ := c.s.attemptsOf(ctx, id) // a copy without the record is still useful
+	attempts, _ := attemptsOf(ctx, c.core, id) // a copy without the record is still useful
 	if m := measuredOf(id, attempts); m.Measured > 0 {
 		var b bytes.Buffer
-		if err := (page{Template: "measured", Part: true, Server: c.s, Body: m}).write(&b); err != nil {
+		if err := (page{Template: "measured", Part: true, Core: c.core, Body: m}).write(&b); err != nil {
 			return err
 		}
 		own.Measured = template.HTML(b.String())
 	}
 	p := page{Template: "job", Title: v.Name, Body: v}
 	if v.Size > 0 {
-		if err := c.s.addFailed(ctx, &v); err != nil {
+		if err := c.jobs.addFailed(ctx, &v); err != nil {
 			return err
 		}
-		g, err := c.s.gridOf(ctx, id)
+		g, err := c.arrays.gridOf(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 				own.Grid.Pages[i] = name
 			}
 		}
-		if rows, err := askJSON[[]map[string]any](ctx, c.s.c, commandPatience, "results", id, "--output", "json"); err == nil {
+		if rows, err := askJSON[[]map[string]any](ctx, c.commands, commandPatience, "results", id, "--output", "json"); err == nil {
 			own.Grid.Results = numericColumns(rows, g.names, v.Size)
 		}
 		own.Grid.Results = append(own.Grid.Results, measuredColumns(id, attempts, v.Size)...)
@@ -267,7 +267,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 // log returns the end of a job's log; nil if it cannot be read, or is empty.
 func (c *copier) log(ctx context.Context, id string) []logLine {
 	// The command fails for a job that FAILED, and prints the log all the same.
-	out, _ := c.s.c.ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
+	out, _ := c.commands.ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
 	var rows []logRow
 	if json.Unmarshal(out, &rows) != nil {
 		return nil
@@ -284,7 +284,7 @@ func (c *copier) log(ctx context.Context, id string) []logLine {
 func (c *copier) write(name string, p page, own exported) error {
 	e := c.export
 	e.Verdict, e.Measured, e.Log, e.Grid = own.Verdict, own.Measured, own.Log, own.Grid
-	p.Server, p.Export = c.s, &e
+	p.Core, p.Export = c.core, &e
 	var b bytes.Buffer
 	if err := p.write(&b); err != nil {
 		return err

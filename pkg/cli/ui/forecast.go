@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
@@ -187,19 +185,35 @@ func tableOf(head string, now, next []forecast.Group, isProposed bool) groupTabl
 	return t
 }
 
+// forecastPages show forecasts: for a queue, for a job file, and for proposed changes.
+type forecastPages struct{ *core }
+
+// routes are the addresses of the group.
+func (s *forecastPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/queues/{name}/forecast": s.forecastPart,
+			"/queues/{name}/when":     s.whenPart,
+			"/reports/whatif":         s.whatIfPage,
+			"/reports/sizing":         s.sizingPage,
+			"/reports/accuracy":       s.accuracyPage,
+		},
+	}
+}
+
 // forecastPart shows what the next hours of a queue bring.
-func (s *server) forecastPart(r *http.Request) (page, error) {
+func (s *forecastPages) forecastPart(r *http.Request) (page, error) {
 	name := r.PathValue("name")
 	p := page{Template: "outlook", Part: true}
 	if strings.HasPrefix(name, "-") {
 		return p, badRequest{fmt.Errorf("%s is not a queue", name)}
 	}
-	d, err := askJSON[outlookDocument](r.Context(), s.c, forecastAge, "forecast", name, "--output", "json")
+	d, err := askJSON[outlookDocument](r.Context(), s.commands, forecastAge, "forecast", name, "--output", "json")
 	if err != nil {
 		return p, err
 	}
-	v := forecastOf(d, shown(s.c.line("forecast", name)))
-	past, err := askJSON[[]forecast.Accuracy](r.Context(), s.c, forecastAge, "forecast", "--accuracy", name, "--output", "json")
+	v := forecastOf(d, shown(s.commands.line("forecast", name)))
+	past, err := askJSON[[]forecast.Accuracy](r.Context(), s.commands, forecastAge, "forecast", "--accuracy", name, "--output", "json")
 	if err != nil {
 		v.Unknown = append(v.Unknown, shown(fmt.Sprintf("how good earlier forecasts were: %v", err)))
 	}
@@ -223,9 +237,9 @@ func accuracyText(a forecast.Accuracy) string {
 }
 
 // accuracyPage compares earlier forecasts of all queues with what happened.
-func (s *server) accuracyPage(r *http.Request) (page, error) {
+func (s *forecastPages) accuracyPage(r *http.Request) (page, error) {
 	p := page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
-	list, err := askJSON[[]forecast.Accuracy](r.Context(), s.c, forecastAge, "forecast", "--accuracy", "--output", "json")
+	list, err := askJSON[[]forecast.Accuracy](r.Context(), s.commands, forecastAge, "forecast", "--accuracy", "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -239,7 +253,7 @@ func (s *server) accuracyPage(r *http.Request) (page, error) {
 		More    int
 		Poor    []string
 		Command string
-	}{More: max(len(list)-mostGroups, 0), Command: shown(s.c.line("forecast", "--accuracy"))}
+	}{More: max(len(list)-mostGroups, 0), Command: shown(s.commands.line("forecast", "--accuracy"))}
 	for _, a := range list[:len(list)-v.More] {
 		v.Rows = append(v.Rows, row{a.Queue, shown(a.Queue), a.Poor, a.Cells()})
 		if a.Poor {
@@ -268,7 +282,7 @@ type whenLine struct {
 }
 
 // whenPart shows when the jobs of a file would start if they were submitted now.
-func (s *server) whenPart(r *http.Request) (page, error) {
+func (s *forecastPages) whenPart(r *http.Request) (page, error) {
 	p := page{Template: "when", Part: true}
 	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: findReports(s.options.files).JobFiles}
 	p.Body = v
@@ -279,10 +293,10 @@ func (s *server) whenPart(r *http.Request) (page, error) {
 	if err != nil {
 		return p, err
 	}
-	v.Command = shown(s.c.line("plan", path, "--when"))
+	v.Command = shown(s.commands.line("plan", path, "--when"))
 	d, err := askDiffer[struct {
 		When []forecast.Answer `json:"when"`
-	}](r.Context(), s.c, forecastAge, "plan", path, "--when", "--output", "json")
+	}](r.Context(), s.commands, forecastAge, "plan", path, "--when", "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -301,252 +315,9 @@ func (s *server) whenPart(r *http.Request) (page, error) {
 }
 
 // jobFile returns the path of a job file that the pages list.
-func (s *server) jobFile(name string) (string, error) {
+func (s *forecastPages) jobFile(name string) (string, error) {
 	if !slices.Contains(findReports(s.options.files).JobFiles, name) {
 		return "", badRequest{fmt.Errorf("%s is not a job file below %s", shown(name), s.FilesDirectory())}
 	}
 	return filepath.Join(s.options.files, name), nil
-}
-
-// whatIf is the form of a proposed change. All members are as typed; "" changes nothing.
-type whatIf struct {
-	Queue, Environment, MaxvCpus, Types, Share, File, Count, Reclaims string
-	// Type is EC2 or SPOT. Policy can be none, fair or a file. Weight is the factor of a share, such as vision:0.5.
-	Type, Policy, Weight string
-}
-
-// whatIfView is what the page about proposed changes shows.
-type whatIfView struct {
-	whatIf
-	Queues, Environments, Files, Policies []string
-	Outlook                               *outlookView
-}
-
-// whatIfPage shows what a change of a queue would do. It changes nothing.
-func (s *server) whatIfPage(r *http.Request) (page, error) {
-	p := page{Template: "whatif", Title: "What if", Section: "reports"}
-	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"), MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
-		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
-		Type: r.FormValue("type"), Policy: r.FormValue("policy"), Weight: strings.TrimSpace(r.FormValue("weight"))}}
-	snapshot, err := s.o.latest(r.Context())
-	if err != nil {
-		return p, err
-	}
-	for _, q := range snapshot.Queues {
-		v.Queues = append(v.Queues, q.Name)
-		for _, e := range q.Environments {
-			if !slices.Contains(v.Environments, e.Name) {
-				v.Environments = append(v.Environments, e.Name)
-			}
-		}
-	}
-	found := findReports(s.options.files)
-	v.Files, v.Policies = found.JobFiles, found.Policies
-	proposed, err := s.proposed(v)
-	if err != nil {
-		return p, badRequest{err}
-	}
-	if len(proposed) > 0 {
-		args := append([]string{"forecast"}, proposed...)
-		if v.Queue != "" {
-			args = append(args, v.Queue)
-		}
-		d, err := askJSON[outlookDocument](r.Context(), s.c, forecastAge, append(args, "--output", "json")...)
-		if err != nil {
-			return p, err
-		}
-		outlook := forecastOf(d, shown(s.c.line(args...)))
-		v.Outlook = &outlook
-	}
-	p.Body = v
-	return p, nil
-}
-
-// proposed returns the flags of forecast for the form; none if it proposes nothing.
-func (s *server) proposed(v whatIfView) (flags []string, err error) {
-	if v.Queue != "" && !slices.Contains(v.Queues, v.Queue) {
-		return nil, fmt.Errorf("queue %s: choose one of the target's", shown(v.Queue))
-	}
-	if v.MaxvCpus+v.Types+v.Type != "" && !slices.Contains(v.Environments, v.Environment) {
-		return nil, fmt.Errorf("choose the compute environment to change")
-	}
-	if v.MaxvCpus != "" {
-		n, err := strconv.Atoi(v.MaxvCpus)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("maxvCpus %s: want a whole number", shown(v.MaxvCpus))
-		}
-		flags = append(flags, fmt.Sprintf("--set=%s.maxvCpus=%d", v.Environment, n))
-	}
-	for _, name := range strings.FieldsFunc(v.Types, func(r rune) bool { return r == ',' || r == ' ' }) {
-		flags = append(flags, fmt.Sprintf("--set=%s.instanceTypes+=%s", v.Environment, name))
-	}
-	if v.Type != "" {
-		if v.Type != "EC2" && v.Type != "SPOT" {
-			return nil, fmt.Errorf("type %s: want EC2 or SPOT", shown(v.Type))
-		}
-		flags = append(flags, fmt.Sprintf("--set=%s.type=%s", v.Environment, v.Type))
-	}
-	policy, err := s.proposedPolicy(v)
-	if err != nil {
-		return nil, err
-	}
-	flags = append(flags, policy...)
-	if v.Share != "" {
-		flags = append(flags, "--without-share="+v.Share)
-	}
-	if v.Reclaims != "" {
-		n, err := strconv.ParseFloat(v.Reclaims, 64)
-		if err != nil {
-			return nil, fmt.Errorf("reclaims %s: want a number", shown(v.Reclaims))
-		}
-		flags = append(flags, "--spot-reclaims="+strconv.FormatFloat(n, 'g', -1, 64))
-	}
-	if v.File == "" {
-		return flags, nil
-	}
-	path, err := s.jobFile(v.File)
-	if err != nil {
-		return nil, err
-	}
-	n := 1
-	if v.Count != "" {
-		if n, err = strconv.Atoi(v.Count); err != nil || n < 1 {
-			return nil, fmt.Errorf("count %s: want a whole number from 1", shown(v.Count))
-		}
-	}
-	return append(flags, fmt.Sprintf("--add-jobs=%s*%d", path, n)), nil
-}
-
-// proposedPolicy returns the flags of forecast for the scheduling policy of the form.
-func (s *server) proposedPolicy(v whatIfView) (flags []string, err error) {
-	if v.Policy+v.Weight == "" {
-		return nil, nil
-	}
-	queue := v.Queue
-	if queue == "" && len(v.Queues) == 1 {
-		queue = v.Queues[0]
-	}
-	if queue == "" {
-		return nil, fmt.Errorf("choose the queue whose policy changes")
-	}
-	switch {
-	case v.Policy == "":
-	case v.Policy == "none" || v.Policy == "fair":
-		flags = append(flags, fmt.Sprintf("--set=%s.schedulingPolicy=%s", queue, v.Policy))
-	case slices.Contains(v.Policies, v.Policy):
-		flags = append(flags, "--policy="+filepath.Join(s.options.files, v.Policy))
-	default:
-		return nil, fmt.Errorf("%s is not a scheduling policy below %s", shown(v.Policy), s.FilesDirectory())
-	}
-	if v.Weight != "" {
-		share, text, ok := strings.Cut(v.Weight, ":")
-		if _, err := strconv.ParseFloat(text, 64); err != nil || !ok || share == "" {
-			return nil, fmt.Errorf("weight %s: want a share and its factor, such as vision:0.5", shown(v.Weight))
-		}
-		flags = append(flags, fmt.Sprintf("--set=%s.weightFactor=%s", queue, v.Weight))
-	}
-	return flags, nil
-}
-
-// sizingDocument is the part of what `batchctl forecast --replay --output json` prints that the page shows.
-type sizingDocument struct {
-	Jobs      int               `json:"jobs"`
-	Skipped   map[string]int    `json:"skipped"`
-	Waited    []int64           `json:"waitedMs"`
-	MaxWaitMs int64             `json:"maxWaitMs"`
-	Tried     int               `json:"tried"`
-	Sets      []forecast.Sizing `json:"sets"`
-	patches
-}
-
-// sizingView is what the page of the sizing report shows.
-type sizingView struct {
-	Queue, Trace, MaxWait   string
-	Queues, Traces, Choices []string
-	// Verdict names the cheapest set of queues; "" before a trace was chosen.
-	Verdict, Searched, Jobs, Waited, Command string
-	Skipped                                  []string
-	Rows                                     [][]string
-	Cost, Wait                               string // charts; "" if all are 0
-	Patches                                  []patchView
-}
-
-// maxWaits are the choices for the limit of waiting.
-var maxWaits = []string{"5m", "15m", "30m", "1h", "2h", "8h", "24h"}
-
-// mostSets is how many sets of queues the page shows.
-const mostSets = 50
-
-// sizingPage runs a trace against sets of queues.
-func (s *server) sizingPage(r *http.Request) (page, error) {
-	p := page{Template: "sizing", Title: "Sizing report", Section: "reports"}
-	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"), Choices: maxWaits}
-	snapshot, err := s.o.latest(r.Context())
-	if err != nil {
-		return p, err
-	}
-	for _, q := range snapshot.Queues {
-		v.Queues = append(v.Queues, q.Name)
-	}
-	v.Traces = append([]string{"history"}, findReports(s.options.files).Traces...)
-	if v.MaxWait == "" {
-		v.MaxWait = "30m"
-	}
-	switch {
-	case v.Queue != "" && !slices.Contains(v.Queues, v.Queue):
-		return p, badRequest{fmt.Errorf("queue %s: choose one of the target's", v.Queue)}
-	case !slices.Contains(maxWaits, v.MaxWait):
-		return p, badRequest{fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", "))}
-	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
-		return p, badRequest{fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory())}
-	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
-		return p, badRequest{fmt.Errorf("choose the queue for the jobs of %s", shown(v.Trace))}
-	}
-	if v.Trace != "" {
-		trace := v.Trace
-		if trace != "history" {
-			trace = filepath.Join(s.options.files, trace)
-		}
-		args := []string{"forecast", "--replay=" + trace, "--max-wait=" + v.MaxWait}
-		if v.Queue != "" {
-			args = append(args, v.Queue)
-		}
-		d, err := askJSON[sizingDocument](r.Context(), s.c, forecastAge, append(args, "--output", "json")...)
-		if err != nil {
-			return p, err
-		}
-		v.Command = shown(s.c.line(args...))
-		v.fill(d)
-	}
-	p.Body = v
-	return p, nil
-}
-
-// fill adds the report.
-func (v *sizingView) fill(d sizingDocument) {
-	v.Verdict, v.Searched, v.Jobs, v.Patches = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
-	if len(d.Waited) == 2 {
-		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
-	}
-	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
-		v.Skipped = append(v.Skipped, shown(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
-	}
-	cost, wait := chart.BarGroup{}, chart.BarGroup{}
-	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {
-		row := set.Cells()
-		for i := range row {
-			row[i] = shown(row[i])
-		}
-		v.Rows = append(v.Rows, row)
-		usd := set.Outlook.CostUSD
-		cost.Bars = append(cost.Bars, chart.Bar{Name: row[0], Value: usd.Median, Low: usd.Low, High: usd.High, Class: "share-0"})
-		wait.Bars = append(wait.Bars, chart.Bar{Name: row[0], Value: set.P95Ms / 60_000, Class: "share-1", Text: row[2]})
-	}
-	isPositive := func(b chart.Bar) bool { return b.Value > 0 }
-	if slices.ContainsFunc(cost.Bars, isPositive) { // the local engine costs nothing
-		v.Cost = bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD", Groups: []chart.BarGroup{cost}})
-	}
-	if slices.ContainsFunc(wait.Bars, isPositive) {
-		v.Wait = bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min", Groups: []chart.BarGroup{wait}})
-	}
 }

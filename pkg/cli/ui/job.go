@@ -24,24 +24,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// firstPaint is how long a page waits for data that may also follow later.
-const firstPaint = 150 * time.Millisecond
-
-// describe returns the description of one job. It may be as old as age.
-func (s *server) describe(ctx context.Context, age time.Duration, id string) (types.JobDetail, error) {
-	found, err := askJSON[[]types.JobDetail](ctx, s.c, age, "status", id, "--output", "json")
-	if err != nil {
-		return types.JobDetail{}, err
-	}
-	if len(found) != 1 {
-		return types.JobDetail{}, fmt.Errorf("%d jobs have the id %s", len(found), id)
-	}
-	return found[0], nil
-}
-
-// age returns how old a description may be that a page shows.
-func (s *server) age() time.Duration { return s.o.live() / 2 }
-
 // jobView is what the page of a job shows.
 type jobView struct {
 	types.JobDetail
@@ -119,15 +101,30 @@ type attemptView struct {
 	Current           bool
 }
 
+// jobPages show one job.
+type jobPages struct{ *core }
+
+// routes are the addresses of the group.
+func (s *jobPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/jobs/{id}":              s.jobPage,
+			"/jobs/{id}/explain":      s.explainPart,
+			"/jobs/{id}/cost":         s.costPart,
+			"/jobs/{id}/measurements": s.measuredPart,
+		},
+	}
+}
+
 // jobPage shows one job. The page of an array has a grid of its children.
-func (s *server) jobPage(r *http.Request) (page, error) {
+func (s *jobPages) jobPage(r *http.Request) (page, error) {
 	id := r.PathValue("id")
 	p := page{Template: "job", Title: "Job", Section: "jobs", Topics: []string{"job:" + id}}
 	d, err := s.describe(r.Context(), s.age(), id)
 	if err != nil {
 		return p, err
 	}
-	v := s.viewOfJob(d)
+	v := viewOfJob(d)
 	if v.ID != id { // a name or a short id: the page has one address
 		p.Topics = []string{"job:" + v.ID}
 	}
@@ -148,7 +145,7 @@ func (s *server) jobPage(r *http.Request) (page, error) {
 const mostFailed = 100
 
 // addFailed adds the failed children of an array.
-func (s *server) addFailed(ctx context.Context, v *jobView) error {
+func (s *jobPages) addFailed(ctx context.Context, v *jobView) error {
 	failed := 0
 	if v.ArrayProperties != nil {
 		failed = int(v.ArrayProperties.StatusSummary[string(types.JobStatusFailed)])
@@ -156,7 +153,7 @@ func (s *server) addFailed(ctx context.Context, v *jobView) error {
 	if failed == 0 {
 		return nil
 	}
-	children, err := askJSON[[]types.JobSummary](ctx, s.c, s.age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
+	children, err := askJSON[[]types.JobSummary](ctx, s.commands, s.age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
 	if err != nil {
 		return err
 	}
@@ -175,7 +172,7 @@ func (s *server) addFailed(ctx context.Context, v *jobView) error {
 }
 
 // viewOfJob returns what the page of a job shows.
-func (s *server) viewOfJob(d types.JobDetail) jobView {
+func viewOfJob(d types.JobDetail) jobView {
 	v := jobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: shown(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
 		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: shown(d.Tags[client.WorkflowTag]),
 		HasEnded: batch.HasEnded(d.Status), Size: batch.ArraySize(d)}
@@ -220,17 +217,6 @@ func (s *server) viewOfJob(d types.JobDetail) jobView {
 	v.Timeline = timeline(v)
 	v.Source = sourceOf(d)
 	return v
-}
-
-// join joins the texts that are not empty.
-func join(separator string, texts ...string) string {
-	var all []string
-	for _, text := range texts {
-		if text != "" {
-			all = append(all, text)
-		}
-	}
-	return strings.Join(all, separator)
 }
 
 // sourceOf returns the definition and the submission of a job as indented JSON, with masked environment.
@@ -307,7 +293,7 @@ func timeline(v jobView) string {
 }
 
 // explainPart is the verdict of explain.
-func (s *server) explainPart(r *http.Request) (page, error) {
+func (s *jobPages) explainPart(r *http.Request) (page, error) {
 	id := r.PathValue("id")
 	p := page{Template: "explain", Part: true}
 	d, err := s.describe(r.Context(), s.age(), id)
@@ -318,56 +304,15 @@ func (s *server) explainPart(r *http.Request) (page, error) {
 		p.Body = (*explain.Answer)(nil) // there is nothing to explain
 		return p, nil
 	}
-	a, err := askJSON[explain.Answer](r.Context(), s.c, 10*time.Second, "explain", id, "--output", "json")
+	a, err := askJSON[explain.Answer](r.Context(), s.commands, 10*time.Second, "explain", id, "--output", "json")
 	p.Body = &a
 	return p, err
 }
 
-// costDocument is the part of `batchctl cost --output json` about jobs that ran which the pages show.
-type costDocument struct {
-	Target string     `json:"target"`
-	Prices costPrices `json:"prices"`
-	Rows   []costRow  `json:"rows"`
-	Total  *costRow   `json:"total"`
-}
-
-// costPrices names the prices.
-type costPrices struct {
-	Table string `json:"table"`
-	Date  string `json:"date"`
-}
-
-// costRow is what jobs cost together.
-type costRow struct {
-	Name     string    `json:"name"`
-	Jobs     int       `json:"jobs"`
-	Runs     int       `json:"runs"`
-	Failed   int       `json:"failed"`
-	Attempts int       `json:"attempts"`
-	Seconds  float64   `json:"seconds"`
-	Cost     costRange `json:"cost"`
-	Waste    costRange `json:"waste"`
-}
-
-// costRange is between two amounts in US dollars.
-type costRange struct {
-	Low  costAmount `json:"low"`
-	High costAmount `json:"high"`
-}
-
-// costAmount is an amount, which may be without some jobs.
-type costAmount struct {
-	USD     float64 `json:"usd"`
-	Without []struct {
-		Count int    `json:"count"`
-		Why   string `json:"why"`
-	} `json:"without"`
-}
-
 // costPart is what a job cost.
-func (s *server) costPart(r *http.Request) (page, error) {
+func (s *jobPages) costPart(r *http.Request) (page, error) {
 	p := page{Template: "cost", Part: true}
-	found, err := askJSON[costDocument](r.Context(), s.c, time.Minute, "cost", r.PathValue("id"), "--output", "json")
+	found, err := askJSON[costDocument](r.Context(), s.commands, time.Minute, "cost", r.PathValue("id"), "--output", "json")
 	if err != nil {
 		return p, err
 	}

@@ -5,16 +5,36 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
-	"time"
 )
 
 // firstRows is how many rows of the list are in the page itself.
 const firstRows = 100
 
+// jobListPages show the list of jobs.
+type jobListPages struct {
+	*core
+	// groups are the keys of the groups that the list showed, by id.
+	groups sync.Map
+}
+
+// routes are the addresses of the group.
+func (s *jobListPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/jobs": s.jobsPage,
+		},
+		data: map[string]func(*http.Request) (any, error){
+			"GET /jobs/rows": s.jobRows,
+		},
+	}
+}
+
 // jobsPage lists jobs. Scripts ask for further rows; without a script, links lead to them.
-func (s *server) jobsPage(r *http.Request) (page, error) {
+func (s *jobListPages) jobsPage(r *http.Request) (page, error) {
 	p := page{Template: "jobs", Title: "Jobs", Section: "jobs", Topics: []string{"jobs"}}
 	q, err := s.queryOf(r)
 	if err != nil {
@@ -26,7 +46,7 @@ func (s *server) jobsPage(r *http.Request) (page, error) {
 	if q.Count == 0 {
 		q.Count = firstRows
 	}
-	snapshot, err := s.o.latest(r.Context())
+	snapshot, err := s.observer.latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -34,7 +54,7 @@ func (s *server) jobsPage(r *http.Request) (page, error) {
 	for _, q := range snapshot.Queues {
 		queues = append(queues, q.Name)
 	}
-	window := s.shownWindow(q, s.o.jobs.Window(q))
+	window := s.shownWindow(q, s.observer.jobs.Window(q))
 	p.Body = struct {
 		Query    joblist.Query
 		Window   joblist.Window
@@ -43,7 +63,7 @@ func (s *server) jobsPage(r *http.Request) (page, error) {
 		Statuses []string
 		Reading  bool
 		Next     int
-	}{q, window, queues, s.o.jobs.TagNames(), statusOrder(), !s.hasJobs(), q.From + len(window.Rows)}
+	}{q, window, queues, s.observer.jobs.TagNames(), statusOrder(), !s.hasJobs(), q.From + len(window.Rows)}
 	return p, nil
 }
 
@@ -53,7 +73,7 @@ func statusOrder() []string {
 }
 
 // queryOf reads what the request asks for of the list.
-func (s *server) queryOf(r *http.Request) (joblist.Query, error) {
+func (s *jobListPages) queryOf(r *http.Request) (joblist.Query, error) {
 	q, err := joblist.ParseQuery(r.URL.Query())
 	if err != nil {
 		return q, badRequest{err}
@@ -68,7 +88,7 @@ func (s *server) queryOf(r *http.Request) (joblist.Query, error) {
 }
 
 // groupID returns what a page calls a group. The key of a group can be the value of a tag, which may be a credential.
-func (s *server) groupID(key string) string {
+func (s *jobListPages) groupID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	id := hex.EncodeToString(sum[:8])
 	s.groups.Store(id, key)
@@ -76,7 +96,7 @@ func (s *server) groupID(key string) string {
 }
 
 // jobRows answers with a window of the list.
-func (s *server) jobRows(r *http.Request) (any, error) {
+func (s *jobListPages) jobRows(r *http.Request) (any, error) {
 	q, err := s.queryOf(r)
 	if err != nil {
 		return nil, err
@@ -88,11 +108,11 @@ func (s *server) jobRows(r *http.Request) (any, error) {
 		joblist.Window
 		// Reading reports that the list is not complete yet.
 		Reading bool `json:"reading,omitempty"`
-	}{s.shownWindow(q, s.o.jobs.Window(q)), !s.hasJobs()}, nil
+	}{s.shownWindow(q, s.observer.jobs.Window(q)), !s.hasJobs()}, nil
 }
 
 // shownWindow returns a window with texts that can be shown.
-func (s *server) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
+func (s *jobListPages) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
 	tag, _ := strings.CutPrefix(q.GroupBy, "tag:")
 	for i, row := range w.Rows {
 		if row.Job != nil {
@@ -111,32 +131,4 @@ func (s *server) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
 		}
 	}
 	return w
-}
-
-// hasJobs reports whether the list has been read.
-func (s *server) hasJobs() bool {
-	select {
-	case <-s.o.jobsRead:
-		return true
-	default:
-		return false
-	}
-}
-
-// awaitJobs begins to read the list, and waits a moment for it: a short list is in the first page.
-func (s *server) awaitJobs(r *http.Request) error {
-	s.o.startReading()
-	timer := time.NewTimer(firstPaint)
-	defer timer.Stop()
-	select {
-	case <-s.o.jobsRead:
-	case <-timer.C:
-	case <-r.Context().Done():
-	}
-	if s.hasJobs() {
-		return nil
-	}
-	s.o.mu.Lock()
-	defer s.o.mu.Unlock()
-	return s.o.jobsErr
 }

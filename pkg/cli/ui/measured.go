@@ -62,18 +62,18 @@ type measuredFigure struct {
 }
 
 // attemptsOf returns the recorded attempts of a job or an array, the newest first.
-func (s *server) attemptsOf(ctx context.Context, id string) ([]history.Attempt, error) {
+func attemptsOf(ctx context.Context, c *core, id string) ([]history.Attempt, error) {
 	if strings.HasPrefix(id, "-") {
 		return nil, badRequest{fmt.Errorf("%s is not the id of a job", id)}
 	}
-	return askJSON[[]history.Attempt](ctx, s.c, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
+	return askJSON[[]history.Attempt](ctx, c.commands, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
 }
 
 // measuredPart shows what the attempts of a job or an array used.
-func (s *server) measuredPart(r *http.Request) (page, error) {
+func (s *jobPages) measuredPart(r *http.Request) (page, error) {
 	id := r.PathValue("id")
 	p := page{Template: "measured", Part: true}
-	all, err := s.attemptsOf(r.Context(), id)
+	all, err := attemptsOf(r.Context(), s.core, id)
 	if err != nil {
 		return p, err
 	}
@@ -253,13 +253,13 @@ func figuresOf(last map[int]history.Attempt) (figures []measuredFigure) {
 }
 
 // childMeasurements answers with what the children of an array used, by column.
-func (s *server) childMeasurements(r *http.Request) (any, error) {
+func (s *arrayPages) childMeasurements(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	parent, err := s.describe(ctx, s.age(), id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.attemptsOf(ctx, id)
+	all, err := attemptsOf(ctx, s.core, id)
 	if err != nil {
 		return nil, err
 	}

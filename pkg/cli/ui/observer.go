@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,80 +25,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
-// snapshot is what `batchctl top --output json` prints.
-type snapshot struct {
-	Target   string       `json:"target"`
-	Time     time.Time    `json:"time"`
-	Queues   []queue      `json:"queues"`
-	Jobs     []unfinished `json:"jobs"`
-	MoreJobs bool         `json:"moreJobs"`
-	Note     string       `json:"note"`
-}
-
-// queue is a queue of a snapshot.
-type queue struct {
-	Name         string                  `json:"name"`
-	State        string                  `json:"state"`
-	Priority     int                     `json:"priority"`
-	Jobs         map[string]int          `json:"jobs"`
-	Environments []jobs.EnvironmentState `json:"computeEnvironmentDetails"`
-	MaxvCpus     float64                 `json:"maxvCpus"`
-	Utilization  *utilization            `json:"queueUtilization"`
-	AtLeast      []string                `json:"atLeast"`
-	Head         *struct {
-		JobID, JobName, StatusReason string
-		EarliestTimeAtPosition       int64
-	} `json:"head"`
-}
-
-// utilization is the part of a queue's utilization that the page shows.
-type utilization struct {
-	TotalCapacityUsage   []capacity `json:"totalCapacityUsage"`
-	FairshareUtilization *struct {
-		ActiveShareCount       int `json:"activeShareCount"`
-		TopCapacityUtilization []struct {
-			ShareIdentifier string     `json:"shareIdentifier"`
-			CapacityUsage   []capacity `json:"capacityUsage"`
-		} `json:"topCapacityUtilization"`
-	} `json:"fairshareUtilization"`
-}
-
-// capacity is a quantity with its unit, such as 4 VCPU.
-type capacity struct {
-	CapacityUnit string  `json:"capacityUnit"`
-	Quantity     float64 `json:"quantity"`
-}
-
-// unfinished is a job of a snapshot.
-type unfinished struct {
-	Queue string           `json:"jobQueue"`
-	Job   types.JobSummary `json:"job"`
-}
-
-// inUse returns the vCPUs in use, or the quantity in the queue's own unit.
-func (q queue) inUse() (n float64, known bool) {
-	if q.Utilization == nil {
-		return 0, false
-	}
-	for _, u := range q.Utilization.TotalCapacityUsage {
-		n += u.Quantity
-	}
-	return n, true
-}
-
-// shares returns the quantity in use by share.
-func (q queue) shares() map[string]float64 {
-	all := map[string]float64{}
-	if q.Utilization != nil && q.Utilization.FairshareUtilization != nil {
-		for _, s := range q.Utilization.FairshareUtilization.TopCapacityUtilization {
-			for _, u := range s.CapacityUsage {
-				all[s.ShareIdentifier] += u.Quantity
-			}
-		}
-	}
-	return all
-}
-
 // The intervals between two queries. AWS limits the request rate of an account; a query of the local engine costs
 // some milliseconds.
 const (
@@ -108,8 +35,6 @@ const (
 	apart  = 200 * time.Millisecond
 	// longestPause is the longest interval while the target does not answer.
 	longestPause = time.Minute
-	// gap is the time without samples that a chart shows as a gap.
-	gap = 2 * time.Minute
 	// The full list of jobs is read at most this often, and never for more than a twentieth of the time.
 	listLocal = 15 * time.Second
 	listAWS   = time.Minute
@@ -236,6 +161,34 @@ func (o *observer) query(ctx context.Context, age time.Duration) error {
 	}
 	o.signal()
 	return err
+}
+
+// remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
+func (o *observer) remember(s *snapshot) {
+	for _, q := range s.Queues {
+		h := o.history[q.Name]
+		if h == nil {
+			h = &queueHistory{}
+			o.history[q.Name] = h
+		}
+		inUse, _ := q.inUse()
+		h.add(sample{at: s.Time, jobs: q.Jobs, inUse: inUse, shares: q.shares()})
+	}
+	for name := range o.history {
+		if !slices.ContainsFunc(s.Queues, func(q queue) bool { return q.Name == name }) {
+			delete(o.history, name)
+		}
+	}
+}
+
+// past returns the history of a queue.
+func (o *observer) past(name string) []sample {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h := o.history[name]; h != nil {
+		return slices.Clone(h.samples)
+	}
+	return nil
 }
 
 // signal wakes those who watch.

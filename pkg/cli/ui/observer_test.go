@@ -363,12 +363,12 @@ func TestListedJobs(t *testing.T) {
 func TestTopics(t *testing.T) {
 	s := serverOf(t, recording(), nil)
 	for _, name := range []string{"queues", "jobs", "job:a", "workflow:a", "log:a", "log:a:1", "log:a#1"} {
-		if topic, ok := s.topic(name); !ok || topic.Name != name || topic.Run == nil {
+		if topic, ok := (&eventStream{core: s.core}).topic(name); !ok || topic.Name != name || topic.Run == nil {
 			t.Errorf("topic %q is refused", name)
 		}
 	}
 	for _, name := range []string{"", "queues:a", "job", "job:", "job:-x", "log:--follow", "workflow:-", "jobs:a", "status:a", "explain:a"} {
-		if _, ok := s.topic(name); ok {
+		if _, ok := (&eventStream{core: s.core}).topic(name); ok {
 			t.Errorf("topic %q is accepted", name)
 		}
 	}
@@ -391,8 +391,7 @@ func published(t *testing.T, run func(context.Context, func([]byte)) error, duri
 func TestJobTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recording()
-		s := &server{c: newCommander(t.Context(), r.run, target.Options{}), isLocal: true}
-		s.o = newObserver(s.c, jobs.Options{}, true)
+		s := &server{core: newCore(t.Context(), r.run, options{}, target.Local)}
 		line := "status " + prepareID
 		first := r.known[line].out
 		n := 0
@@ -412,7 +411,7 @@ func TestJobTopic(t *testing.T) {
 		if !strings.Contains(first, `"ranMs": `) || !strings.Contains(first, `"waitedMs": `) {
 			t.Fatal("the recording has no durations")
 		}
-		topic, _ := s.topic("job:" + prepareID)
+		topic, _ := (&eventStream{core: s.core}).topic("job:" + prepareID)
 		events, err := published(t, topic.Run, 30*time.Second)
 		if len(events) != 3 || err != nil || !strings.Contains(events[2], "no answer") {
 			t.Errorf("%q, %v", events, err)
@@ -431,7 +430,7 @@ func TestEventsArePlain(t *testing.T) {
 	r.known["logs x --follow --tail 5000"] = reply{out: `[{"time":"2026-01-02T03:04:05.006Z","text":` + string(quoted) + "}]"}
 	s := serverOf(t, r, nil)
 	for _, name := range []string{"job:x", "log:x"} {
-		topic, _ := s.topic(name)
+		topic, _ := (&eventStream{core: s.core}).topic(name)
 		ctx, cancel := context.WithCancel(t.Context())
 		err := topic.Run(ctx, func(data []byte) {
 			if bad := badText(string(data)); bad != "" {
@@ -454,9 +453,8 @@ func logTopic(t *testing.T, f func(ctx context.Context, out io.Writer) int) func
 		}
 		return f(ctx, s.Out)
 	}
-	s := &server{c: newCommander(t.Context(), run, target.Options{})}
-	s.o = newObserver(s.c, jobs.Options{}, true)
-	topic, ok := s.topic("log:j")
+	s := &server{core: newCore(t.Context(), run, options{}, target.Local)}
+	topic, ok := (&eventStream{core: s.core}).topic("log:j")
 	if !ok {
 		t.Fatal("no topic")
 	}

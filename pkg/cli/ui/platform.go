@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // platformView is what the page of the platform shows.
@@ -25,10 +26,27 @@ type platformView struct {
 	DriftCommand string
 }
 
+// platformPages show the platform file, the queue files and the reports of doctor.
+type platformPages struct {
+	*core
+	// platform is the platform file; nil without one.
+	platform *document.Platform
+}
+
+// routes are the addresses of the group.
+func (s *platformPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/platform":       s.platformPage,
+			"/platform/drift": s.driftPart,
+		},
+	}
+}
+
 // platformPage shows the policy, the queues as code, and the recorded reports of doctor.
-func (s *server) platformPage(*http.Request) (page, error) {
+func (s *platformPages) platformPage(*http.Request) (page, error) {
 	found := findReports(s.options.files)
-	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: shown(s.c.line("apply", s.options.files, "--check"))}
+	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: shown(s.commands.line("apply", s.options.files, "--check"))}
 	if s.platform != nil && s.platform.Root != nil {
 		v.File = shown(filepath.ToSlash(s.platform.Root.Source.Name))
 		for child := range s.platform.Root.Get("policy").Children() {
@@ -83,24 +101,17 @@ type drift struct {
 }
 
 // driftPart compares the queue files with the target.
-func (s *server) driftPart(r *http.Request) (page, error) {
+func (s *platformPages) driftPart(r *http.Request) (page, error) {
 	p := page{Template: "drift", Part: true}
 	args := []string{"apply", s.options.files, "--check", "--output", "json"}
-	v, err := askDiffer[drift](r.Context(), s.c, 30*time.Second, args...)
+	v, err := askDiffer[drift](r.Context(), s.commands, 30*time.Second, args...)
 	if failed, ok := errors.AsType[*commandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
 		v.None, err = true, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	v.Command, v.Apply = shown(s.c.line("apply", s.options.files, "--check")), shown(s.c.line("apply", s.options.files))
+	v.Command, v.Apply = shown(s.commands.line("apply", s.options.files, "--check")), shown(s.commands.line("apply", s.options.files))
 	p.Body = v
 	return p, nil
-}
-
-// indented indents JSON.
-func indented(text []byte) (string, error) {
-	var b bytes.Buffer
-	err := json.Indent(&b, text, "", "  ")
-	return b.String(), err
 }

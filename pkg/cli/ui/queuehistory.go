@@ -2,7 +2,6 @@ package ui
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -23,6 +22,9 @@ func (s sample) value(n float64) float64 {
 	}
 	return n
 }
+
+// gap is the time without samples that a chart shows as a gap.
+const gap = 2 * time.Minute
 
 // mostSamples bounds the history of a queue. When it is full, half of the samples are dropped, and from then on the
 // samples are twice as far apart: a page that is open for a day needs no more memory than one of an hour.
@@ -61,32 +63,4 @@ func (h *queueHistory) add(s sample) {
 		h.apart = max(2*h.apart, 2*time.Second)
 	}
 	h.samples = append(h.samples, s)
-}
-
-// remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
-func (o *observer) remember(s *snapshot) {
-	for _, q := range s.Queues {
-		h := o.history[q.Name]
-		if h == nil {
-			h = &queueHistory{}
-			o.history[q.Name] = h
-		}
-		inUse, _ := q.inUse()
-		h.add(sample{at: s.Time, jobs: q.Jobs, inUse: inUse, shares: q.shares()})
-	}
-	for name := range o.history {
-		if !slices.ContainsFunc(s.Queues, func(q queue) bool { return q.Name == name }) {
-			delete(o.history, name)
-		}
-	}
-}
-
-// past returns the history of a queue.
-func (o *observer) past(name string) []sample {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if h := o.history[name]; h != nil {
-		return slices.Clone(h.samples)
-	}
-	return nil
 }

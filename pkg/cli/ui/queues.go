@@ -6,8 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -37,14 +35,27 @@ type shareView struct {
 	Part int
 }
 
+// queuePages show the queues and their past.
+type queuePages struct{ *core }
+
+// routes are the addresses of the group.
+func (s *queuePages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/queues":        s.queuesPage,
+			"/queues/{name}": s.queuePage,
+		},
+	}
+}
+
 // viewOf returns how a queue is shown.
-func (s *server) viewOf(q queue, at int) queueView {
+func (s *queuePages) viewOf(q queue, at int) queueView {
 	v := queueView{queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"], Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
 		IsBound: len(q.AtLeast) > 0, ID: fmt.Sprintf("queue-%d", at)}
 	v.InUse, v.Known = q.inUse()
 	var depths []float64
 	highest := 1.0
-	for _, p := range s.o.past(q.Name) {
+	for _, p := range s.observer.past(q.Name) {
 		n := 0
 		for _, jobs := range p.jobs {
 			n += jobs
@@ -68,9 +79,9 @@ func (s *server) viewOf(q queue, at int) queueView {
 }
 
 // queuesPage shows all queues.
-func (s *server) queuesPage(r *http.Request) (page, error) {
+func (s *queuePages) queuesPage(r *http.Request) (page, error) {
 	p := page{Template: "queues", Title: "Queues", Section: "queues", Topics: []string{"queues"}}
-	snapshot, err := s.o.latest(r.Context())
+	snapshot, err := s.observer.latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -82,15 +93,15 @@ func (s *server) queuesPage(r *http.Request) (page, error) {
 		Queues []queueView
 		Note   string
 		Began  int64
-	}{views, snapshot.Note, s.o.began.UnixMilli()}
+	}{views, snapshot.Note, s.observer.began.UnixMilli()}
 	return p, nil
 }
 
 // queuePage shows one queue with its past.
-func (s *server) queuePage(r *http.Request) (page, error) {
+func (s *queuePages) queuePage(r *http.Request) (page, error) {
 	name := r.PathValue("name")
 	p := page{Template: "queue", Title: "Queue " + shown(name), Section: "queues", Topics: []string{"queues"}}
-	snapshot, err := s.o.latest(r.Context())
+	snapshot, err := s.observer.latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -99,7 +110,7 @@ func (s *server) queuePage(r *http.Request) (page, error) {
 		return p, fmt.Errorf("no queue %s at this target: %w", name, errNotFound)
 	}
 	view := s.viewOf(snapshot.Queues[at], at)
-	past := s.o.past(name)
+	past := s.observer.past(name)
 	p.Body = struct {
 		queueView
 		Depth, Use string
@@ -107,48 +118,8 @@ func (s *server) queuePage(r *http.Request) (page, error) {
 		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
 		Forecast bool
 		Job      string
-	}{view, depthChart(past), useChart(past, view), s.o.began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
+	}{view, depthChart(past), useChart(past, view), s.observer.began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
-}
-
-// chartWidths are the widths of charts: on a wide page, on a tablet and on a phone. Text keeps its size, so each width
-// is a drawing of its own.
-var chartWidths = []struct {
-	class string
-	width int
-}{{"wide", 1300}, {"middle", 720}, {"narrow", 340}}
-
-// allWidths returns a chart in all widths, of which the style sheet shows one.
-func allWidths(draw func(id string, width int) string, id string) string {
-	var b strings.Builder
-	for _, w := range chartWidths {
-		b.WriteString(`<div class="` + w.class + `">` + draw(id+"-"+w.class, w.width) + `</div>`)
-	}
-	return b.String()
-}
-
-// area draws a chart of areas in all widths.
-func area(a chart.Area) string {
-	return allWidths(func(id string, width int) string {
-		a.ID, a.Width = id, width
-		return a.SVG()
-	}, a.ID)
-}
-
-// gantt draws a timeline in all widths.
-func gantt(t chart.Timeline) string {
-	return allWidths(func(id string, width int) string {
-		t.ID, t.Width = id, width
-		return t.SVG()
-	}, t.ID)
-}
-
-// bars draws a chart of bars in all widths.
-func bars(b chart.Bars) string {
-	return allWidths(func(id string, width int) string {
-		b.ID, b.Width = id, width
-		return b.SVG()
-	}, b.ID)
 }
 
 // depthChart draws the number of unfinished jobs over time.
@@ -166,17 +137,6 @@ func depthChart(past []sample) string {
 	}
 	return area(a)
 }
-
-// classOf returns the class of a status in the style sheet.
-func classOf(status string) string {
-	if marks[status] == "" {
-		return "s-unknown"
-	}
-	return "s-" + strings.ToLower(status)
-}
-
-// mostShares is how many shares a chart shows; the others are added up.
-const mostShares = 6
 
 // useChart draws the capacity in use over time: by share if the queue has shares.
 func useChart(past []sample, v queueView) string {
@@ -220,12 +180,4 @@ func useChart(past []sample, v queueView) string {
 		a.Series = append(a.Series, chart.Series{Name: fmt.Sprintf("%d other shares", len(rest)), Class: "share-rest", Values: values})
 	}
 	return area(a)
-}
-
-// timeOf converts a time of the API; the zero time for 0.
-func timeOf(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }

@@ -157,7 +157,7 @@ func serverOf(t *testing.T, r *replies, change func(*options)) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.hub.Close)
-	s.o.readOnce.Do(func() { close(s.o.jobsRead) }) // the jobs of the recording are the list
+	s.observer.readOnce.Do(func() { close(s.observer.jobsRead) }) // the jobs of the recording are the list
 	s.list(r)
 	return s
 }
@@ -185,19 +185,19 @@ func (s *server) list(r *replies) {
 	for _, child := range summaries {
 		all = append(all, listed(child, "default"))
 	}
-	s.o.jobs.Replace(nil) // the list would keep what it knows of a job
-	s.o.jobs.Replace(all)
+	s.observer.jobs.Replace(nil) // the list would keep what it knows of a job
+	s.observer.jobs.Replace(all)
 }
 
 // forget drops all answers, so that the next page asks again.
 func (s *server) forget() {
-	s.c.mu.Lock()
-	clear(s.c.known)
-	s.c.mu.Unlock()
-	s.o.mu.Lock()
-	s.o.asked, s.o.snapshot = time.Time{}, nil
-	clear(s.o.history)
-	s.o.mu.Unlock()
+	s.commands.mu.Lock()
+	clear(s.commands.known)
+	s.commands.mu.Unlock()
+	s.observer.mu.Lock()
+	s.observer.asked, s.observer.snapshot = time.Time{}, nil
+	clear(s.observer.history)
+	s.observer.mu.Unlock()
 }
 
 // get asks the handler for a page.

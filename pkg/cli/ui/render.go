@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -18,16 +17,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/graph"
-	"github.com/batchctl/batchctl/pkg/secret"
 )
 
 //go:embed assets
@@ -47,7 +42,7 @@ type page struct {
 	// Body is for the page's own template.
 	Body any
 
-	Server *server
+	Core *core
 	// Problem is shown instead of the body.
 	Problem *problem
 	// Export is set for a page that is written to a file.
@@ -62,11 +57,11 @@ func (p page) Theme() string { return p.theme }
 
 // CanChange reports whether the page offers changes.
 func (p page) CanChange() bool {
-	return p.Export == nil && p.Server != nil && p.Server.options.allowChanges
+	return p.Export == nil && p.Core != nil && p.Core.options.allowChanges
 }
 
 // TargetName names the target.
-func (p page) TargetName() string { return shown(p.Server.label()) }
+func (p page) TargetName() string { return shown(p.Core.label()) }
 
 // section is an item of the navigation.
 type section struct{ Path, Name string }
@@ -86,6 +81,20 @@ func (p page) JobLink(id string) string {
 	}
 	return "#"
 }
+
+// jobAddress returns the address of a job's page.
+func jobAddress(id string) string { return "/jobs/" + url.PathEscape(id) }
+
+// routes are the addresses of a group of pages.
+type routes struct {
+	// pages are the pages, and the parts of pages, by the pattern of their address.
+	pages map[string]func(*http.Request) (page, error)
+	// data are the answers to scripts, by method and pattern.
+	data map[string]func(*http.Request) (any, error)
+}
+
+// exact is data for a script that contains the user's own text, so no character of it is replaced.
+type exact struct{ data any }
 
 // problem is why a page has nothing to show.
 type problem struct{ Message, Hint string }
@@ -134,111 +143,6 @@ func problemOf(err error) *problem {
 		return &problem{shown(failed.Message), shown(failed.Hint)}
 	}
 	return &problem{Message: shown(err.Error())}
-}
-
-// shown returns a text as pages show it: without credentials, and without characters that change the direction or the
-// place of the text around them.
-func shown(text string) string { return diag.Printable(secret.Mask("", text)) }
-
-// valueOf returns the value of a variable or tag as pages show it. Some credentials are only known by their name.
-func valueOf(name, value string) string { return diag.Printable(secret.Mask(name, value)) }
-
-// shownLines returns a text of several lines as pages show it. A credential can have several lines.
-func shownLines(text string) string {
-	return diag.PrintableLines(secret.Mask("", strings.TrimRight(text, "\n")))
-}
-
-// plain returns a page without characters that change the direction or the place of the text around them. Most texts
-// went through shown, which does the same; this is for those of which a template expects an id or a status.
-func plain(page []byte) []byte {
-	isPlain := func(r rune) bool {
-		return r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
-	}
-	if bytes.IndexFunc(page, func(r rune) bool { return !isPlain(r) }) < 0 {
-		return page
-	}
-	var b bytes.Buffer
-	for _, r := range string(page) { // bytes that are no UTF-8 become U+FFFD
-		if isPlain(r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.Bytes()
-}
-
-// plainJSON returns JSON whose strings can be shown.
-func plainJSON(text []byte) ([]byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	return json.Marshal(plainStrings(v))
-}
-
-// plainStrings returns a decoded value with strings that can be shown.
-func plainStrings(v any) any {
-	switch v := v.(type) {
-	case string:
-		return string(plain([]byte(v)))
-	case []any:
-		for i := range v {
-			v[i] = plainStrings(v[i])
-		}
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for name, member := range v {
-			all[string(plain([]byte(name)))] = plainStrings(member)
-		}
-		return all
-	}
-	return v
-}
-
-// answer returns the handler of a page.
-func (s *server) answer(show func(*http.Request) (page, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		p, err := show(r)
-		if err != nil {
-			p = page{Template: "problem", Title: "Not shown", Section: p.Section, Part: p.Part, Problem: problemOf(err)}
-		}
-		p.Server = s
-		if c, err := r.Cookie("batchctl-theme"); err == nil && (c.Value == "dark" || c.Value == "light") {
-			p.theme = c.Value
-		}
-		var b bytes.Buffer
-		if failed := p.write(&b); failed != nil {
-			http.Error(w, "the page cannot be rendered: "+failed.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(statusOf(err))
-		_, _ = w.Write(plain(b.Bytes())) // a browser that has left needs no answer
-	}
-}
-
-// answerJSON returns the handler of data that a script asks for.
-func (s *server) answerJSON(data func(*http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		v, err := data(r)
-		if err != nil {
-			v = problemOf(err)
-		}
-		text, failed := json.Marshal(v)
-		if _, isCheck := v.(*checked); failed == nil && !isCheck { // it has the user's own text, with fixes
-			text, failed = plainJSON(text)
-		}
-		if failed != nil {
-			http.Error(w, failed.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(statusOf(err))
-		_, _ = w.Write(text)
-	}
 }
 
 // write renders the page.
@@ -328,67 +232,8 @@ var functions = template.FuncMap{
 		_, index, _ := batch.SplitChildID(id)
 		return strconv.Itoa(index)
 	},
-	"line": func(s *server, args ...string) string { return shown(s.c.line(args...)) },
+	"line": func(c *core, args ...string) string { return shown(c.commands.line(args...)) },
 	"add":  func(a, b int) int { return a + b },
-}
-
-// marks are the signs of the statuses, because colour alone does not tell them.
-var marks = map[string]string{
-	string(types.JobStatusSubmitted): "·", string(types.JobStatusPending): "◦", string(types.JobStatusRunnable): "○", string(types.JobStatusStarting): "◐",
-	string(types.JobStatusRunning): "●", string(types.JobStatusSucceeded): "✓", string(types.JobStatusFailed): "✕",
-}
-
-// mark returns the sign of a status.
-func mark(status string) string {
-	if m := marks[status]; m != "" {
-		return m
-	}
-	return "?"
-}
-
-// number formats a quantity.
-func number(v any) string {
-	switch n := v.(type) {
-	case float64:
-		return strconv.FormatFloat(n, 'f', -1, 64)
-	case *int32:
-		if n == nil {
-			return "–"
-		}
-		return strconv.Itoa(int(*n))
-	}
-	return fmt.Sprint(v)
-}
-
-// seconds formats a duration in seconds. A time.Duration has only 292 years.
-func seconds(s float64) string {
-	if days := s / (24 * 60 * 60); math.Abs(days) > 1000 {
-		return fmt.Sprintf("%.0f days", days)
-	}
-	return term.Short(time.Duration(s * float64(time.Second)))
-}
-
-// clock formats a time of the API, in the local time zone.
-func clock(v any) string {
-	var ms int64
-	switch n := v.(type) {
-	case int64:
-		ms = n
-	case *int64:
-		ms = aws.ToInt64(n)
-	}
-	if ms == 0 {
-		return "–"
-	}
-	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
-}
-
-// took formats the time between two times of the API, or until now.
-func took(from, to *int64) string {
-	if aws.ToInt64(from) == 0 {
-		return "–"
-	}
-	return term.Took(from, to, time.Now())
 }
 
 // data returns a value as JSON for an element that scripts read and browsers do not run.

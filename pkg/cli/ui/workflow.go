@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -38,8 +37,20 @@ type workflowJob struct {
 	Size                      int
 }
 
+// workflowPages show a submission.
+type workflowPages struct{ *core }
+
+// routes are the addresses of the group.
+func (s *workflowPages) routes() routes {
+	return routes{
+		pages: map[string]func(*http.Request) (page, error){
+			"/workflows/{id}": s.workflowPage,
+		},
+	}
+}
+
 // workflowPage shows a submission: its graph, its timeline and its jobs.
-func (s *server) workflowPage(r *http.Request) (page, error) {
+func (s *workflowPages) workflowPage(r *http.Request) (page, error) {
 	id := r.PathValue("id")
 	p := page{Template: "workflow", Title: "Workflow", Section: "jobs", Topics: []string{"workflow:" + id}}
 	v, err := s.workflow(r.Context(), id, nil, jobAddress)
@@ -50,17 +61,14 @@ func (s *server) workflowPage(r *http.Request) (page, error) {
 	return p, nil
 }
 
-// jobAddress returns the address of a job's page.
-func jobAddress(id string) string { return "/jobs/" + url.PathEscape(id) }
-
 // workflow reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
-func (s *server) workflow(ctx context.Context, id string, ids []string, address func(id string) string) (workflowView, error) {
+func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, address func(id string) string) (workflowView, error) {
 	args := append([]string{"status", "--output", "json"}, ids...)
 	if id != "" {
 		args = []string{"status", "--output", "json", "--submission", id}
 		ids = nil
 	}
-	found, err := askJSON[[]types.JobDetail](ctx, s.c, s.age(), args...)
+	found, err := askJSON[[]types.JobDetail](ctx, s.commands, s.age(), args...)
 	if err != nil {
 		return workflowView{}, err
 	}

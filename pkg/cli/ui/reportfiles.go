@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/doctor"
+	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/stable"
+)
+
+// benchmark is the part of a benchmark.json that the pages show.
+type benchmark struct {
+	// Path is the file, relative to the directory of --files.
+	Path       string
+	Title      string `json:"title"`
+	Comparison struct {
+		Base     struct{ Name string }
+		Other    struct{ Name string }
+		Pairs    []benchmarkPair
+		Unpaired []benchmarkUnpaired
+		Warnings []string
+	} `json:"comparison"`
+	Decision *struct {
+		Words []string `json:"words"`
+	} `json:"decision"`
+	Notes []string `json:"notes"`
+}
+
+// benchmarkKey names the work of a row.
+type benchmarkKey struct {
+	Title, Size, Type, Parameters string
+	Batch                         int
+}
+
+// Name returns the work as one text, such as "Gaussian blur 512x512 batch 2 uint8 sigma 2".
+func (k benchmarkKey) Name() string {
+	batch := ""
+	if k.Batch > 0 {
+		batch = "batch " + strconv.Itoa(k.Batch)
+	}
+	return join(" ", k.Title, k.Size, batch, k.Type, k.Parameters)
+}
+
+// benchmarkUnpaired is a row that cannot be compared.
+type benchmarkUnpaired struct {
+	benchmarkKey
+	Reason string
+}
+
+// benchmarkPair is a row that both sides measured. Times are in seconds.
+type benchmarkPair struct {
+	benchmarkKey
+	Base, Other *benchmarkSummary
+	SpeedUp     struct {
+		Value    float64
+		Interval *struct{ Low, High float64 }
+	}
+}
+
+// benchmarkSummary is a sample of times.
+type benchmarkSummary struct {
+	Repeats          int
+	Min, Median, Max float64
+}
+
+// reports are the files of a directory that the pages show.
+type reports struct {
+	Benchmarks []benchmark
+	Doctors    []doctorReport
+	// JobFiles, Policies and Traces are the paths of job files, of scheduling policies, and of files that a sizing
+	// report can read.
+	JobFiles, Policies, Traces []string
+	// Problem tells why the directory was not read completely.
+	Problem string
+}
+
+// doctorReport is a recorded report of doctor.
+type doctorReport struct {
+	Path string
+	At   time.Time
+	doctor.Report
+}
+
+const (
+	// reportDepth is how deep below the directory reports are searched.
+	reportDepth = 3
+	// reportFiles is how many JSON files are read at most, and reportSize the largest.
+	reportFiles = 500
+	reportSize  = 8 << 20
+)
+
+// findReports reads the benchmark reports and doctor reports below a directory.
+func findReports(dir string) reports {
+	var found reports
+	read := 0
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == ".":
+			return err
+		case err != nil:
+			return nil // another user's directory
+		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(path, "/") >= reportDepth-1 || e.Name() == "node_modules"):
+			return fs.SkipDir
+		case e.IsDir() || !e.Type().IsRegular() || strings.HasPrefix(path, "-"):
+			return nil
+		case slices.Contains([]string{".swf", ".csv"}, filepath.Ext(path)):
+			if len(found.Traces) < reportFiles {
+				found.Traces = append(found.Traces, path)
+			}
+			return nil
+		case filepath.Ext(path) != ".json":
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil || info.Size() > reportSize {
+			return nil
+		}
+		if read++; read > reportFiles {
+			found.Problem = fmt.Sprintf("only the first %d JSON files were read; name a smaller directory with --files", reportFiles)
+			return fs.SkipAll
+		}
+		found.add(dir, path, info.ModTime())
+		return nil
+	})
+	if err != nil {
+		found.Problem = shown(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
+	}
+	stable.Sort(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
+	return found
+}
+
+// add adds a file if it is a report.
+func (r *reports) add(dir, path string, at time.Time) {
+	text, err := os.ReadFile(filepath.Join(dir, path))
+	if err != nil {
+		return
+	}
+	var b benchmark
+	if json.Unmarshal(text, &b) == nil && len(b.Comparison.Pairs)+len(b.Comparison.Unpaired) > 0 {
+		b.Path = path
+		r.Benchmarks = append(r.Benchmarks, b)
+		return
+	}
+	var d doctor.Report
+	if json.Unmarshal(text, &d) == nil && d.Kind != "" && (len(d.Findings) > 0 || len(d.Unread) > 0) {
+		r.Doctors = append(r.Doctors, doctorReport{path, at, d})
+		return
+	}
+	// A policy without members is also any empty object.
+	if p, err := forecast.ParsePolicy(text); err == nil && (p.ComputeReservation != nil || p.ShareDecaySeconds != nil || p.ShareDistribution != nil) {
+		r.Policies = append(r.Policies, path)
+		return
+	}
+	if isJobFile(path, text) {
+		r.JobFiles = append(r.JobFiles, path)
+	}
+}
+
+// isJobFile reports whether a file has jobs, rather than queues or settings.
+func isJobFile(path string, text []byte) bool {
+	if filepath.Base(path) == document.FileName || document.Recognize(diag.NewSource(path, string(text))) != document.Ours {
+		return false
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // a file with comments is a job file until batchctl reads it
+	return !slices.ContainsFunc([]string{"jobQueues", "computeEnvironments", "schedulingPolicies", "jobQueueName", "computeEnvironmentName"}, func(name string) bool { return members[name] != nil })
+}

@@ -1,0 +1,83 @@
+package ui
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+)
+
+// snapshot is what `batchctl top --output json` prints.
+type snapshot struct {
+	Target   string       `json:"target"`
+	Time     time.Time    `json:"time"`
+	Queues   []queue      `json:"queues"`
+	Jobs     []unfinished `json:"jobs"`
+	MoreJobs bool         `json:"moreJobs"`
+	Note     string       `json:"note"`
+}
+
+// queue is a queue of a snapshot.
+type queue struct {
+	Name         string                  `json:"name"`
+	State        string                  `json:"state"`
+	Priority     int                     `json:"priority"`
+	Jobs         map[string]int          `json:"jobs"`
+	Environments []jobs.EnvironmentState `json:"computeEnvironmentDetails"`
+	MaxvCpus     float64                 `json:"maxvCpus"`
+	Utilization  *utilization            `json:"queueUtilization"`
+	AtLeast      []string                `json:"atLeast"`
+	Head         *struct {
+		JobID, JobName, StatusReason string
+		EarliestTimeAtPosition       int64
+	} `json:"head"`
+}
+
+// utilization is the part of a queue's utilization that the page shows.
+type utilization struct {
+	TotalCapacityUsage   []capacity `json:"totalCapacityUsage"`
+	FairshareUtilization *struct {
+		ActiveShareCount       int `json:"activeShareCount"`
+		TopCapacityUtilization []struct {
+			ShareIdentifier string     `json:"shareIdentifier"`
+			CapacityUsage   []capacity `json:"capacityUsage"`
+		} `json:"topCapacityUtilization"`
+	} `json:"fairshareUtilization"`
+}
+
+// capacity is a quantity with its unit, such as 4 VCPU.
+type capacity struct {
+	CapacityUnit string  `json:"capacityUnit"`
+	Quantity     float64 `json:"quantity"`
+}
+
+// unfinished is a job of a snapshot.
+type unfinished struct {
+	Queue string           `json:"jobQueue"`
+	Job   types.JobSummary `json:"job"`
+}
+
+// inUse returns the vCPUs in use, or the quantity in the queue's own unit.
+func (q queue) inUse() (n float64, known bool) {
+	if q.Utilization == nil {
+		return 0, false
+	}
+	for _, u := range q.Utilization.TotalCapacityUsage {
+		n += u.Quantity
+	}
+	return n, true
+}
+
+// shares returns the quantity in use by share.
+func (q queue) shares() map[string]float64 {
+	all := map[string]float64{}
+	if q.Utilization != nil && q.Utilization.FairshareUtilization != nil {
+		for _, s := range q.Utilization.FairshareUtilization.TopCapacityUtilization {
+			for _, u := range s.CapacityUsage {
+				all[s.ShareIdentifier] += u.Quantity
+			}
+		}
+	}
+	return all
+}
