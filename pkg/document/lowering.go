@@ -9,23 +9,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// read reads a file that a member names. It reports an error and returns nil.
-func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
-	if o.Read == nil {
-		return nil
-	}
-	if n.Str() == "" {
-		l.report(rule, n, n.Span, "write the path of a file", "%s is empty", n.Name)
-		return nil
-	}
-	src, err := o.Read(n.Str())
-	if err != nil {
-		l.report(rule, n, n.Span, hintOf(err), "cannot read %s: %v", clip(n.Str()), err)
-		return nil
-	}
-	return src
-}
-
 // lowering builds the two requests of one compact job.
 type lowering struct {
 	// job is the job with its defaults. All of its members have the types of the schema.
@@ -69,4 +52,63 @@ func (l *lowering) number(n int64, from *jsontree.Node) *jsontree.Node {
 // wrote reports whether a value is in the job itself, not in defaults.
 func (l *lowering) wrote(n *jsontree.Node) bool {
 	return n.Source == l.job.Source && l.job.Span.Start <= n.Span.Start && n.Span.End <= l.job.Span.End
+}
+
+// size reads a size in MiB. It reports an unreadable one, and returns -1.
+func (l *lowering) size(m *jsontree.Node) int64 {
+	mib, err := mebibytes(m)
+	if err != nil {
+		l.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+		return -1
+	}
+	return mib
+}
+
+// count reads a number of vCPUs or GPUs; "" for an unreadable one.
+func (l *lowering) count(m *jsontree.Node) string {
+	n, err := count(m)
+	if err != nil {
+		l.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+	}
+	return n
+}
+
+// duration reads a duration in seconds; -1 for an unreadable one.
+func (l *lowering) duration(m *jsontree.Node) int64 {
+	n, err := seconds(m)
+	if err != nil {
+		l.report(RuleDuration, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+		return -1
+	}
+	return n
+}
+
+// severalContainers returns the member that gives the job several containers, or containers
+// outside ECS; nil without such a member.
+func (l *lowering) severalContainers(job *Job) *jsontree.Node {
+	if l.means == byFragment {
+		fragment := l.job.Get("jobDefinition")
+		return fragment.Get(fragmentName(fragment))
+	}
+	for _, name := range [...]string{"ecsPropertiesOverride", "eksPropertiesOverride", "nodeOverrides"} {
+		if m := job.Submit.Get(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// worksOnly and needs return the name of a member of staging with a verb.
+func worksOnly(member string) string { return withVerb(member, "work") }
+
+func needs(member string) string { return withVerb(member, "need") }
+
+func withVerb(member, verb string) string {
+	switch member {
+	case "checkpoint":
+		return "a checkpoint " + verb + "s"
+	case "measure", "onFailure":
+		return member + " " + verb + "s"
+	}
+	return member + " " + verb
 }
