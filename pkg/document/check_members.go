@@ -142,11 +142,11 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 				return fmt.Sprintf("write %q in %q", own, name), ""
 			}
 		}
-		if kind := requirement(written); kind != "" && c.native && below["resourceRequirements"].m != nil {
+		if kind := requirementType(written); kind != "" && c.native && below["resourceRequirements"].m != nil {
 			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
 		}
 	}
-	if kind := requirement(written); kind != "" && members["resourceRequirements"].m != nil {
+	if kind := requirementType(written); kind != "" && members["resourceRequirements"].m != nil {
 		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
 	}
 	if outer := c.outer(written, steps); outer != "" {

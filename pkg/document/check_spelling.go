@@ -56,8 +56,8 @@ func compactName(name string) string {
 	return ""
 }
 
-// requirement returns the type of resource for a name in another tool; "" for other names.
-func requirement(name string) string {
+// requirementType returns the type of resource for a name in another tool; "" for other names.
+func requirementType(name string) string {
 	switch name {
 	case "cpu", "cpus", "vcpu", "vCPU", "vcpus":
 		return "VCPU"

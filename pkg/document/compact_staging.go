@@ -62,13 +62,14 @@ func unstagingOf(value *jsontree.Node) unstaging {
 			return unstaging{}
 		}
 	}
-	again := &lowering{job: jsontree.NewObject(value)}
-	again.job.Set("inputs", inputs.Clone())
-	again.job.Set("outputs", outputs.Clone())
-	again.job.Set("checkpoint", saved.Clone())
+	again := jsontree.NewObject(value)
+	again.Set("inputs", inputs.Clone())
+	again.Set("outputs", outputs.Clone())
+	again.Set("checkpoint", saved.Clone())
 	var job Job
-	again.readLocations(&job, Options{})
-	again.readCheckpoint(&job)
+	var p problems
+	readLocations(&p, again, &job, Options{})
+	readCheckpoint(&p, again.Get("checkpoint"), &job)
 	if !job.IsStaged() || StageText(job.Document()) != value.Str() {
 		return unstaging{}
 	}

@@ -13,6 +13,7 @@
 // A job runs through load_jobs.go, lower.go, and the files with lower_:
 //
 //	lower_defaults.go    the defaults of the platform file and the workflow; waivers
+//	lowering.go          the job so far; lower_value.go reads "2 GiB" and "1h" for all
 //	lower_requests.go    the members that stay unchanged; jobDefinition and submitJob
 //	lower_resources.go   resources
 //	lower_environment.go environment, secrets

@@ -10,7 +10,7 @@ import (
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
+	l := &lowering{job: merged, means: m, part: part{arena: o.Arena}, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")
@@ -18,7 +18,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	l.conflicts()
 	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
 	if out.Array != nil {
-		l.sweep = l.differ(o)
+		l.sweep = l.cells(o)
 		l.dropCommand()
 	}
 	if m != byName {
@@ -26,16 +26,16 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	}
 	out.Submit = l.submit(out.Register)
 	overlay(out.Submit, o)
-	out.DependsOn, out.Earlier = l.dependsOn()
-	out.When = l.when()
+	out.DependsOn, out.Earlier = dependencies(&l.problems, l.job.Get("dependsOn"))
+	out.When = whenOf(l.job.Get("when"))
 	if out.Array != nil {
-		l.launch(out)
+		l.checkLauncher(out)
 	}
 	l.stage(out, o)
-	l.measure(out)
-	l.climb(out)
-	l.notify(out)
-	l.measureUsage(out, o)
+	l.metrics(out)
+	l.onFailure(out)
+	readReceivers(&l.problems, l.job.Get("notify"), out)
+	l.measure(out, o)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -94,4 +94,19 @@ func (l *lowering) complete(job *Job) {
 		submit.Set("jobQueue", jsontree.NewString("", nil)) // chosen later
 	}
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
+}
+
+// checkDefaults reports the mistakes in the defaults of a platform file, even without a job. Every job reads these
+// units again. references is true if a text of the file may refer to the values of an array.
+func checkDefaults(defaults *jsontree.Node, references bool) diag.List {
+	l := &lowering{job: defaults}
+	l.container()
+	timeout(&l.part, defaults.Get("timeout"))
+	l.metrics(&Job{})
+	if references && defaults.Get("array") == nil {
+		r := &referring{}
+		r.misplaced(defaults, "defaults apply to every job, and a child's values belong to one")
+		l.diags = append(l.diags, r.diags...)
+	}
+	return l.diags
 }

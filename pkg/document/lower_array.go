@@ -2,16 +2,15 @@ package document
 
 import (
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// differ returns the values in which the children of the job differ. It returns nil if they
+// cells returns the values in which the children of the job differ. It returns nil if they
 // differ only in their index, or if the values are unknown.
-func (l *lowering) differ(o Options) *sweep.Sweep {
+func (l *lowering) cells(o Options) *sweep.Sweep {
 	array := l.job.Get("array")
-	if l.spoilt || !l.arrayMembers(array) {
+	if l.spoilt || !arrayMembers(&l.problems, l.job, array) {
 		l.spoilt = true
 		return nil
 	}
@@ -22,11 +21,11 @@ func (l *lowering) differ(o Options) *sweep.Sweep {
 	case source == nil:
 		s = &sweep.Sweep{Kind: sweep.Plain, Size: whole(array.Get("size"))}
 	case source.Name == "matrix":
-		s = l.matrix(array)
+		s = matrixCells(&l.problems, array)
 	case source.Name == "table":
-		s = l.tableCells(source, o)
+		s = tableCells(&l.problems, source, o)
 	default:
-		s = l.commandList(array, o)
+		s = commandList(&l.problems, array, o)
 	}
 	if s == nil {
 		return nil
@@ -37,34 +36,34 @@ func (l *lowering) differ(o Options) *sweep.Sweep {
 }
 
 // arrayMembers reports an array that defines its children twice, or not at all.
-func (l *lowering) arrayMembers(array *jsontree.Node) bool {
+func arrayMembers(p *problems, job, array *jsontree.Node) bool {
 	source, size := ArraySource(array), array.Get("size")
-	before := len(l.diags)
+	before := len(p.diags)
 	for _, name := range differing {
 		if m := array.Get(name); m != nil && m != source {
-			l.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name, name)
+			p.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name, name)
 		}
 	}
 	switch {
 	case source == nil && size == nil:
-		l.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
+		p.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
 			"the array lacks its size, or the values of its children")
 	case source.Is(jsontree.String) && source.Name == "commands" && size == nil:
-		l.report(RuleMissingMember, array, brace(array), `add "size": 8`,
+		p.report(RuleMissingMember, array, brace(array), `add "size": 8`,
 			"the array lacks the number of children that share the command list")
 	case source != nil && source.Name != "commands" && size != nil:
-		l.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)
+		p.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)
 	}
-	l.idleMembers(array, source)
-	return len(l.diags) == before
+	idleMembers(p, job, array, source)
+	return len(p.diags) == before
 }
 
 // idleMembers reports members that have no effect in the array. It ignores members from
 // defaults, which may be meant for other jobs.
-func (l *lowering) idleMembers(array, source *jsontree.Node) {
+func idleMembers(p *problems, job, array, source *jsontree.Node) {
 	idle := func(name, of string) {
-		if m := array.Get(name); m != nil && l.wrote(m) {
-			l.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no effect without %s", name, of)
+		if m := array.Get(name); m != nil && isWithin(job, m) {
+			p.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no effect without %s", name, of)
 		}
 	}
 	if source == nil || source.Name != "matrix" {
@@ -77,23 +76,6 @@ func (l *lowering) idleMembers(array, source *jsontree.Node) {
 	if source == nil {
 		idle("launcher", "matrix, table or commands")
 	}
-}
-
-// read reads a file that a member names. It reports an error and returns nil.
-func (l *lowering) read(rule string, n *jsontree.Node, o Options) *diag.Source {
-	if o.Read == nil {
-		return nil
-	}
-	if n.Str() == "" {
-		l.report(rule, n, n.Span, "write the path of a file", "%s is empty", n.Name)
-		return nil
-	}
-	src, err := o.Read(n.Str())
-	if err != nil {
-		l.report(rule, n, n.Span, hintOf(err), "cannot read %s: %v", clip(n.Str()), err)
-		return nil
-	}
-	return src
 }
 
 // arrayProperties returns the size of the first array that the job becomes. Its place is that
@@ -120,9 +102,9 @@ func (l *lowering) arrayProperties() *jsontree.Node {
 	return properties
 }
 
-// launch reports children with different values in a job whose container cannot run
+// checkLauncher reports children with different values in a job whose container cannot run
 // batchctl's launcher: the requests need a command, and a single container on ECS.
-func (l *lowering) launch(job *Job) {
+func (l *lowering) checkLauncher(job *Job) {
 	source := ArraySource(job.Array)
 	if source == nil || l.spoilt {
 		return
@@ -157,7 +139,7 @@ func (l *lowering) launch(job *Job) {
 // dropCommand removes a command of the defaults if the children run a command list.
 func (l *lowering) dropCommand() {
 	array, command := l.job.Get("array"), l.job.Get("command")
-	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !l.wrote(command) {
+	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !isWithin(l.job, command) {
 		l.job = without(l.job, []string{"command"})
 	}
 }

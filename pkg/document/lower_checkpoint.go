@@ -8,10 +8,9 @@ import (
 )
 
 // readCheckpoint reads the checkpoint of a job.
-func (l *lowering) readCheckpoint(job *Job) {
-	m := l.job.Get("checkpoint")
-	if !m.Is(jsontree.Object) || m.Get("path") == nil || l.means == byFragment {
-		return // reported with the schema or with the conflicts
+func readCheckpoint(p *problems, m *jsontree.Node, job *Job) {
+	if !m.Is(jsontree.Object) || m.Get("path") == nil {
+		return // reported with the schema
 	}
 	c := &Checkpoint{Node: m, Path: m.Get("path"), To: m.Get("to")}
 	job.Checkpoint = c
@@ -19,12 +18,12 @@ func (l *lowering) readCheckpoint(job *Job) {
 	if every == nil {
 		return
 	}
-	n := l.duration(every)
+	n := readDuration(p, every)
 	if n < 0 {
 		return
 	}
 	if d := time.Duration(n) * time.Second; d < checkpoint.MinEvery || d > checkpoint.MaxEvery {
-		l.report(RuleBadValue, every, every.Span, `write a time from "10s" to "24h"; the default is "10m"`,
+		p.report(RuleBadValue, every, every.Span, `write a time from "10s" to "24h"; the default is "10m"`,
 			"every is %s: the time between two checkpoints is at least %.0f seconds and at most %.0f hours", every.Text, checkpoint.MinEvery.Seconds(), checkpoint.MaxEvery.Hours())
 		return
 	}

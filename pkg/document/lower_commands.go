@@ -11,23 +11,23 @@ import (
 
 // commandList reads the list of command lines that the children share. A list in S3 is not
 // read; only its location is kept.
-func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
+func commandList(p *problems, array *jsontree.Node, o Options) *sweep.Sweep {
 	n, size := array.Get("commands"), array.Get("size")
 	if i, ok := size.Int(); !ok || i < 1 {
-		l.report(RuleBadValue, size, size.Span, "", "size is %s: a command list needs at least 1 child", clip(size.Text))
+		p.report(RuleBadValue, size, size.Span, "", "size is %s: a command list needs at least 1 child", clip(size.Text))
 		return nil
 	}
 	s := &sweep.Sweep{Kind: sweep.Commands, Size: whole(size), KeepGoing: isTrue(array.Get("keepGoing")) || o.KeepGoing}
 	if strings.Contains(n.Str(), "://") {
 		if _, ok := s3Location(n.Str(), true); !ok {
-			l.report(RuleCommandList, n, n.Span, `write an S3 URL such as "s3://bucket/commands.txt", or the path of a file`, "invalid S3 object URL %q", clip(n.Str()))
+			p.report(RuleCommandList, n, n.Span, `write an S3 URL such as "s3://bucket/commands.txt", or the path of a file`, "invalid S3 object URL %q", clip(n.Str()))
 			return nil
 		}
 		s.List = n.Str()
 		return s
 	}
-	src := l.read(RuleCommandList, n, o)
-	if src == nil || !l.commandLines(n, src) {
+	src := readSibling(p, RuleCommandList, n, o)
+	if src == nil || !commandLines(p, n, src) {
 		return nil
 	}
 	s.Lines = sweep.SplitLines(strings.TrimPrefix(src.Text, "\ufeff"))
@@ -35,7 +35,7 @@ func (l *lowering) commandList(array *jsontree.Node, o Options) *sweep.Sweep {
 }
 
 // commandLines reports a list that is not text, or that has no command.
-func (l *lowering) commandLines(n *jsontree.Node, src *diag.Source) bool {
+func commandLines(p *problems, n *jsontree.Node, src *diag.Source) bool {
 	wrong, hint, at := "", "", diag.Span{}
 	switch {
 	case !utf8.ValidString(src.Text):
@@ -49,10 +49,10 @@ func (l *lowering) commandLines(n *jsontree.Node, src *diag.Source) bool {
 		return true
 	}
 	if at.End == 0 {
-		l.report(RuleCommandList, n, n.Span, hint, "%s: %s", clip(n.Str()), wrong)
+		p.report(RuleCommandList, n, n.Span, hint, "%s: %s", clip(n.Str()), wrong)
 		return false
 	}
-	l.diags = append(l.diags, problem(RuleCommandList, src, at, hint, "%s", wrong))
+	p.diags = append(p.diags, problem(RuleCommandList, src, at, hint, "%s", wrong))
 	return false
 }
 

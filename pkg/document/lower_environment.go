@@ -5,12 +5,12 @@ import (
 )
 
 // pairs lowers a map of strings to AWS's list of names and values; a list stays unchanged.
-func (l *lowering) pairs(m *jsontree.Node, value string) *jsontree.Node {
+func pairs(arena *jsontree.Arena, m *jsontree.Node, value string) *jsontree.Node {
 	if !m.Is(jsontree.Object) {
-		return l.arena.Clone(m)
+		return arena.Clone(m)
 	}
-	list := l.arena.New(jsontree.Array, "", m)
-	nodes := l.arena.Nodes(3 * m.Len()) // a job may have many, so they share an allocation
+	list := arena.New(jsontree.Array, "", m)
+	nodes := arena.Nodes(3 * m.Len()) // a job may have many, so they share an allocation
 	for v := range m.Children() {
 		entry, name, other := &nodes[0], &nodes[1], &nodes[2]
 		nodes = nodes[3:]

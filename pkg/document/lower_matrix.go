@@ -24,15 +24,15 @@ type matrixReader struct {
 	rows               [][]string
 }
 
-// matrix returns the cells of the matrix of an array; nil if something is wrong.
-func (l *lowering) matrix(array *jsontree.Node) *sweep.Sweep {
+// matrixCells returns the cells of the matrix of an array; nil if something is wrong.
+func matrixCells(p *problems, array *jsontree.Node) *sweep.Sweep {
 	m := &matrixReader{node: array.Get("matrix")}
 	m.readAxes()
 	var s *sweep.Sweep
 	if len(m.diags) == 0 { // otherwise the names in the entries are ambiguous
 		s = m.cells(array)
 	}
-	l.diags = append(l.diags, m.diags...)
+	p.diags = append(p.diags, m.diags...)
 	if len(m.diags) > 0 {
 		return nil
 	}

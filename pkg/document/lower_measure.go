@@ -7,9 +7,9 @@ import (
 // ecsProperties is the fragment with the containers of a task.
 const ecsProperties = "ecsProperties"
 
-// measureUsage reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
+// measure reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
 // have no effect where nothing can be measured.
-func (l *lowering) measureUsage(job *Job, o Options) {
+func (l *lowering) measure(job *Job, o Options) {
 	m := l.job.Get("measure")
 	if !isTrue(m) || l.means == byNothing {
 		return

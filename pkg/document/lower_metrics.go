@@ -7,8 +7,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 )
 
-// measure reads the metrics of a job and checks each of them.
-func (l *lowering) measure(job *Job) {
+// metrics reads the metrics of a job and checks each of them.
+func (l *lowering) metrics(job *Job) {
 	list := l.job.Get("metrics")
 	if list.Len() == 0 || l.means == byFragment {
 		return // reported with the conflicts

@@ -8,9 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// notify reads the receivers of notifications.
-func (l *lowering) notify(job *Job) {
-	n := l.job.Get("notify")
+// readReceivers reads the receivers of notifications.
+func readReceivers(p *problems, n *jsontree.Node, job *Job) {
 	receivers := []*jsontree.Node{n}
 	if n.Is(jsontree.Array) {
 		receivers = slices.Collect(n.Children())
@@ -20,7 +19,7 @@ func (l *lowering) notify(job *Job) {
 			continue
 		}
 		if why, hint := CheckReceiver(r.Text); why != "" {
-			l.report(RuleBadValue, r, r.Span, hint, "%s", why)
+			p.report(RuleBadValue, r, r.Span, hint, "%s", why)
 			continue
 		}
 		if !slices.Contains(job.Notify, r.Text) {

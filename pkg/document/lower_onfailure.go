@@ -11,8 +11,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
 
-// climb reads the rungs of a job and checks each of them.
-func (l *lowering) climb(job *Job) {
+// onFailure reads the rungs of a job and checks each of them.
+func (l *lowering) onFailure(job *Job) {
 	list := l.job.Get("onFailure")
 	if list.Len() == 0 || l.means == byFragment {
 		return // reported with the conflicts
@@ -37,7 +37,7 @@ func (l *lowering) climb(job *Job) {
 			continue
 		}
 		seen[cause.Name] = true
-		if rung, ok := l.rung(cause); ok {
+		if rung, ok := readRung(&l.problems, cause, l.readable(rungMembers[:]...)); ok {
 			job.Rungs = append(job.Rungs, Rung{rung, cause, cause.Get("queue")})
 		}
 	}
@@ -65,44 +65,47 @@ func causeIn(entry *jsontree.Node) (cause *jsontree.Node) {
 	return cause
 }
 
-// rung reads the settings of one rung.
-func (l *lowering) rung(n *jsontree.Node) (r ladder.Rung, ok bool) {
-	before := len(l.diags)
+// rungMembers are the settings of a rung.
+var rungMembers = [...]string{"attempts", "queue", "target", "codes", "after", "memory", "upTo"}
+
+// readRung reads the settings of one rung. complete is false if the value of a setting is left out.
+func readRung(p *problems, n *jsontree.Node, complete bool) (r ladder.Rung, ok bool) {
+	before := len(p.diags)
 	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").Str(), Target: n.Get("target").Str()}
 	if r.Cause == ladder.OutOfMemory {
-		r.Factor = l.factor(n.Get("memory"))
+		r.Factor = readFactor(p, n.Get("memory"))
 		if most := n.Get("upTo"); most != nil {
-			r.UpToMiB = int(max(0, l.size(most)))
+			r.UpToMiB = int(max(0, readSize(p, most)))
 		}
 	}
 	if after := n.Get("after"); after != nil {
-		r.After = time.Duration(max(0, l.duration(after))) * time.Second
+		r.After = time.Duration(max(0, readDuration(p, after))) * time.Second
 	}
 	for code := range n.Get("codes").Children() {
 		if c, ok := code.Int(); ok {
 			r.Codes = append(r.Codes, int32(max(math.MinInt32, min(c, math.MaxInt32))))
 		}
 	}
-	if len(l.diags) > before {
+	if len(p.diags) > before {
 		return r, false
 	}
 	if err := (ladder.Ladder{r}).Check(); err != nil {
-		if l.readable("attempts", "queue", "target", "codes", "after", "memory", "upTo") {
-			l.report(RuleBadValue, n, n.Key, "see docs/retries.md for what each rung has", "%v", err)
+		if complete {
+			p.report(RuleBadValue, n, n.Key, "see docs/retries.md for what each rung has", "%v", err)
 		}
 		return r, false
 	}
 	return r, true
 }
 
-// factor reads how memory grows: "x1.5", or a number.
-func (l *lowering) factor(n *jsontree.Node) float64 {
+// readFactor reads how memory grows: "x1.5", or a number.
+func readFactor(p *problems, n *jsontree.Node) float64 {
 	if n == nil {
 		return ladder.DefaultFactor
 	}
 	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(n.Text), "x"), 64)
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		l.report(RuleBadValue, n, n.Span, `write a factor such as "x1.5"`, "%q is not a factor", clip(n.Text))
+		p.report(RuleBadValue, n, n.Span, `write a factor such as "x1.5"`, "%q is not a factor", clip(n.Text))
 	}
 	return f
 }

@@ -16,8 +16,8 @@ func (l *lowering) register() *jsontree.Node {
 		"schedulingPriority", "consumableResourceProperties"} {
 		r.Set(name, l.get(name))
 	}
-	r.Set("retryStrategy", l.retryStrategy())
-	r.Set("timeout", l.timeout())
+	r.Set("retryStrategy", retryStrategy(&l.part, l.job.Get("retryStrategy")))
+	r.Set("timeout", timeout(&l.part, l.job.Get("timeout")))
 	return merge(r, l.job.Get("jobDefinition"))
 }
 
@@ -35,13 +35,13 @@ func (l *lowering) container() *jsontree.Node {
 	c := l.object(l.job)
 	c.Set("image", l.get("image"))
 	c.Set("command", l.get("command"))
-	c.Set("resourceRequirements", l.resourceRequirements())
-	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
-	c.Set("secrets", l.pairs(l.job.Get("secrets"), "valueFrom"))
+	c.Set("resourceRequirements", resourceRequirements(&l.part, l.job.Get("resources")))
+	c.Set("environment", pairs(l.arena, l.job.Get("environment"), "value"))
+	c.Set("secrets", pairs(l.arena, l.job.Get("secrets"), "valueFrom"))
 	for _, name := range containerMembers {
 		c.Set(name, l.get(name))
 	}
-	l.sharedMemory(c)
+	sharedMemory(&l.part, l.job, c)
 	return c
 }
 
@@ -58,7 +58,7 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 		l.override(s)
 	}
 	s.Set("arrayProperties", l.arrayProperties())
-	s.Set("dependsOn", l.jobIDs())
+	s.Set("dependsOn", jobIDs(l.arena, l.job.Get("dependsOn")))
 	for _, name := range [...]string{"shareIdentifier", "tags", "propagateTags"} {
 		s.Set(name, l.get(name))
 	}
@@ -70,14 +70,14 @@ func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 func (l *lowering) override(s *jsontree.Node) {
 	c := l.object(l.job)
 	c.Set("command", l.get("command"))
-	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
-	c.Set("resourceRequirements", l.resourceRequirements())
+	c.Set("environment", pairs(l.arena, l.job.Get("environment"), "value"))
+	c.Set("resourceRequirements", resourceRequirements(&l.part, l.job.Get("resources")))
 	if c.Len() > 0 {
 		s.Set("containerOverrides", c)
 	}
 	s.Set("parameters", l.get("parameters"))
-	s.Set("retryStrategy", l.retryStrategy())
-	s.Set("timeout", l.timeout())
+	s.Set("retryStrategy", retryStrategy(&l.part, l.job.Get("retryStrategy")))
+	s.Set("timeout", timeout(&l.part, l.job.Get("timeout")))
 	s.Set("schedulingPriorityOverride", l.get("schedulingPriority"))
 	s.Set("consumableResourcePropertiesOverride", l.get("consumableResourceProperties"))
 }

@@ -5,27 +5,25 @@ import (
 )
 
 // retryStrategy returns the strategy of the requests; a number is short for its attempts.
-func (l *lowering) retryStrategy() *jsontree.Node {
-	m := l.job.Get("retryStrategy")
+func retryStrategy(p *part, m *jsontree.Node) *jsontree.Node {
 	if !m.Is(jsontree.Number) {
-		return l.arena.Clone(m)
+		return p.arena.Clone(m)
 	}
-	out := l.object(m)
-	out.Set("attempts", l.arena.Clone(m))
+	out := p.object(m)
+	out.Set("attempts", p.arena.Clone(m))
 	return out
 }
 
 // timeout returns the timeout of the requests; a text such as "2h" is short for an object.
-func (l *lowering) timeout() *jsontree.Node {
-	m := l.job.Get("timeout")
+func timeout(p *part, m *jsontree.Node) *jsontree.Node {
 	if !m.Is(jsontree.String) {
-		return l.arena.Clone(m)
+		return p.arena.Clone(m)
 	}
-	n := l.duration(m)
+	n := readDuration(&p.problems, m)
 	if n < 0 {
 		return nil
 	}
-	out := l.object(m)
-	out.Set("attemptDurationSeconds", l.number(n, m))
+	out := p.object(m)
+	out.Set("attemptDurationSeconds", p.number(n, m))
 	return out
 }

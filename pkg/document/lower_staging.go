@@ -5,21 +5,24 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // stage reads the job's inputs and outputs, and checks that its command can run with them.
 func (l *lowering) stage(job *Job, o Options) {
-	l.readLocations(job, o)
-	l.readCheckpoint(job)
-	l.staged(job)
+	readLocations(&l.problems, l.job, job, o)
+	if l.means != byFragment { // else reported with the conflicts
+		readCheckpoint(&l.problems, l.job.Get("checkpoint"), job)
+	}
+	l.checkCommand(job)
 }
 
-// readLocations reads the inputs and outputs of a job, and searches for the local files
-// among them. Rules check their form later.
-func (l *lowering) readLocations(job *Job, o Options) {
-	for m := range l.job.Get("inputs").Children() {
+// readLocations adds the inputs and outputs of the tree written to the job, and searches for the local
+// files among them. Rules check their form later.
+func readLocations(p *problems, written *jsontree.Node, job *Job, o Options) {
+	for m := range written.Get("inputs").Children() {
 		in := Input{Node: m, Path: m.Name, Source: m}
 		if m.Is(jsontree.Object) {
 			in.Source, in.SHA256 = m.Get("source"), m.Get("sha256")
@@ -28,11 +31,11 @@ func (l *lowering) readLocations(job *Job, o Options) {
 			continue
 		}
 		if in.Source.Text != "" && IsLocal(in.Source.Text) {
-			l.find(&in, o)
+			findInput(p, &in, written.Source, o)
 		}
 		job.Inputs = append(job.Inputs, in)
 	}
-	for m := range l.job.Get("outputs").Children() {
+	for m := range written.Get("outputs").Children() {
 		out := Output{Node: m, Path: m.Name, Destination: m}
 		if m.Is(jsontree.Object) {
 			out.Destination, out.When = m.Get("destination"), m.Get("when").Str()
@@ -46,9 +49,9 @@ func (l *lowering) readLocations(job *Job, o Options) {
 	}
 }
 
-// find searches for a local source, relative to the file that names it.
-func (l *lowering) find(in *Input, o Options) {
-	n, document := in.Source, l.job.Source
+// findInput searches for a local source, relative to the file that names it.
+func findInput(p *problems, in *Input, document *diag.Source, o Options) {
+	n := in.Source
 	if strings.Contains(n.Text, referenceMark) {
 		return // reported with the references
 	}
@@ -61,14 +64,14 @@ func (l *lowering) find(in *Input, o Options) {
 	}
 	found, err := o.Find(document.Name, n.Text)
 	if err != nil {
-		l.report(RuleInputFile, n, n.Span, hintOf(err), "cannot read input %s: %v", strconv.Quote(clip(n.Text)), err)
+		p.report(RuleInputFile, n, n.Span, hintOf(err), "cannot read input %s: %v", strconv.Quote(clip(n.Text)), err)
 		return
 	}
 	in.Local = found
 }
 
-// staged reports a job whose command batchctl stage cannot start.
-func (l *lowering) staged(job *Job) {
+// checkCommand reports a job whose command batchctl stage cannot start.
+func (l *lowering) checkCommand(job *Job) {
 	member := l.job.Get("inputs")
 	switch {
 	case len(job.Inputs) > 0:

@@ -11,17 +11,17 @@ import (
 )
 
 // tableCells reads the table that an array names.
-func (l *lowering) tableCells(n *jsontree.Node, o Options) *sweep.Sweep {
+func tableCells(p *problems, n *jsontree.Node, o Options) *sweep.Sweep {
 	if n.Str() != "" && !isTable(n.Str()) {
-		l.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the extension of %s does not tell the format of the table", strconv.Quote(clip(n.Str())))
+		p.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "the extension of %s does not tell the format of the table", strconv.Quote(clip(n.Str())))
 		return nil
 	}
-	src := l.read(RuleTableFile, n, o)
+	src := readSibling(p, RuleTableFile, n, o)
 	if src == nil {
 		return nil
 	}
 	names, rows, diags := readTable(src)
-	l.diags = append(l.diags, diags...)
+	p.diags = append(p.diags, diags...)
 	if len(diags) > 0 {
 		return nil
 	}
