@@ -63,6 +63,16 @@ func FindBeside(document, path string) (Found, error) {
 	return Found{}, errOutside
 }
 
+// Regular rejects a path that is not a regular file. The document may come from a stranger,
+// and opening a pipe would block until another process writes to it.
+func Regular(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cause(err)
+	}
+	return regular(info)
+}
+
 // statIn returns the properties of a file below a directory. A path that leaves the
 // directory, also through a symbolic link, is an error.
 func statIn(dir, name string) (fs.FileInfo, error) {
@@ -177,12 +187,4 @@ func regular(info os.FileInfo) error {
 		return errors.New("not a regular file")
 	}
 	return nil
-}
-
-// siblingPath returns the path of a file that another file names relative to itself.
-func siblingPath(path, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(filepath.Dir(path), file)
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -26,6 +27,9 @@ type checker struct {
 	searches int
 }
 
+// maxProblems bounds the problems that are reported for one document.
+const maxProblems = 1000
+
 // report adds a problem of the schema.
 func (c *checker) report(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) {
 	c.diags = append(c.diags, diag.Diagnostic{
@@ -45,9 +49,6 @@ func (c *checker) unreadable(node *jsontree.Node, steps []string) {
 	}
 	c.unknown = append(c.unknown, UnknownMember{member, node.Span})
 }
-
-// maxProblems bounds the problems that are reported for one document.
-const maxProblems = 1000
 
 // label names a value by the end of its path: "timeout", "resources.vcpus",
 // "command[1]".
@@ -78,6 +79,26 @@ func (c *checker) schemasAt(steps []string) []raw {
 		level, node = next, node.At(step)
 	}
 	return level
+}
+
+// spelling returns the known member for an unknown name, or "".
+func (c *checker) spelling(written string, members map[string]raw) string {
+	if c.searches--; c.searches < 0 {
+		return ""
+	}
+	if _, known := members[written]; known {
+		return written
+	}
+	if name := caseOf(written, members); name != "" {
+		return name
+	}
+	if name := compactName(written); name != "" {
+		return name
+	}
+	if name := awsName(written, members); name != "" {
+		return name
+	}
+	return diag.Near(written, maps.Keys(members))
 }
 
 // lost reports whether the job states what runs, but in a member that is left out.

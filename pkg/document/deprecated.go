@@ -7,9 +7,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// RuleDeprecatedMember reports members that a later version of batchctl does not read.
-const RuleDeprecatedMember = "deprecated-member"
-
 // deprecation is a member of a job file, a workflow file or a platform file that has a successor. For two minor
 // versions it has its old meaning, and a warning. After that it is an error.
 type deprecation struct {

@@ -1,16 +1,8 @@
-// Package document reads the documents of batchctl: job, workflow, platform and AWS
-// request files. It checks a file against its schema and lowers every job to two AWS
-// requests.
-//
-// Load is the entry. The files below it find the kind (recognize.go, likeness.go), check
-// (check.go, words.go), and lower (lower.go and a file for each part of a job). All of
-// them share the types in job.go, kind.go and options.go.
 package document
 
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -93,89 +85,3 @@ type Request struct {
 
 // Name is the name of the resource that the request creates.
 func (r Request) Name() string { return r.Get(r.Kind.NameMember()).Str() }
-
-// take adds a native request; written is the node as the user wrote it.
-func (f *File) take(written, request *jsontree.Node, o Options) {
-	name := request.Get(f.Kind.NameMember()).Str()
-	if len(f.Jobs)+len(f.Requests) == 0 {
-		f.Name = name
-	}
-	switch f.Kind {
-	case KindJobDefinition:
-		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Register: request})
-	case KindSubmitJob:
-		overlay(request, o)
-		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
-	default:
-		f.Requests = append(f.Requests, Request{f.Kind, request})
-	}
-}
-
-// lower builds the jobs of a job or a workflow file.
-func (f *File) lower(c *checker, o Options) diag.List {
-	root := f.Root
-	if len(c.diags) > 0 || commented(root) { // else lowering, which copies what it takes, needs no clean copy
-		root = c.clean(root)
-	}
-	f.Name = root.Get("name").Str()
-	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
-		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
-	if o.Platform != nil {
-		l.platform = o.Platform.Defaults
-	}
-	written := []*jsontree.Node{f.Root}
-	clean := written
-	if f.Kind == KindWorkflow {
-		written = kept(f.Root.Get("jobs"), c.bad)
-		clean = slices.Collect(root.Get("jobs").Children())
-	} else {
-		clean = []*jsontree.Node{root}
-	}
-	var diags diag.List
-	for i, job := range clean {
-		l := l
-		l.lost = l.lost || c.lost(written[i])
-		l.spoilt = l.spoilt || c.spoilt(written[i].Get("array"))
-		for _, m := range c.unknown {
-			if entry := f.EntryAt(m.At); entry == written[i].Span || entry == (diag.Span{}) {
-				l.unreadable = append(l.unreadable, m.Name)
-			}
-		}
-		j, problems := lower(job, l, o)
-		j.Node = written[i]
-		f.Jobs = append(f.Jobs, j)
-		diags = append(diags, problems...)
-	}
-	return diags
-}
-
-// clean returns the copy of the root that callers get.
-func (f *File) clean(c *checker) *jsontree.Node {
-	if len(c.diags) > 0 || commented(f.Root) {
-		return c.clean(f.Root)
-	}
-	return without(f.Root, []string{"$comment", "$schema"}) // the same, and much faster
-}
-
-// commented reports whether a member below the top is a comment or a $schema.
-func commented(n *jsontree.Node) bool {
-	for child := range n.Children() {
-		for inner := range child.Children() {
-			if strings.HasPrefix(inner.Name, "$") {
-				return true
-			}
-		}
-		if commented(child) {
-			return true
-		}
-	}
-	return false
-}
-
-// kept returns the elements that a clean copy of the array also has.
-func kept(array *jsontree.Node, bad map[*jsontree.Node]bool) []*jsontree.Node {
-	if bad[array] {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Collect(array.Children()), func(n *jsontree.Node) bool { return bad[n] })
-}

@@ -4,46 +4,10 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
-
-// differing are the members of an array that give each child its own values.
-var differing = [...]string{"matrix", "table", "commands"}
-
-// ArraySource returns the member of Job.Array that gives each child its own values:
-// matrix, table or commands. It returns nil for a job without an array, and for an array
-// whose children differ only in their index.
-func ArraySource(array *jsontree.Node) *jsontree.Node {
-	for _, name := range differing {
-		if m := array.Get(name); m != nil {
-			return m
-		}
-	}
-	return nil
-}
-
-// launcherOf returns the kind of launcher that gives the children their values; "" if they
-// have none.
-func launcherOf(array *jsontree.Node) sweep.Launcher {
-	switch launcher := array.Get("launcher"); {
-	case ArraySource(array) == nil:
-		return ""
-	case launcher != nil:
-		return sweep.Launcher(launcher.Str())
-	}
-	return sweep.Shell
-}
-
-// commandOf returns the command of the container; nil if the job does not contain it.
-func commandOf(job *Job) *jsontree.Node {
-	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
-		if command := n.Get("command"); command.Len() > 0 {
-			return command
-		}
-	}
-	return nil
-}
 
 // Job is one job, as written and as native requests. The nodes of Register and Submit have
 // the locations of the user's text, so one rule over the native form also covers the
@@ -140,20 +104,39 @@ type Output struct {
 	When string
 }
 
-// IsLocal reports whether a source or destination is a local path: it has no scheme, unlike
-// s3://bucket/key.
-func IsLocal(location string) bool {
-	scheme, _, ok := strings.Cut(location, ":")
-	if !ok || len(scheme) < 2 { // C:\data
-		return true
-	}
-	return strings.ContainsFunc(scheme, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-' && r != '.'
-	})
+// Found is a local file or directory.
+type Found struct {
+	// Path is the path from the working directory.
+	Path string
+	Dir  bool
+	// Bytes is the size of a file.
+	Bytes int64
 }
 
-// IsStaged reports whether the job has inputs, outputs or a checkpoint.
-func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 || j.Checkpoint != nil }
+// Checkpoint is the directory from which a later attempt of a job continues.
+type Checkpoint struct {
+	// Node is the member of the file.
+	Node *jsontree.Node
+	// Path is the directory in the container.
+	Path *jsontree.Node
+	// To is the location; nil for the target's staging location.
+	To *jsontree.Node
+	// Every is the time between two checkpoints in seconds; 0 is the default.
+	Every int
+}
+
+// IsStaged reports whether the checkpoint is in the target's staging location. An absolute path is not: it is a path
+// in the container, or on this machine for the target local.
+func (c *Checkpoint) IsStaged() bool {
+	return c.To == nil || IsLocal(c.To.Text) && !strings.HasPrefix(c.To.Text, "/")
+}
+
+// Rung is an entry of a job's onFailure.
+type Rung struct {
+	ladder.Rung
+	// Node is the entry, and Queue the name of a queue in it; nil for none.
+	Node, Queue *jsontree.Node
+}
 
 // Waiver is a rule that a job may break. AWS requests do not contain it.
 type Waiver struct {
@@ -163,4 +146,56 @@ type Waiver struct {
 	// Node is what the user wrote. Jobs that share a waiver of their workflow's
 	// defaults share the node.
 	Node *jsontree.Node
+}
+
+// IsStaged reports whether the job has inputs, outputs or a checkpoint.
+func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 || j.Checkpoint != nil }
+
+// Ladder returns the rungs with the queues that name returns for those of the file.
+func (j *Job) Ladder(name func(queue string) string) (l ladder.Ladder) {
+	for _, r := range j.Rungs {
+		rung := r.Rung
+		if rung.Queue != "" {
+			rung.Queue = name(rung.Queue)
+		}
+		l = append(l, rung)
+	}
+	return l
+}
+
+// commandOf returns the command of the container; nil if the job does not contain it.
+func commandOf(job *Job) *jsontree.Node {
+	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
+		if command := n.Get("command"); command.Len() > 0 {
+			return command
+		}
+	}
+	return nil
+}
+
+// differing are the members of an array that give each child its own values.
+var differing = [...]string{"matrix", "table", "commands"}
+
+// ArraySource returns the member of Job.Array that gives each child its own values:
+// matrix, table or commands. It returns nil for a job without an array, and for an array
+// whose children differ only in their index.
+func ArraySource(array *jsontree.Node) *jsontree.Node {
+	for _, name := range differing {
+		if m := array.Get(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// launcherOf returns the kind of launcher that gives the children their values; "" if they
+// have none.
+func launcherOf(array *jsontree.Node) sweep.Launcher {
+	switch launcher := array.Get("launcher"); {
+	case ArraySource(array) == nil:
+		return ""
+	case launcher != nil:
+		return sweep.Launcher(launcher.Str())
+	}
+	return sweep.Shell
 }

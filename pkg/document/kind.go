@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -103,6 +104,11 @@ func (k Kind) Command() string {
 // native reports whether the kind is an AWS request.
 func (k Kind) native() bool {
 	return k != KindJob && k != KindWorkflow && k.NameMember() != ""
+}
+
+// createsResources reports whether a document of the kind creates something other than jobs.
+func (k Kind) createsResources() bool {
+	return k == KindResources || slices.ContainsFunc(ResourceLists[:], func(l ResourceList) bool { return l.Kind == k })
 }
 
 // base turns the names of the embedded schemas into URLs.

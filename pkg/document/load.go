@@ -120,3 +120,10 @@ func (f *File) load(o Options) (diags diag.List) {
 	f.take(f.Root, root, o)
 	return diags
 }
+
+// Built returns the document of a kind for a tree that was built from a part of another
+// document. It is checked against its schema as in Load.
+func Built(src *diag.Source, root *jsontree.Node, kind Kind) (*File, diag.List) {
+	f := &File{Source: src, Root: root, Kind: kind}
+	return f, f.load(Options{})
+}

@@ -1,15 +1,16 @@
 package document
 
 import (
+	"slices"
+
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"slices"
 )
 
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, arena: o.Arena, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
+	l := &lowering{job: merged, means: m, part: part{arena: o.Arena}, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")
@@ -17,7 +18,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	l.conflicts()
 	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
 	if out.Array != nil {
-		l.sweep = l.differ(o)
+		l.sweep = l.cells(o)
 		l.dropCommand()
 	}
 	if m != byName {
@@ -25,16 +26,16 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	}
 	out.Submit = l.submit(out.Register)
 	overlay(out.Submit, o)
-	out.DependsOn, out.Earlier = l.dependsOn()
-	out.When = l.when()
+	out.DependsOn, out.Earlier = dependencies(&l.problems, l.job.Get("dependsOn"))
+	out.When = whenOf(l.job.Get("when"))
 	if out.Array != nil {
-		l.launch(out)
+		l.checkLauncher(out)
 	}
 	l.stage(out, o)
-	l.measure(out)
-	l.climb(out)
-	l.notify(out)
-	l.measureUsage(out, o)
+	l.metrics(out)
+	l.onFailure(out)
+	readReceivers(&l.problems, l.job.Get("notify"), out)
+	l.measure(out, o)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -43,14 +44,6 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 		l.complete(out)
 	}
 	return out, l.diags
-}
-
-// merge applies a fragment to a request; nil changes nothing.
-func merge(request, fragment *jsontree.Node) *jsontree.Node {
-	if fragment == nil {
-		return request
-	}
-	return jsontree.Merge(request, fragment)
 }
 
 // conflicts reports members that have no effect together with other members.
@@ -103,80 +96,17 @@ func (l *lowering) complete(job *Job) {
 	l.diags = append(l.diags, check(submit, KindSubmitJob).diags...)
 }
 
-// register builds the RegisterJobDefinition request.
-func (l *lowering) register() *jsontree.Node {
-	r := l.object(l.job)
-	r.Set("jobDefinitionName", l.get("name"))
-	r.Set("type", l.jobType())
-	if l.means != byFragment {
-		r.Set("containerProperties", l.container())
+// checkDefaults reports the mistakes in the defaults of a platform file, even without a job. Every job reads these
+// units again. references is true if a text of the file may refer to the values of an array.
+func checkDefaults(defaults *jsontree.Node, references bool) diag.List {
+	l := &lowering{job: defaults}
+	l.container()
+	timeout(&l.part, defaults.Get("timeout"))
+	l.metrics(&Job{})
+	if references && defaults.Get("array") == nil {
+		r := &referring{}
+		r.misplaced(defaults, "defaults apply to every job, and a child's values belong to one")
+		l.diags = append(l.diags, r.diags...)
 	}
-	for _, name := range [...]string{"parameters", "tags", "propagateTags", "platformCapabilities",
-		"schedulingPriority", "consumableResourceProperties"} {
-		r.Set(name, l.get(name))
-	}
-	r.Set("retryStrategy", l.retryStrategy())
-	r.Set("timeout", l.timeout())
-	return merge(r, l.job.Get("jobDefinition"))
-}
-
-// jobType is multinode if the job has nodeProperties. Its location is that of
-// nodeProperties, since the file has no such member.
-func (l *lowering) jobType() *jsontree.Node {
-	if node := l.job.Get("jobDefinition").Get("nodeProperties"); node != nil {
-		return jsontree.NewString("multinode", at(node, node.Key))
-	}
-	return l.text("container", l.job)
-}
-
-// container returns containerProperties for a job with an image.
-func (l *lowering) container() *jsontree.Node {
-	c := l.object(l.job)
-	c.Set("image", l.get("image"))
-	c.Set("command", l.get("command"))
-	c.Set("resourceRequirements", l.resourceRequirements())
-	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
-	c.Set("secrets", l.pairs(l.job.Get("secrets"), "valueFrom"))
-	for _, name := range containerMembers {
-		c.Set(name, l.get(name))
-	}
-	l.sharedMemory(c)
-	return c
-}
-
-// submit builds the SubmitJob request. With a registered definition, it also contains the
-// job's changes to that definition.
-func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
-	s := l.object(l.job)
-	s.Set("jobName", l.get("name"))
-	s.Set("jobQueue", l.get("queue"))
-	if register != nil {
-		s.Set("jobDefinition", l.arena.Clone(register.Get("jobDefinitionName")))
-	} else {
-		s.Set("jobDefinition", l.get("definition"))
-		l.override(s)
-	}
-	s.Set("arrayProperties", l.arrayProperties())
-	s.Set("dependsOn", l.jobIDs())
-	for _, name := range [...]string{"shareIdentifier", "tags", "propagateTags"} {
-		s.Set(name, l.get(name))
-	}
-	return merge(s, l.job.Get("submitJob"))
-}
-
-// override adds to a submission what a job with a registered definition changes. SubmitJob
-// has other names than RegisterJobDefinition for some of the members.
-func (l *lowering) override(s *jsontree.Node) {
-	c := l.object(l.job)
-	c.Set("command", l.get("command"))
-	c.Set("environment", l.pairs(l.job.Get("environment"), "value"))
-	c.Set("resourceRequirements", l.resourceRequirements())
-	if c.Len() > 0 {
-		s.Set("containerOverrides", c)
-	}
-	s.Set("parameters", l.get("parameters"))
-	s.Set("retryStrategy", l.retryStrategy())
-	s.Set("timeout", l.timeout())
-	s.Set("schedulingPriorityOverride", l.get("schedulingPriority"))
-	s.Set("consumableResourcePropertiesOverride", l.get("consumableResourceProperties"))
+	return l.diags
 }

@@ -7,6 +7,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// mostMembers bounds the members that are read of one object. No job has so many.
+const mostMembers = 100
+
+// contents counts the members other than $schema and $comment.
+func contents(root *jsontree.Node) (n int) {
+	for m := range root.Children() {
+		if !strings.HasPrefix(m.Name, "$") {
+			n++
+		}
+	}
+	return n
+}
+
 // jobsOf returns the list of jobs, even if its name is misspelt.
 func jobsOf(root *jsontree.Node) *jsontree.Node {
 	if jobs := root.Get("jobs"); jobs != nil {

@@ -5,15 +5,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Found is a local file or directory.
-type Found struct {
-	// Path is the path from the working directory.
-	Path string
-	Dir  bool
-	// Bytes is the size of a file.
-	Bytes int64
-}
-
 // Options for Load. The zero value finds the kind from the members and applies
 // no defaults.
 type Options struct {

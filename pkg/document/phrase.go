@@ -3,16 +3,17 @@ package document
 import (
 	"strconv"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// numberText returns a number as written; "0" for anything else.
-func numberText(n *jsontree.Node) string {
-	if !n.Is(jsontree.Number) {
-		return "0"
+// clip shortens a name from the file for a message.
+//
+//go:noinline
+func clip(name string) string {
+	const most = 60
+	if r := []rune(name); len(r) > most {
+		return string(r[:most]) + "…"
 	}
-	return n.Text
+	return name
 }
 
 func quoted(list []string) string { return and(quoteAll(list)) }
@@ -37,4 +38,12 @@ func series(list []string, last string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:n], ", ") + last + list[n]
+}
+
+// counted formats a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }

@@ -101,6 +101,39 @@ type TemplateParameter struct {
 	Node    *jsontree.Node
 }
 
+// Team is a team of the organisation, for which the platform file repeats resources.
+type Team struct {
+	Name string
+	// Values are the members that a resource refers to: ${team.priority} is the value of "priority".
+	Values *jsontree.Node
+}
+
+// Policy holds the organisation's limits in addition to those of AWS. The zero value has
+// no limits. In patterns, * matches any sequence of characters.
+type Policy struct {
+	// Owner is the contact for questions, and Waiver the way to get an exception; "" if
+	// absent.
+	Owner, Waiver string
+
+	RequiredTags  []string
+	AllowedImages []string // patterns
+	DenyLatestTag bool
+	MaxAttempts   int // 0: no limit
+	MaxTimeout    int // seconds per attempt; 0: no limit
+
+	AllowedQueues         []string // patterns: alias, name or ARN; none: no limit
+	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no limit
+	AllowedExecutionRoles []string
+
+	// The most that a job may request in total, and the most children of an array.
+	MaxvCpus     float64 // 0: no limit
+	MaxMemoryMiB int     // 0: no limit
+	MaxGPUs      *int    // nil: no limit
+	MaxArraySize int     // 0: no limit
+
+	Node *jsontree.Node
+}
+
 // Template finds a template by name.
 func (p *Platform) Template(name string) (Template, bool) {
 	i := slices.IndexFunc(p.Templates, func(t Template) bool { return t.Name == name })
@@ -156,30 +189,4 @@ func queueParts(queue string) (parts [6]string) {
 	copy(parts[:], fields)
 	parts[5] = strings.TrimPrefix(parts[5], "job-queue/")
 	return parts
-}
-
-// Policy holds the organisation's limits in addition to those of AWS. The zero value has
-// no limits. In patterns, * matches any sequence of characters.
-type Policy struct {
-	// Owner is the contact for questions, and Waiver the way to get an exception; "" if
-	// absent.
-	Owner, Waiver string
-
-	RequiredTags  []string
-	AllowedImages []string // patterns
-	DenyLatestTag bool
-	MaxAttempts   int // 0: no limit
-	MaxTimeout    int // seconds per attempt; 0: no limit
-
-	AllowedQueues         []string // patterns: alias, name or ARN; none: no limit
-	AllowedJobRoles       []string // patterns: ARN, or name without a colon; none: no limit
-	AllowedExecutionRoles []string
-
-	// The most that a job may request in total, and the most children of an array.
-	MaxvCpus     float64 // 0: no limit
-	MaxMemoryMiB int     // 0: no limit
-	MaxGPUs      *int    // nil: no limit
-	MaxArraySize int     // 0: no limit
-
-	Node *jsontree.Node
 }

@@ -62,3 +62,16 @@ func (r *referring) misplaced(n *jsontree.Node, why string) {
 func (r *referring) blame(n *jsontree.Node, ref sweep.Mention, hint, format string, args ...any) {
 	r.report(RuleMatrixReference, n, placeIn(n, ref.From, ref.To), hint, format, args...)
 }
+
+// literal reports the texts at and below a node that would become references.
+func (r *referring) literal(n *jsontree.Node) {
+	if strings.Contains(n.Str(), referenceMark) {
+		for _, ref := range sweep.References(n.Text) {
+			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit accept it too",
+				"%s is plain text here, but in a job file it would be the value of a child", clip(n.Text[ref.From:ref.To]))
+		}
+	}
+	for child := range n.Children() {
+		r.literal(child)
+	}
+}

@@ -1,15 +1,5 @@
 package document
 
-import (
-	"fmt"
-
-	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/jsontree"
-)
-
-// RuleArrayCells checks the number of children that a matrix or a table defines.
-const RuleArrayCells = "array-cells"
-
 // The names of the rules about the schema of a document.
 const (
 	RuleDocumentKind  = "document-kind"
@@ -19,43 +9,34 @@ const (
 	RuleBadValue      = "bad-value"
 )
 
-// clip shortens a name from the file for a message.
-//
-//go:noinline
-func clip(name string) string {
-	const most = 60
-	if r := []rune(name); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return name
-}
-
-// RuleCommandList checks the list of commands that an array shares.
-const RuleCommandList = "command-list"
-
-// RuleJobReference checks ${name}, by which a job of a job list names another one.
-const RuleJobReference = "job-reference"
+// RuleDeprecatedMember reports members that a later version of batchctl does not read.
+const RuleDeprecatedMember = "deprecated-member"
 
 // RuleMemberConflict reports members that exclude each other.
 const RuleMemberConflict = "member-conflict"
 
-// problems collects the problems of one part of the lowering.
-type problems struct{ diags diag.List }
+// The names of the rules about units in short forms.
+const (
+	RuleResourceUnit = "resource-unit"
+	RuleDuration     = "duration"
+)
 
-func (p *problems) report(rule string, n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
-	p.diags = append(p.diags, problem(rule, n.Source, span, hint, format, args...))
-}
+// RuleInputFile checks the local files and directories that inputs name.
+const RuleInputFile = "input-file"
 
-func problem(rule string, src *diag.Source, span diag.Span, hint, format string, args ...any) diag.Diagnostic {
-	return diag.Diagnostic{Rule: rule, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint}
-}
+// RuleArrayCells checks the number of children that a matrix or a table defines.
+const RuleArrayCells = "array-cells"
+
+// The names of the rules about the matrix of an array.
+const (
+	RuleMatrixAxis    = "matrix-axis"
+	RuleMatrixExclude = "matrix-exclude"
+	RuleMatrixInclude = "matrix-include"
+)
 
 // RuleMatrixReference checks the texts ${{ matrix.name }}, which are replaced by the
 // values of a child.
 const RuleMatrixReference = "matrix-reference"
-
-// RuleInputFile checks the local files and directories that inputs name.
-const RuleInputFile = "input-file"
 
 // The names of the rules about the table of an array.
 const (
@@ -64,8 +45,11 @@ const (
 	RuleTableRow    = "table-row"
 )
 
-// The names of the rules about units in short forms.
-const (
-	RuleResourceUnit = "resource-unit"
-	RuleDuration     = "duration"
-)
+// RuleCommandList checks the list of commands that an array shares.
+const RuleCommandList = "command-list"
+
+// RuleJobReference checks ${name}, by which a job of a job list names another one.
+const RuleJobReference = "job-reference"
+
+// NoWaivers is the hint about waivers in an AWS request.
+const NoWaivers = "AWS requests cannot contain waivers: add one to the platform file, or list the problem in a baseline (validate --write-baseline FILE)"

@@ -1,21 +1,13 @@
 package document
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
-
-// unitError is the error for an unreadable value, with a hint.
-type unitError struct{ message, hint string }
-
-func (e unitError) Error() string { return e.message }
 
 // cutSize splits a size into its number and its unit, with or without spaces between them.
 func cutSize(text string) (number, unit string, ok bool) {
@@ -145,17 +137,4 @@ func seconds(n *jsontree.Node) (int64, error) {
 		return 0, unitError{fmt.Sprintf("%q is too long", clip(n.Text)), advice}
 	}
 	return total, nil
-}
-
-// hintOf returns the hint of an error about a value.
-func hintOf(err error) string {
-	e, _ := errors.AsType[unitError](err)
-	return e.hint
-}
-
-// lazy returns a regular expression that is compiled on first use.
-//
-//go:noinline
-func lazy(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -1,0 +1,92 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// context is where a string is in a document, as far as it decides which brackets are placeholders there.
+type context uint8
+
+const (
+	anywhere context = iota
+	// inShell is text for a shell or a program: ${x} is a variable, and < a redirection.
+	inShell
+	// inLocation is a location of an input or an output, and the jobId of a list of jobs: batchctl replaces ${x}.
+	inLocation
+	// inOptions is a map of log options, where Docker replaces {{.Name}} and Fluent Bit ${record}.
+	inOptions
+	// ignored is text that batchctl does not send, or that other rules read.
+	ignored
+)
+
+// contexts lists the members whose values have a context, as plain returns their names.
+var contexts = map[string]context{
+	"command": inShell, "args": inShell, "entrypoint": inShell, "commands": inShell, "script": inShell,
+	"inputs": inLocation, "outputs": inLocation, "checkpoint": inLocation, "jobid": inLocation, "staging": inLocation,
+	"options":  inOptions,
+	"userdata": ignored, "waivers": ignored, "when": ignored,
+}
+
+// longestContext is more than the length of every name in contexts, with separators.
+const longestContext = 16
+
+// marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
+// change in any case.
+var marksOfPlaceholders = [...]string{"${", "{{", "<", "@", "%", "__", "TODO", "FIXME", "TBD"}
+
+// mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
+// through their strings costs more than this.
+func mayHavePlaceholder(text string) bool {
+	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
+		asksForValue(text, 'c') || asksForValue(text, 'C')
+}
+
+// asksForValue reports whether a text contains the word replace or change, in any case, with this c. Few texts have
+// that letter often.
+func asksForValue(text string, c byte) bool {
+	is := func(from int, word string) bool {
+		return from >= 0 && from+len(word) <= len(text) && strings.EqualFold(text[from:from+len(word)], word)
+	}
+	for at := 0; at < len(text); at++ {
+		n := strings.IndexByte(text[at:], c)
+		if n < 0 {
+			return false
+		}
+		if at += n; is(at, "change") || is(at-len("repla"), "replace") {
+			return true
+		}
+	}
+	return false
+}
+
+// placeholderIn returns the first placeholder of a string; "" without one. References to the values of a child are
+// batchctl's own.
+func placeholderIn(text string, in context) string {
+	for at := 0; at < len(text); {
+		start, end := jsontree.FindPlaceholder(text[at:])
+		if start < 0 {
+			return ""
+		}
+		found, whole := text[at+start:at+end], at == 0 && end-start == len(text)
+		at += end
+		dollar := found[0] == '$' && !strings.HasPrefix(found, "${{")
+		switch {
+		case len(sweep.References(found)) > 0, strings.HasPrefix(found, "{{resolve:"):
+		case dollar && in != anywhere:
+		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
+		case in == inOptions && strings.HasPrefix(strings.TrimLeft(found, "{ "), "."):
+		default:
+			return found
+		}
+	}
+	return ""
+}
+
+// isPlaceholder reports whether a value is a string with a placeholder, of which no type is known.
+func isPlaceholder(n *jsontree.Node) bool {
+	return n.Is(jsontree.String) && placeholderIn(n.Text, anywhere) != ""
+}

@@ -1,0 +1,43 @@
+package document
+
+import (
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/yamltree"
+)
+
+// loadYAML is Load for YAML. Only CloudFormation templates and launch template data are
+// documents in YAML.
+func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
+	start := len(src.Text) - len(strings.TrimPrefix(src.Text, "\ufeff"))
+	refuse := func(message, hint string) (*File, diag.List) {
+		return nil, diag.List{{Rule: RuleDocumentKind, Source: src, Span: diag.Span{Start: start, End: min(start+1, len(src.Text))}, Message: message, Hint: hint}}
+	}
+	switch {
+	case o.Recognize && !(o.Hosts && mentionsHosts(src.Text)):
+		return nil, nil
+	case !o.Hosts || o.Kind != "" && o.Kind != KindTemplate && o.Kind != KindLaunchTemplate:
+		return refuse("this is YAML; job files are JSON", "convert it to JSON, for example with yq -o json")
+	}
+	root, problems := yamltree.Parse(src)
+	if o.Recognize && root != nil && aboutHosts(root) == "" {
+		return nil, nil
+	}
+	if root == nil {
+		if len(problems) == 0 {
+			return refuse("the file contains no YAML document", "")
+		}
+		return nil, problems
+	}
+	f := &File{Source: src, Root: root, Kind: o.Kind}
+	if f.Kind == "" && root.Is(jsontree.Object) {
+		f.Kind = kindOfHosts(root)
+	}
+	if f.Kind == "" {
+		return refuse("this YAML is not a CloudFormation template: it has no Resources with a Type such as AWS::Batch::JobQueue",
+			"write job files as JSON; batchctl reads only CloudFormation templates and launch template data as YAML")
+	}
+	return f, problems
+}

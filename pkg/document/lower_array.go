@@ -1,0 +1,145 @@
+package document
+
+import (
+	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// cells returns the values in which the children of the job differ. It returns nil if they
+// differ only in their index, or if the values are unknown.
+func (l *lowering) cells(o Options) *sweep.Sweep {
+	array := l.job.Get("array")
+	if l.spoilt || !arrayMembers(&l.problems, l.job, array) {
+		l.spoilt = true
+		return nil
+	}
+	var s *sweep.Sweep
+	switch source := ArraySource(array); {
+	case source == nil && array.Get("maxParallel") == nil:
+		return nil
+	case source == nil:
+		s = &sweep.Sweep{Kind: sweep.Plain, Size: whole(array.Get("size"))}
+	case source.Name == "matrix":
+		s = matrixCells(&l.problems, array)
+	case source.Name == "table":
+		s = tableCells(&l.problems, source, o)
+	default:
+		s = commandList(&l.problems, array, o)
+	}
+	if s == nil {
+		return nil
+	}
+	s.MaxParallel = whole(array.Get("maxParallel"))
+	s.Launcher = launcherOf(array)
+	return s
+}
+
+// arrayMembers reports an array that defines its children twice, or not at all.
+func arrayMembers(p *problems, job, array *jsontree.Node) bool {
+	source, size := ArraySource(array), array.Get("size")
+	before := len(p.diags)
+	for _, name := range differing {
+		if m := array.Get(name); m != nil && m != source {
+			p.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name, name)
+		}
+	}
+	switch {
+	case source == nil && size == nil:
+		p.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
+			"the array lacks its size, or the values of its children")
+	case source.Is(jsontree.String) && source.Name == "commands" && size == nil:
+		p.report(RuleMissingMember, array, brace(array), `add "size": 8`,
+			"the array lacks the number of children that share the command list")
+	case source != nil && source.Name != "commands" && size != nil:
+		p.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)
+	}
+	idleMembers(p, job, array, source)
+	return len(p.diags) == before
+}
+
+// idleMembers reports members that have no effect in the array. It ignores members from
+// defaults, which may be meant for other jobs.
+func idleMembers(p *problems, job, array, source *jsontree.Node) {
+	idle := func(name, of string) {
+		if m := array.Get(name); m != nil && isWithin(job, m) {
+			p.report(RuleMemberConflict, m, m.Key, "remove it", "%s has no effect without %s", name, of)
+		}
+	}
+	if source == nil || source.Name != "matrix" {
+		idle("exclude", "matrix")
+		idle("include", "matrix")
+	}
+	if source == nil || source.Name != "commands" {
+		idle("keepGoing", "commands")
+	}
+	if source == nil {
+		idle("launcher", "matrix, table or commands")
+	}
+}
+
+// arrayProperties returns the size of the first array that the job becomes. Its place is that
+// of the array, unless the file gives a size.
+func (l *lowering) arrayProperties() *jsontree.Node {
+	array, size := l.job.Get("array"), l.job.Get("array").Get("size")
+	if array.Len() == 1 && size != nil {
+		return l.arena.Clone(array)
+	}
+	cells := 0
+	switch s := l.sweep; {
+	case s != nil && size == nil:
+		cells = min(s.Len(), catalog.MaxArraySize)
+		size = l.number(int64(cells), at(array, array.Key))
+	case size != nil:
+		cells = whole(size)
+		size = l.arena.Clone(size)
+	}
+	if size == nil || ArraySource(array) != nil && cells < catalog.MinArraySize {
+		return nil
+	}
+	properties := l.object(array)
+	properties.Set("size", size)
+	return properties
+}
+
+// checkLauncher reports children with different values in a job whose container cannot run
+// batchctl's launcher: the requests need a command, and a single container on ECS.
+func (l *lowering) checkLauncher(job *Job) {
+	source := ArraySource(job.Array)
+	if source == nil || l.spoilt {
+		return
+	}
+	what := source.Name
+	if what == "commands" {
+		what = "command list"
+	}
+	if m := l.severalContainers(job); m != nil {
+		l.report(RuleMemberConflict, source, source.Key, `write the job with "image", or with "definition" and "command"`,
+			"a %s works only in a job with one container, and this job has %s", what, m.Name)
+		return
+	}
+	if m := l.job.Get("submitJob").Get("arrayProperties"); m != nil {
+		l.report(RuleMemberConflict, m, m.Key, "remove it", "the array already gives the number of children")
+	}
+	launcher := launcherOf(job.Array)
+	if launcher == sweep.Image {
+		return
+	}
+	command := commandOf(job)
+	switch {
+	case source.Name == "commands" && command != nil:
+		l.report(RuleMemberConflict, command, command.Key, `remove it, or write "launcher": "image" in the array if that program reads the list`,
+			"commands and command exclude each other: the children run the lines of the command list")
+	case source.Name != "commands" && command == nil && l.means != byNothing && l.readable("command"):
+		l.report(RuleMissingMember, source, source.Key, `add "command", or "launcher": "image" in the array if the image's program reads its values`,
+			"the launcher %s needs the job's command: batchctl does not know the image's own command", launcher)
+	}
+}
+
+// dropCommand removes a command of the defaults if the children run a command list.
+func (l *lowering) dropCommand() {
+	array, command := l.job.Get("array"), l.job.Get("command")
+	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !isWithin(l.job, command) {
+		l.job = without(l.job, []string{"command"})
+	}
+}

@@ -1,0 +1,35 @@
+package document
+
+import (
+	"github.com/batchctl/batchctl/pkg/sweep"
+)
+
+// ecsProperties is the fragment with the containers of a task.
+const ecsProperties = "ecsProperties"
+
+// measure reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
+// have no effect where nothing can be measured.
+func (l *lowering) measure(job *Job, o Options) {
+	m := l.job.Get("measure")
+	if !isTrue(m) || l.means == byNothing {
+		return
+	}
+	byDefault := o.Platform != nil && o.Platform.Defaults != nil && m.Source == o.Platform.Defaults.Source
+	several := l.severalContainers(job)
+	switch {
+	case several == nil || several.Name == ecsProperties:
+	case byDefault:
+		return
+	default:
+		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", with "definition" and "command", or with jobDefinition.ecsProperties`,
+			"measure does not work in a job with %s", several.Name)
+		return
+	}
+	runsLines := job.Array.Get("commands") != nil
+	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines && launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt && l.readable("command") {
+		l.report(RuleMissingMember, m, m.Key, `add "command": the image's own command, with its arguments`,
+			"measure needs the job's command: batchctl measure runs it, and does not know the image's own command")
+		return
+	}
+	job.Measure = m
+}

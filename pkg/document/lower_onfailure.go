@@ -1,0 +1,111 @@
+package document
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/ladder"
+)
+
+// onFailure reads the rungs of a job and checks each of them.
+func (l *lowering) onFailure(job *Job) {
+	list := l.job.Get("onFailure")
+	if list.Len() == 0 || l.means == byFragment {
+		return // reported with the conflicts
+	}
+	if m := l.severalContainers(job); m != nil {
+		l.report(RuleMemberConflict, list, list.Key, `write the job with "image", or with "definition" and "command"`,
+			"onFailure works only in a job with one container, and this job has %s", m.Name)
+		return
+	}
+	job.RungsNode = list
+	seen := map[string]bool{}
+	for entry := range list.Children() {
+		cause := causeIn(entry)
+		switch {
+		case cause == nil && !l.readable(causeNames()...):
+			continue
+		case cause == nil:
+			l.report(RuleBadValue, entry, entry.Span, `write one cause, such as { "hostError": { "attempts": 2 } }`, "a rung has exactly one cause")
+			continue
+		case seen[cause.Name]:
+			l.report(RuleBadValue, cause, cause.Key, "write one rung for each cause", "%s has two rungs", cause.Name)
+			continue
+		}
+		seen[cause.Name] = true
+		if rung, ok := readRung(&l.problems, cause, l.readable(rungMembers[:]...)); ok {
+			job.Rungs = append(job.Rungs, Rung{rung, cause, cause.Get("queue")})
+		}
+	}
+}
+
+// causeNames returns the names of all causes, which are members of a rung.
+func causeNames() (names []string) {
+	for _, c := range ladder.Causes() {
+		names = append(names, string(c))
+	}
+	return names
+}
+
+// causeIn returns the only cause of an entry; nil if it has none or several.
+func causeIn(entry *jsontree.Node) (cause *jsontree.Node) {
+	for m := range entry.Children() {
+		if !slices.Contains(ladder.Causes(), ladder.Cause(m.Name)) {
+			continue
+		}
+		if cause != nil {
+			return nil
+		}
+		cause = m
+	}
+	return cause
+}
+
+// rungMembers are the settings of a rung.
+var rungMembers = [...]string{"attempts", "queue", "target", "codes", "after", "memory", "upTo"}
+
+// readRung reads the settings of one rung. complete is false if the value of a setting is left out.
+func readRung(p *problems, n *jsontree.Node, complete bool) (r ladder.Rung, ok bool) {
+	before := len(p.diags)
+	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").Str(), Target: n.Get("target").Str()}
+	if r.Cause == ladder.OutOfMemory {
+		r.Factor = readFactor(p, n.Get("memory"))
+		if most := n.Get("upTo"); most != nil {
+			r.UpToMiB = int(max(0, readSize(p, most)))
+		}
+	}
+	if after := n.Get("after"); after != nil {
+		r.After = time.Duration(max(0, readDuration(p, after))) * time.Second
+	}
+	for code := range n.Get("codes").Children() {
+		if c, ok := code.Int(); ok {
+			r.Codes = append(r.Codes, int32(max(math.MinInt32, min(c, math.MaxInt32))))
+		}
+	}
+	if len(p.diags) > before {
+		return r, false
+	}
+	if err := (ladder.Ladder{r}).Check(); err != nil {
+		if complete {
+			p.report(RuleBadValue, n, n.Key, "see docs/retries.md for what each rung has", "%v", err)
+		}
+		return r, false
+	}
+	return r, true
+}
+
+// readFactor reads how memory grows: "x1.5", or a number.
+func readFactor(p *problems, n *jsontree.Node) float64 {
+	if n == nil {
+		return ladder.DefaultFactor
+	}
+	f, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(n.Text), "x"), 64)
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		p.report(RuleBadValue, n, n.Span, `write a factor such as "x1.5"`, "%q is not a factor", clip(n.Text))
+	}
+	return f
+}
