@@ -19,23 +19,31 @@ type Stream interface {
 	Stream(w http.ResponseWriter, r *http.Request)
 }
 
-// Serve returns a handler for a method that takes an operation's input and returns its output. It
-// decodes the input from the body, or for the tag operations also from the path and query. Empty
-// members are absent for the method.
-func Serve[In, Out any](f func(*Call, *In) (*Out, error)) Handler {
+// Serve returns a handler for a method that takes a pointer to an operation's input and returns its output. Empty
+// members are absent for the method. The type parameters are pointers because their code is then compiled once, and not
+// for each operation.
+func Serve[In, Out any](f func(*Call, In) (Out, error)) Handler {
+	input := reflect.TypeFor[In]().Elem()
 	return func(c *Call) (any, error) {
-		in := new(In)
-		if err := wire.ReadInput(c.Request, c.Body, in); err != nil {
+		in := reflect.New(input)
+		if err := c.decode(in); err != nil {
 			return nil, err
 		}
-		// What reads the body later must see the same request as the handler. The decoder has left out null and
-		// empty enumeration values; a body that may have them is encoded again.
-		if empty.Drop(reflect.ValueOf(in).Elem()) || bytes.Contains(c.Body, []byte("null")) || bytes.Contains(c.Body, []byte(`""`)) {
-			var err error
-			if c.Body, err = wire.Marshal(in); err != nil {
-				return nil, err
-			}
-		}
-		return f(c, in)
+		return f(c, in.Interface().(In))
 	}
+}
+
+// decode reads an operation's input from the body, or for the tag operations also from the path and query.
+func (c *Call) decode(in reflect.Value) error {
+	if err := wire.ReadInput(c.Request, c.Body, in.Interface()); err != nil {
+		return err
+	}
+	// What reads the body later must see the same request as the handler. The decoder has left out null and
+	// empty enumeration values; a body that may have them is encoded again.
+	if empty.Drop(in.Elem()) || bytes.Contains(c.Body, []byte("null")) || bytes.Contains(c.Body, []byte(`""`)) {
+		var err error
+		c.Body, err = wire.Marshal(in.Interface())
+		return err
+	}
+	return nil
 }
