@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Types of consumable resources.
@@ -38,12 +35,6 @@ type Consumable struct {
 // Available returns the unused part of the total. It is 0 if the total was reduced below what is
 // in use.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
-
-// Requirement is how much of one consumable resource an attempt needs.
-type Requirement struct {
-	Name     string
-	Quantity int64
-}
 
 func (m *Model) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) error {
 	name := aws.ToString(in.ConsumableResourceName)
@@ -93,23 +84,6 @@ func (m *Model) usesUp(j *Job) bool {
 		r := m.Consumables[n.Name]
 		return r != nil && r.Kind == NonReplenishable
 	})
-}
-
-// requirements returns what a job requests: the request's list overrides the definition's.
-func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
-	p := d.ConsumableResourceProperties
-	if in.ConsumableResourcePropertiesOverride != nil {
-		p = in.ConsumableResourcePropertiesOverride
-	}
-	if p == nil {
-		return nil
-	}
-	var all []Requirement
-	for _, r := range p.ConsumableResourceList {
-		all = append(all, Requirement{ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)})
-	}
-	stable.Sort(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
-	return all
 }
 
 // exceeds explains why a job cannot start until a consumable resource is changed; "" if it may

@@ -8,17 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Fleet is the machines on which the jobs of a Dispatcher start. With one machine, it decides as the
-// engine does.
-type Fleet interface {
-	// Exhausted reports that no further job starts in this pass.
-	Exhausted() bool
-	// Place reserves what a job requests on a machine of an environment. It returns false if none fits the job now.
-	Place(v *Environment, need Amount) bool
-	// SetAside keeps the free part of a request for a job that waits, until this pass ends.
-	SetAside(v *Environment, need Amount)
-}
-
 // Dispatcher runs the scheduler of the engine for jobs, queues and machines that are not in a journal: those of
 // a simulation. It keeps the order in queues and the usage of shares and environments; its caller keeps the time,
 // the states of jobs and the machines.
@@ -196,53 +185,4 @@ func (d *Dispatcher) close(t *Task) {
 	if s := d.line(t).shares[t.Job.class.share]; s != nil {
 		s.open--
 	}
-}
-
-// exhausted reports that no job that needs a machine starts any more in this pass.
-func (r *freeCapacity) exhausted() bool {
-	if r.fleet != nil {
-		return r.fleet.Exhausted()
-	}
-	return r.machine.exhausted()
-}
-
-// fitting returns the environments in which the job fits once they have free capacity.
-func (r *freeCapacity) fitting(j *Job) []*Environment {
-	if r.dispatcher != nil {
-		return r.dispatcher.fitting(j)
-	}
-	return r.model.fitting(j)
-}
-
-// admitToFleet is the part of admit that differs with several machines: an environment with free vCPUs may
-// have no machine for the job yet, and the next one then takes it.
-func (r *freeCapacity) admitToFleet(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
-	at := -1
-	for i, environment := range environments {
-		if r.left(environment, j) < j.load() {
-			continue
-		}
-		if r.fleet.Place(environment, j.Need) {
-			r.take(environment, j)
-			return environment, starts, ""
-		}
-		if at < 0 {
-			at = i
-		}
-	}
-	if at >= 0 {
-		r.take(environments[at], j)
-		r.fleet.SetAside(environments[at], j.Need)
-		return nil, waits, ""
-	}
-	v = classWaits
-	for i, environment := range environments {
-		if i == 0 {
-			r.take(environment, j)
-		}
-		if r.left(environment, j) > 0 {
-			v = waits
-		}
-	}
-	return nil, v, ""
 }

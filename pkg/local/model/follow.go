@@ -1,20 +1,8 @@
 package model
 
 import (
-	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
-
-// Due returns the first task that may need a follow-up event; nil if there is none.
-func (m *Model) Due() *Task {
-	if len(m.due) == 0 {
-		m.due = nil
-		return nil
-	}
-	return m.due[0]
-}
 
 // Follow returns the events that follow for t, the task of Due, on a machine with that capacity.
 // If nothing follows, t is no longer due.
@@ -24,42 +12,6 @@ func (m *Model) Follow(t *Task, capacity Amount) []Event {
 		m.due = m.due[1:]
 	}
 	return events
-}
-
-// Recover marks every unfinished task as due, and returns the tasks whose attempts an earlier
-// engine left running.
-func (m *Model) Recover() (left []*Task) {
-	m.due = nil
-	add := func(t *Task) {
-		if t.State.Ended() {
-			return
-		}
-		m.due = append(m.due, t)
-		if t.Active() != nil {
-			left = append(left, t)
-		}
-	}
-	for _, j := range m.BySubmission {
-		if j.State.Ended() {
-			continue
-		}
-		add(&j.Task)
-		for i := range j.Children {
-			add(&j.Children[i])
-		}
-	}
-	return left
-}
-
-// Unfinished returns the jobs that have not ended, in the order of submission.
-func (m *Model) Unfinished() []*Job {
-	return slices.Collect(func(yield func(*Job) bool) {
-		for _, j := range m.BySubmission {
-			if !j.State.Ended() && !yield(j) {
-				return
-			}
-		}
-	})
 }
 
 // next returns the events that follow for t: the moves that dependencies, stops and children
@@ -100,6 +52,14 @@ func (m *Model) belongs(t *Task) (to State, reason string) {
 		return Runnable, ""
 	}
 	return Pending, ""
+}
+
+// stuck returns why the task fits no environment, if that is already recorded.
+func (t *Task) stuck() string {
+	if t.parked {
+		return t.Reason
+	}
+	return ""
 }
 
 // nextOfArray returns what follows for the parent of an array: its end, the moves of its
@@ -187,44 +147,4 @@ func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
 		return &on.Job.Children[t.Index]
 	}
 	return on
-}
-
-// afterEnd marks every task as due that the end of t may move: its array, the next child, and its
-// dependents.
-func (m *Model) afterEnd(t *Task) {
-	j := t.Job
-	if !t.IsChild() {
-		m.Active--
-		if s := m.QueueJobs(*j.Request.JobQueue).shares[j.class.share]; s != nil {
-			s.open--
-		}
-		for _, d := range j.dependents {
-			m.due = append(m.due, &d.Task)
-		}
-		return
-	}
-	if int(j.Tally[Succeeded]+j.Tally[Failed]) == len(j.Children) {
-		m.due = append(m.due, &j.Task)
-	}
-	for _, d := range j.Request.DependsOn {
-		if d.Type == types.ArrayJobDependencySequential && int(t.Index)+1 < len(j.Children) {
-			m.due = append(m.due, &j.Children[t.Index+1])
-		}
-	}
-	for _, dependent := range j.dependents {
-		m.dueAfterChild(dependent, t)
-	}
-}
-
-// dueAfterChild marks as due what waits for a child: a job that names the child, or with N_TO_N
-// the child of the same index.
-func (m *Model) dueAfterChild(dependent *Job, child *Task) {
-	for _, d := range dependent.Request.DependsOn {
-		switch on := aws.ToString(d.JobId); {
-		case on == child.ID():
-			m.due = append(m.due, &dependent.Task)
-		case on == child.Job.ID && d.Type == types.ArrayJobDependencyNToN && int(child.Index) < len(dependent.Children):
-			m.due = append(m.due, &dependent.Children[child.Index])
-		}
-	}
 }

@@ -1,6 +1,8 @@
 package model
 
-import "time"
+import (
+	"time"
+)
 
 // invocationMemory is how long a call is remembered. SDKs give up after minutes.
 const invocationMemory = time.Hour

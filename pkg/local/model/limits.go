@@ -1,16 +1,9 @@
 package model
 
 import (
-	"iter"
 	"math"
 	"strings"
 )
-
-// deadlines remembers when the first action on a job of a queue is due.
-type deadlines struct {
-	first int64 // epoch milliseconds
-	stale bool  // a list of the queue has changed since
-}
 
 // Never is the deadline of a job without one.
 const Never = math.MaxInt64
@@ -72,22 +65,4 @@ func (m *Model) Overdue(now int64) []Event {
 		}
 	}
 	return events
-}
-
-// runnable yields the RUNNABLE tasks of the queue.
-func (l *QueueJobs) runnable() iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for _, list := range l.waiting {
-			for _, t := range *list {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-		for _, t := range l.parked {
-			if !yield(t) {
-				return
-			}
-		}
-	}
 }

@@ -3,28 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
-
-// stuck returns why the task fits no environment, if that is already recorded.
-func (t *Task) stuck() string {
-	if t.parked {
-		return t.Reason
-	}
-	return ""
-}
-
-// Platform returns the platform that a job definition is for.
-func (d *Definition) Platform() types.PlatformCapability {
-	switch {
-	case d.Request.EksProperties != nil:
-		return PlatformEKS
-	case d.Fargate():
-		return types.PlatformCapabilityFargate
-	}
-	return types.PlatformCapabilityEc2
-}
 
 // environmentsOf returns the environments of a job's queue in order. Jobs of a deleted queue run on the
 // machine itself.
@@ -55,6 +34,22 @@ func (m *Model) fitting(j *Job) []*Environment {
 	})
 }
 
+// vcpus returns the most that a queue may use, in thousandths of a vCPU, or of an instance.
+func (m *Model) vcpus(name string, capacity Amount) int64 {
+	sum := int64(0)
+	if q, ok := m.Queue(name); ok {
+		if v := m.ServiceEnvironments[q.Service]; v != nil {
+			return v.allInstances()
+		}
+		for _, name := range q.Environments {
+			if v := m.Environments[name]; v != nil {
+				sum += min(v.limit(nil), capacity.MilliCPU)
+			}
+		}
+	}
+	return min(sum, capacity.MilliCPU)
+}
+
 // unplaceable explains why a job currently fits no environment of its queue: Batch's message,
 // with figures. It returns "" if the job fits one.
 func (m *Model) unplaceable(j *Job, machine Amount) string {
@@ -79,3 +74,39 @@ func (m *Model) unplaceable(j *Job, machine Amount) string {
 	}
 	return "ACTION_REQUIRED - CE(s) associated with the job queue are invalid: those that could hold the job are DISABLED"
 }
+
+// unserved explains why a service job fits no environment of its queue: Batch's message (user guide,
+// "Jobs stuck in RUNNABLE due to misconfiguration"), with figures.
+func unserved(j *Job, environments []*Environment) string {
+	if at := slices.IndexFunc(environments, func(v *Environment) bool { return v.limit(j) >= j.load() }); at >= 0 {
+		return "ACTION_REQUIRED - the service environment " + environments[at].Name + " is DISABLED"
+	}
+	limit := int64(0)
+	for _, v := range environments {
+		limit = max(limit, v.limit(j))
+	}
+	return "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue cannot meet the capacity " +
+		fmt.Sprintf("requirement of the job: the job asks for %s of %s, the limit is %d", count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)
+}
+
+// misfit explains why a job can never fit a machine of the given size: Batch's message, with the
+// figures of both. It returns "" if the job fits.
+func misfit(need, machine Amount) string {
+	if machine.Covers(need) {
+		return ""
+	}
+	var excess string
+	switch {
+	case need.GPUs > machine.GPUs:
+		excess = fmt.Sprintf("the job asks for %s, this machine has %d", count(need.GPUs, "GPU"), machine.GPUs)
+	case need.MilliCPU > machine.MilliCPU:
+		excess = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU), float64(machine.MilliCPU)/1000)
+	default:
+		excess = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB, machine.MemoryMiB)
+	}
+	return misfits + excess
+}
+
+// misfits begins Batch's reason for a job that is too large.
+const misfits = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met " +
+	"by the CE(s) attached to the job queue: "

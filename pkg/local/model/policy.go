@@ -47,27 +47,6 @@ func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 // FairsharePolicy).
 const leastDecay = 600
 
-// Decay returns the decay period of a queue's policy in milliseconds.
-func (m *Model) Decay(queue string) int64 {
-	seconds := int32(0)
-	if p := m.PolicyOf(queue); p != nil && p.Share != nil {
-		seconds = aws.ToInt32(p.Share.ShareDecaySeconds)
-	}
-	if seconds == 0 {
-		seconds = leastDecay
-	}
-	return int64(seconds) * 1000
-}
-
-// PolicyOf returns the policy of a queue; nil means first in, first out.
-func (m *Model) PolicyOf(name string) *Policy {
-	q, ok := m.Queue(name)
-	if !ok || q.Policy == "" {
-		return nil
-	}
-	return m.Policies[q.Policy]
-}
-
 // weight returns the weight factor of a share identifier, 1 by default.
 func (p *Policy) weight(id string) float64 {
 	if p.Share == nil {

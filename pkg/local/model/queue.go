@@ -10,10 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// ComputeEnvironment is the name of the compute environment that every engine has: the local
-// machine.
-const ComputeEnvironment = "local"
-
 // QueueSpec is a job queue. Its compute environments are only names: all of them mean the local
 // machine.
 type QueueSpec struct {
@@ -53,14 +49,6 @@ func (m *Model) queued(q *QueueSpec) {
 	if _, ok := m.Queue(q.Name); !ok {
 		m.addQueue(&Queue{QueueSpec: *q})
 	}
-}
-
-// addQueue adds a queue, and creates the machine's environments that it names.
-func (m *Model) addQueue(q *Queue) {
-	for _, name := range q.Environments {
-		m.machineEnvironment(name)
-	}
-	m.Queues = append(m.Queues, q)
 }
 
 // createQueue adds a queue, unless the options now configure one of this name.
@@ -120,21 +108,6 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 func (q *Queue) setService(order []types.ServiceEnvironmentOrder) {
 	for _, o := range order {
 		q.Service, q.ServiceOrder = ResourceName(aws.ToString(o.ServiceEnvironment), KindServiceEnvironment), aws.ToInt32(o.Order)
-	}
-}
-
-// reconsider marks the waiting jobs of some queues as due: the cause of their wait may have
-// changed.
-func (m *Model) reconsider(which func(*Queue) bool) {
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
-		if l == nil || !which(q) {
-			continue
-		}
-		for t := range l.runnable() {
-			m.due = append(m.due, t)
-		}
-		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays show it too
 	}
 }
 
