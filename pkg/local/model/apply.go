@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // errUnknownEvent is the error of an event that this program does not know.
@@ -11,24 +13,42 @@ var errUnknownEvent = errors.New("unknown event: written by a newer batchctl; us
 // Apply adds an event to the model. An event that does not fit is an error and changes nothing: the
 // journal is damaged or from a newer program.
 func (m *Model) Apply(at int64, e Event) error {
-	if ok, err := m.applyResource(at, e); ok {
+	if known, err := m.applyResource(at, &e); known {
+		return err
+	}
+	if known, err := m.Logs.apply(at, &e); known {
 		return err
 	}
 	switch {
 	case e.Registered != nil:
 		return m.register(at, e.Registered)
-	case e.Deregistered != nil:
-		d := m.Definition(e.Deregistered.Definition)
-		if d == nil {
-			return fmt.Errorf("deregister %s: no such job definition", e.Deregistered.Definition)
-		}
-		d.Inactive = true
-		return nil
 	case e.Submitted != nil:
 		return m.submit(at, e.Submitted)
 	case e.ServiceSubmitted != nil:
 		return m.submitService(at, e.ServiceSubmitted)
 	}
+	return m.applyJob(at, &e)
+}
+
+// applyResource applies the events that create, change or delete a resource; known is false for others. Jobs that
+// wait are examined again.
+func (m *Model) applyResource(at int64, e *Event) (known bool, err error) {
+	if known, err = m.create(at, e); !known {
+		known, err = m.update(at, e)
+	}
+	if !known || err != nil {
+		return known, err
+	}
+	for _, q := range m.Queues {
+		if m.affects(e, q) {
+			m.reconsider(q.Name)
+		}
+	}
+	return true, nil
+}
+
+// applyJob applies the events about a job that exists.
+func (m *Model) applyJob(at int64, e *Event) error {
 	id := e.job()
 	if id == "" {
 		return errUnknownEvent
@@ -58,55 +78,58 @@ func (m *Model) Apply(at int64, e Event) error {
 	return nil
 }
 
-// applyResource applies the events of the control plane; ok is false for others.
-func (m *Model) applyResource(at int64, e Event) (ok bool, err error) {
-	switch {
-	case e.Queued != nil:
-		m.queued(e.Queued)
-	case e.QueueCreated != nil:
-		err = m.createQueue(e.QueueCreated.V)
-	case e.QueueUpdated != nil:
-		err = m.updateQueue(e.QueueUpdated.V)
-	case e.EnvironmentCreated != nil:
-		err = m.createEnvironment(e.EnvironmentCreated)
-	case e.EnvironmentUpdated != nil:
-		err = m.updateEnvironment(e.EnvironmentUpdated.V)
-	case e.PolicyCreated != nil:
-		err = m.createPolicy(e.PolicyCreated.V)
-	case e.PolicyUpdated != nil:
-		err = m.updatePolicy(e.PolicyUpdated.V)
-	case e.ConsumableCreated != nil:
-		err = m.createConsumable(at, e.ConsumableCreated.V)
-	case e.ConsumableUpdated != nil:
-		err = m.updateConsumable(at, e.ConsumableUpdated)
-	case e.ServiceEnvironmentCreated != nil:
-		err = m.createServiceEnvironment(e.ServiceEnvironmentCreated.V)
-	case e.ServiceEnvironmentUpdated != nil:
-		err = m.updateServiceEnvironment(e.ServiceEnvironmentUpdated.V)
-	case e.QuotaShareCreated != nil:
-		err = m.createQuotaShare(e.QuotaShareCreated.V)
-	case e.QuotaShareUpdated != nil:
-		err = m.updateQuotaShare(e.QuotaShareUpdated.V)
-	case e.Tagged != nil:
-		m.tag(e.Tagged.Resource, e.Tagged.Tags)
-	case e.Deleted != nil:
-		err = m.remove(e.Deleted.Resource)
-	case e.LogGroupCreated != nil:
-		err = m.createLogGroup(at, e.LogGroupCreated)
-	case e.LogStreamCreated != nil:
-		err = m.createLogStream(at, e.LogStreamCreated)
-	case e.RetentionSet != nil:
-		m.logGroup(at, e.RetentionSet.Group).RetentionDays = e.RetentionSet.Days
-	case e.LogGroupDeleted != nil:
-		err = m.deleteLogGroup(e.LogGroupDeleted.Group)
-	case e.LogGroupTagged != nil:
-		m.logGroup(at, e.LogGroupTagged.Group).Tags = e.LogGroupTagged.Tags
-	case e.LogStreamDeleted != nil:
-		err = m.deleteLogStream(e.LogStreamDeleted)
-	default:
-		return false, nil
+// register adds a revision of a job definition.
+func (m *Model) register(at int64, r *Registration) error {
+	d, err := m.addRevision(r.Revision, r.Request.V)
+	if err != nil {
+		return err
 	}
-	return true, err
+	m.remember(at, r.Invocation, d.ID())
+	m.tag(ResourceOf(KindDefinition, d.ID()), d.Request.Tags)
+	return nil
+}
+
+// submit adds a job with its children, as SUBMITTED or in the state that the event names.
+func (m *Model) submit(at int64, s *Submission) error {
+	d := m.Definition(s.Definition)
+	if d == nil || s.ID == "" || m.Jobs[s.ID] != nil {
+		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
+	}
+	j, err := newJob(d, s)
+	if err != nil {
+		return err
+	}
+	m.add(at, j, s.Invocation)
+	if s.To != NoState {
+		return m.moveOne(at, &j.Task, s.To, "")
+	}
+	return nil
+}
+
+// submitService adds a service job. It waits for no other job, so it is RUNNABLE at once.
+func (m *Model) submitService(at int64, s *ServiceSubmission) error {
+	if s.ID == "" || m.Jobs[s.ID] != nil {
+		return fmt.Errorf("submit service job %q: the job exists, or has no id", s.ID)
+	}
+	j, err := newServiceJob(s)
+	if err != nil {
+		return err
+	}
+	m.add(at, j, s.Invocation)
+	if token := j.Service.Request.ClientToken; token != nil {
+		m.tokens[aws.ToString(token)] = j
+	}
+	return m.moveOne(at, &j.Task, Runnable, "")
+}
+
+// add adds a new job as SUBMITTED, and records its call, its tags, and which resources it requests.
+func (m *Model) add(at int64, j *Job, invocation string) {
+	m.remember(at, invocation, j.ID)
+	if len(j.Request.Tags) > 0 {
+		m.tag(j.Resource(), j.Request.Tags)
+	}
+	m.ConsumableTable.index(j)
+	m.addJob(at, j)
 }
 
 // start adds an attempt and reserves what it requests.
@@ -117,51 +140,28 @@ func (m *Model) start(at int64, t *Task, s *Start) error {
 	} else {
 		environment = m.environmentOfAttempt(s.Environment)
 	}
-	if err := m.moveOne(at, t, to, ""); err != nil {
+	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: environment, Executor: s.Executor, CreatedAt: at}
+	if err := m.begin(at, t, to, a); err != nil {
 		return err
 	}
-	a := Attempt{Stream: s.Stream, GPUs: s.GPUs, Environment: environment, Executor: s.Executor, CreatedAt: at}
-	t.Attempts = append(t.Attempts, a)
-	m.active[t] = true
-	m.noteInstance(t, &a)
-	for _, r := range t.streams(len(t.Attempts) - 1) {
-		m.streams[streamID(r.Name)] = t
-		m.LogStreams = append(m.LogStreams, r)
-		m.logGroup(at, r.Group).Attempts++
-	}
-	m.used = m.used.plus(t.Job.Need)
-	m.occupy(at, t, a.Environment, 1)
-	for _, d := range s.GPUs {
-		m.busy[d] = true
-	}
+	m.noteInstance(t, t.Last())
+	m.addAttempt(at, t)
+	m.reserve(t.Job.Need, s.GPUs)
+	m.occupy(at, t, environment, 1)
 	return nil
 }
 
 // end records how the attempt ended and releases what it used.
 func (m *Model) end(at int64, t *Task, e *end) error {
-	a := t.Active()
-	if a == nil || !t.State.mayBecome(e.To) {
-		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.ID(), t.State)
+	if err := m.finish(at, t, e); err != nil {
+		return err
 	}
-	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
-	if e.Executor != "" { // older engines recorded it only at the end
-		a.Executor = e.Executor
+	a := t.Last()
+	if e.Executor != "" {
 		m.noteInstance(t, a)
 	}
-	delete(m.active, t)
-	if v := t.Job.Service; v != nil {
-		a.Preempted, v.Preempting = e.Preempted, ""
-	}
-	m.used = m.used.minus(t.Job.Need)
+	m.release(t.Job.Need, a.GPUs)
 	m.occupy(at, t, a.Environment, -1)
-	for _, d := range a.GPUs {
-		delete(m.busy, d)
-	}
-	reason := e.StatusReason
-	if e.To == Runnable {
-		reason = ""
-	}
-	m.set(at, t, e.To, reason)
 	return nil
 }
 
@@ -173,35 +173,6 @@ func (m *Model) occupy(at int64, t *Task, environment *Environment, sign int64) 
 	if len(l.shares) > 0 {
 		decay = m.Decay(name)
 	}
-	m.occupyOf(l, decay, at, t, environment, sign)
-}
-
-// occupyOf is occupy for a task of a queue whose jobs and decay period are known.
-func (m *Model) occupyOf(l *QueueJobs, decay, at int64, t *Task, environment *Environment, sign int64) {
-	j, milli := t.Job, sign*t.Job.load()
-	l.inUse += milli
-	switch {
-	case j.Service != nil:
-		l.occupyInstances(j, environment, sign)
-	case environment != nil:
-		environment.used += milli
-	}
-	if s := l.shares[j.class.share]; s != nil {
-		s.use(at, milli, decay)
-	}
-	m.hold(j.Consumes, sign)
-}
-
-// index adds a job to the indexes of its queue and of its consumable resources, and records its
-// tags.
-func (m *Model) index(j *Job) {
-	for _, r := range j.Consumes {
-		if v := m.Consumables[r.Name]; v != nil {
-			v.Jobs = append(v.Jobs, j)
-		}
-	}
-	if len(j.Request.Tags) > 0 {
-		m.tag(j.Resource(), j.Request.Tags)
-	}
-	m.QueueJobs(*j.Request.JobQueue).index(j)
+	l.occupy(at, decay, t, environment, sign)
+	m.hold(t.Job.Consumes, sign)
 }

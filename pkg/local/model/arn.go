@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -78,3 +79,15 @@ func (r Resource) Split() (kind, name string) {
 	}
 	return kind, name
 }
+
+// SplitID returns the job id and the index of an id:index; the index is -1 if there is none.
+func SplitID(id string) (job string, index int32, ok bool) {
+	if !strings.Contains(id, ":") {
+		return id, -1, true
+	}
+	job, n, ok := batch.SplitChildID(id)
+	return job, int32(n), ok
+}
+
+// NodeID returns the id of node i of a job: job#i.
+func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }

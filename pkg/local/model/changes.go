@@ -2,30 +2,30 @@ package model
 
 // Changed returns the tasks whose status an event changed, after Apply of the event. The submission itself is no
 // change: only a state that the job enters at once is.
-func (m *Model) Changed(e Event) []*Task {
+func (s *JobTable) Changed(e Event) []*Task {
 	switch {
 	case e.Submitted != nil && e.Submitted.To != NoState:
-		return []*Task{&m.Jobs[e.Submitted.ID].Task}
+		return []*Task{&s.Jobs[e.Submitted.ID].Task}
 	case e.Moved != nil && e.Moved.All:
-		j := m.Jobs[e.Moved.Job]
+		j := s.Jobs[e.Moved.Job]
 		all := make([]*Task, len(j.Children))
 		for i := range j.Children {
 			all[i] = &j.Children[i]
 		}
 		return all
 	case e.Moved != nil, e.Started != nil, e.Launched != nil, e.Ended != nil:
-		return []*Task{m.Task(e.job())}
+		return []*Task{s.Task(e.job())}
 	}
 	return nil
 }
 
 // QueuesOf returns the queues whose head an event may have changed, after Apply of the event.
-func (m *Model) QueuesOf(e Event) []string {
+func (s *JobTable) QueuesOf(e Event) []string {
 	switch {
 	case e.Submitted != nil:
 		return []string{*e.Submitted.Request.V.JobQueue}
 	case e.Moved != nil, e.Started != nil, e.Launched != nil, e.Ended != nil, e.Explained != nil:
-		return []string{*m.Task(e.job()).Job.Request.JobQueue}
+		return []string{*s.Task(e.job()).Job.Request.JobQueue}
 	}
 	return nil
 }

@@ -36,19 +36,23 @@ type Consumable struct {
 // in use.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
 
-func (m *Model) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) error {
-	name := aws.ToString(in.ConsumableResourceName)
-	if name == "" || m.Consumables[name] != nil {
-		return fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
-	}
-	m.Consumables[name] = &Consumable{Name: name, Kind: cmp.Or(aws.ToString(in.ResourceType), Replenishable),
-		Total: aws.ToInt64(in.TotalQuantity), CreatedAt: at, Tokens: map[string]int64{}}
-	m.tag(ResourceOf(KindConsumable, name), in.Tags)
-	return nil
+// ConsumableTable has the consumable resources, by name.
+type ConsumableTable struct {
+	Consumables map[string]*Consumable
 }
 
-func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
-	r := m.Consumables[q.Consumable]
+func (s *ConsumableTable) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) (Resource, error) {
+	name := aws.ToString(in.ConsumableResourceName)
+	if name == "" || s.Consumables[name] != nil {
+		return "", fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
+	}
+	s.Consumables[name] = &Consumable{Name: name, Kind: cmp.Or(aws.ToString(in.ResourceType), Replenishable),
+		Total: aws.ToInt64(in.TotalQuantity), CreatedAt: at, Tokens: map[string]int64{}}
+	return ResourceOf(KindConsumable, name), nil
+}
+
+func (s *ConsumableTable) updateConsumable(at int64, q *ConsumableTotal) error {
+	r := s.Consumables[q.Consumable]
 	if r == nil {
 		return fmt.Errorf("update consumable resource %q: no such resource", q.Consumable)
 	}
@@ -65,9 +69,9 @@ func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
 }
 
 // hold reserves (sign 1) or releases (sign -1) what an attempt requests.
-func (m *Model) hold(needs []Requirement, sign int64) {
+func (s *ConsumableTable) hold(needs []Requirement, sign int64) {
 	for _, n := range needs {
-		r := m.Consumables[n.Name]
+		r := s.Consumables[n.Name]
 		if r == nil {
 			continue // deleted meanwhile
 		}
@@ -78,10 +82,19 @@ func (m *Model) hold(needs []Requirement, sign int64) {
 	}
 }
 
+// index adds a job to the resources that it requests.
+func (s *ConsumableTable) index(j *Job) {
+	for _, n := range j.Consumes {
+		if r := s.Consumables[n.Name]; r != nil {
+			r.Jobs = append(r.Jobs, j)
+		}
+	}
+}
+
 // usesUp reports whether j has taken a non-replenishable resource.
-func (m *Model) usesUp(j *Job) bool {
+func (s *ConsumableTable) usesUp(j *Job) bool {
 	return slices.ContainsFunc(j.Consumes, func(n Requirement) bool {
-		r := m.Consumables[n.Name]
+		r := s.Consumables[n.Name]
 		return r != nil && r.Kind == NonReplenishable
 	})
 }
@@ -89,9 +102,9 @@ func (m *Model) usesUp(j *Job) bool {
 // exceeds explains why a job cannot start until a consumable resource is changed; "" if it may
 // start later. The texts of exceeds and lacks are this engine's own: those of Batch are not
 // documented.
-func (m *Model) exceeds(needs []Requirement) string {
+func (s *ConsumableTable) exceeds(needs []Requirement) string {
 	for _, n := range needs {
-		r := m.Consumables[n.Name]
+		r := s.Consumables[n.Name]
 		switch {
 		case r == nil:
 			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist", n.Name)

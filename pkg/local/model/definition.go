@@ -43,28 +43,41 @@ func (d *Definition) Fargate() bool {
 	return slices.Contains(d.Request.PlatformCapabilities, types.PlatformCapabilityFargate)
 }
 
+// DefinitionTable has the job definitions.
+type DefinitionTable struct {
+	Definitions map[string][]*Definition // by name; revision r at r-1
+}
+
 // Definition returns the revision name:revision; nil if it does not exist.
-func (m *Model) Definition(id string) *Definition {
+func (s *DefinitionTable) Definition(id string) *Definition {
 	name, revision, ok := SplitID(id)
-	if revisions := m.Definitions[name]; ok && revision >= 1 && int(revision) <= len(revisions) {
+	if revisions := s.Definitions[name]; ok && revision >= 1 && int(revision) <= len(revisions) {
 		return revisions[revision-1]
 	}
 	return nil
 }
 
-// register adds a revision, which must have the next number.
-func (m *Model) register(at int64, r *Registration) error {
-	d := &Definition{Revision: r.Revision, Request: r.Request.V}
-	if aws.ToString(d.Request.JobDefinitionName) == "" || d.Request.ContainerProperties == nil && d.Request.EcsProperties == nil &&
-		d.Request.NodeProperties == nil && d.Request.EksProperties == nil {
-		return fmt.Errorf("register job definition: name or containers missing")
+// addRevision adds a revision, which must have the next number.
+func (s *DefinitionTable) addRevision(revision int32, request *awsbatch.RegisterJobDefinitionInput) (*Definition, error) {
+	d := &Definition{Revision: revision, Request: request}
+	if aws.ToString(request.JobDefinitionName) == "" || request.ContainerProperties == nil && request.EcsProperties == nil &&
+		request.NodeProperties == nil && request.EksProperties == nil {
+		return nil, fmt.Errorf("register job definition: name or containers missing")
 	}
-	revisions := m.Definitions[d.Name()]
-	if int(r.Revision) != len(revisions)+1 {
-		return fmt.Errorf("register %s: revision %d follows %d", d.Name(), r.Revision, len(revisions))
+	revisions := s.Definitions[d.Name()]
+	if int(revision) != len(revisions)+1 {
+		return nil, fmt.Errorf("register %s: revision %d follows %d", d.Name(), revision, len(revisions))
 	}
-	m.Definitions[d.Name()] = append(revisions, d)
-	m.invocations.remember(at, r.Invocation, d.ID())
-	m.tag(ResourceOf(KindDefinition, d.ID()), d.Request.Tags)
+	s.Definitions[d.Name()] = append(revisions, d)
+	return d, nil
+}
+
+// deregister makes a revision INACTIVE.
+func (s *DefinitionTable) deregister(id string) error {
+	d := s.Definition(id)
+	if d == nil {
+		return fmt.Errorf("deregister %s: no such job definition", id)
+	}
+	d.Inactive = true
 	return nil
 }

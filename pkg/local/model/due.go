@@ -5,55 +5,63 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
+// dueTasks are the tasks whose next move may have become possible. The list is derived: followUp.next returns the same
+// for any task at any time.
+type dueTasks struct {
+	due []*Task
+}
+
+// addDue marks a task as due.
+func (s *dueTasks) addDue(t *Task) { s.due = append(s.due, t) }
+
+// removeDue takes the task of Due off the list.
+func (s *dueTasks) removeDue() { s.due = s.due[1:] }
+
 // Due returns the first task that may need a follow-up event; nil if there is none.
-func (m *Model) Due() *Task {
-	if len(m.due) == 0 {
-		m.due = nil
+func (s *dueTasks) Due() *Task {
+	if len(s.due) == 0 {
+		s.due = nil
 		return nil
 	}
-	return m.due[0]
+	return s.due[0]
 }
 
 // DropDue forgets which tasks are due. It is for a model that only follows the journal of an engine: the engine
 // writes what follows.
-func (m *Model) DropDue() { m.due = nil }
+func (s *dueTasks) DropDue() { s.due = nil }
 
-// afterEnd marks every task as due that the end of t may move: its array, the next child, and its
+// addAfterEnd marks every task as due that the end of t may move: its array, the next child, and its
 // dependents.
-func (m *Model) afterEnd(t *Task) {
+func (s *dueTasks) addAfterEnd(t *Task) {
 	j := t.Job
 	if !t.IsChild() {
-		m.Active--
-		if s := m.QueueJobs(*j.Request.JobQueue).shares[j.class.share]; s != nil {
-			s.open--
-		}
 		for _, d := range j.dependents {
-			m.due = append(m.due, &d.Task)
+			s.addDue(&d.Task)
 		}
 		return
 	}
 	if int(j.Tally[Succeeded]+j.Tally[Failed]) == len(j.Children) {
-		m.due = append(m.due, &j.Task)
+		s.addDue(&j.Task)
 	}
 	for _, d := range j.Request.DependsOn {
 		if d.Type == types.ArrayJobDependencySequential && int(t.Index)+1 < len(j.Children) {
-			m.due = append(m.due, &j.Children[t.Index+1])
+			s.addDue(&j.Children[t.Index+1])
 		}
 	}
 	for _, dependent := range j.dependents {
-		m.dueAfterChild(dependent, t)
+		s.addAfterChild(dependent, t)
 	}
 }
 
-// dueAfterChild marks as due what waits for a child: a job that names the child, or with N_TO_N
+// addAfterChild marks as due what waits for a child: a job that names the child, or with N_TO_N
 // the child of the same index.
-func (m *Model) dueAfterChild(dependent *Job, child *Task) {
+func (s *dueTasks) addAfterChild(dependent *Job, child *Task) {
 	for _, d := range dependent.Request.DependsOn {
 		switch on := aws.ToString(d.JobId); {
 		case on == child.ID():
-			m.due = append(m.due, &dependent.Task)
+			s.addDue(&dependent.Task)
 		case on == child.Job.ID && d.Type == types.ArrayJobDependencyNToN && int(child.Index) < len(dependent.Children):
-			m.due = append(m.due, &dependent.Children[child.Index])
+			s.addDue(&dependent.Children[child.Index])
 		}
 	}
 }

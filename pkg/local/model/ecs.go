@@ -6,8 +6,8 @@ import (
 )
 
 // FindECSTask returns the ECS task with an id; ok is false if it does not exist.
-func (m *Model) FindECSTask(id string) (e ECSTask, ok bool) {
-	t := m.streams[id]
+func (l *Logs) FindECSTask(id string) (e ECSTask, ok bool) {
+	t := l.streams[id]
 	if t == nil || !t.Job.hasECSTask() {
 		return ECSTask{}, false
 	}
@@ -22,9 +22,9 @@ func (m *Model) FindECSTask(id string) (e ECSTask, ok bool) {
 }
 
 // ActiveECSTasks yields the ECS tasks of attempts that have not ended, in no particular order.
-func (m *Model) ActiveECSTasks() iter.Seq[ECSTask] {
+func (s *JobTable) ActiveECSTasks() iter.Seq[ECSTask] {
 	return func(yield func(ECSTask) bool) {
-		for t := range m.active {
+		for t := range s.active {
 			if !t.Job.hasECSTask() {
 				continue
 			}
@@ -39,12 +39,12 @@ func (m *Model) ActiveECSTasks() iter.Seq[ECSTask] {
 
 // ECSTasksBefore yields a position in the log streams and the ECS task there, from the newest one
 // before a position; a negative position is the end. A stream that begins no task has a nil Task.
-func (m *Model) ECSTasksBefore(position int) iter.Seq2[int, ECSTask] {
-	if position < 0 || position > len(m.LogStreams) {
-		position = len(m.LogStreams)
+func (l *Logs) ECSTasksBefore(position int) iter.Seq2[int, ECSTask] {
+	if position < 0 || position > len(l.LogStreams) {
+		position = len(l.LogStreams)
 	}
 	return func(yield func(int, ECSTask) bool) {
-		for i, s := range slices.Backward(m.LogStreams[:position]) {
+		for i, s := range slices.Backward(l.LogStreams[:position]) {
 			if !yield(i, s.ecsTask()) {
 				return
 			}

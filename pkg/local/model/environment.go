@@ -77,11 +77,11 @@ func (v *Environment) Runs(platform types.PlatformCapability) bool {
 	return v.Platform() == "" || v.Platform() == platform
 }
 
-// limit returns maxvCpus in thousandths, or in a service environment the limit of j's instances. Only
+// limit returns maxvCpus in thousandths, or in a service environment the limit of an instance type. Only
 // the machine limits an environment without compute resources.
-func (v *Environment) limit(j *Job) int64 {
+func (v *Environment) limit(instanceType string) int64 {
 	if v.Service != nil {
-		return v.instanceLimit(v.unit(j))
+		return v.instanceLimit(v.unit(instanceType))
 	}
 	if v.Request == nil || v.Request.ComputeResources == nil {
 		return math.MaxInt64
@@ -89,10 +89,10 @@ func (v *Environment) limit(j *Job) int64 {
 	return int64(aws.ToInt32(v.Request.ComputeResources.MaxvCpus)) * 1000
 }
 
-// unit returns the unit in which the environment limits j: the instance type, or NumInstances; "" in a
+// unit returns the unit in which the environment limits an instance type: the type, or NumInstances; "" in a
 // compute environment.
-func (v *Environment) unit(j *Job) string {
-	if v.Service == nil || j == nil || j.Service == nil {
+func (v *Environment) unit(instanceType string) string {
+	if v.Service == nil {
 		return ""
 	}
 	for _, l := range v.Service.CapacityLimits {
@@ -100,7 +100,7 @@ func (v *Environment) unit(j *Job) string {
 			return NumInstances
 		}
 	}
-	return j.Service.Training.Unit()
+	return instanceType
 }
 
 // instanceLimit returns the limit of a unit in thousandths; 0 if the environment has none.
@@ -138,7 +138,7 @@ func (v *Environment) inUse(unit string) (sum int64) {
 
 // Offers returns what an environment of a machine offers: its limit applies to vCPUs only.
 func (v *Environment) Offers(machine Amount) Amount {
-	machine.MilliCPU = min(machine.MilliCPU, v.limit(nil))
+	machine.MilliCPU = min(machine.MilliCPU, v.limit(""))
 	return machine
 }
 

@@ -216,3 +216,30 @@ type end struct {
 	// Preempted means that the attempt ended for another service job.
 	Preempted bool `json:"preempted,omitempty"`
 }
+
+// job returns the id of the task that an event is about; "" for events about resources.
+func (e *Event) job() string {
+	switch {
+	case e.Stopped != nil:
+		return e.Stopped.Job
+	case e.Moved != nil:
+		return e.Moved.Job
+	case e.Explained != nil:
+		return e.Explained.Job
+	case e.Started != nil:
+		return e.Started.Job
+	case e.Launched != nil:
+		return e.Launched.Job
+	case e.Ended != nil:
+		return e.Ended.Job
+	case e.Prioritized != nil:
+		return e.Prioritized.Job
+	case e.Preempted != nil:
+		return e.Preempted.Job
+	case e.Tagged != nil:
+		if kind, name := e.Tagged.Resource.Split(); kind == KindJob || kind == KindServiceJob {
+			return name
+		}
+	}
+	return ""
+}

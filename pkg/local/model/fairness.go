@@ -11,9 +11,9 @@ type fairness struct {
 // claim is how much a share has had, and how much its jobs count.
 type claim struct{ used, weight float64 }
 
-// fairness computes the claims of a queue's shares now, and what they may still use together.
+// newFairness computes the claims of a queue's shares now, and what they may still use together.
 // decay is in milliseconds, capacity in thousandths of a vCPU.
-func (m *Model) fairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
+func newFairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
 	f := &fairness{claims: make([]claim, len(l.shares)), idle: l.inUse == 0}
 	active := 0
 	for id, s := range l.shares {

@@ -4,30 +4,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Follow returns the events that follow for t, the task of Due, on a machine with that capacity.
-// If nothing follows, t is no longer due.
-func (m *Model) Follow(t *Task, capacity Amount) []Event {
-	events := m.next(t, capacity)
-	if len(events) == 0 {
-		m.due = m.due[1:]
-	}
-	return events
+// followUp finds the events that follow for a task on a machine. It reads jobs and resources, and changes neither.
+type followUp struct {
+	jobs      *JobTable
+	resources *ControlPlane
+	machine   Amount
 }
 
 // next returns the events that follow for t: the moves that dependencies, stops and children
 // require, and why a RUNNABLE job cannot start. It changes nothing, and returns nothing if
 // nothing is due. So calling it for every job after a restart repairs whatever a crash
 // interrupted.
-func (m *Model) next(t *Task, machine Amount) []Event {
+func (f followUp) next(t *Task) []Event {
 	if t.IsParent() {
-		return m.nextOfArray(t, machine)
+		return f.nextOfArray(t)
 	}
-	to, reason := m.belongs(t)
+	to, reason := f.belongs(t)
 	switch {
 	case to != t.State:
 		return []Event{{Moved: &move{Job: t.ID(), To: to, Reason: reason}}}
 	case t.State == Runnable:
-		if why := m.unplaceable(t.Job, machine); why != t.stuck() {
+		if why := f.resources.unplaceable(t.Job, f.machine); why != t.stuck() {
 			return []Event{{Explained: &Explanation{Job: t.ID(), Reason: why}}}
 		}
 	}
@@ -35,7 +32,7 @@ func (m *Model) next(t *Task, machine Amount) []Event {
 }
 
 // belongs returns the state in which a single task belongs, as long as no attempt of it runs.
-func (m *Model) belongs(t *Task) (to State, reason string) {
+func (f followUp) belongs(t *Task) (to State, reason string) {
 	if !t.State.Waits() {
 		return t.State, ""
 	}
@@ -45,7 +42,7 @@ func (m *Model) belongs(t *Task) (to State, reason string) {
 	if t.State == Runnable {
 		return Runnable, ""
 	}
-	switch m.dependencies(t) {
+	switch f.dependencies(t) {
 	case Failed:
 		return Failed, ReasonDependency
 	case Succeeded:
@@ -64,7 +61,7 @@ func (t *Task) stuck() string {
 
 // nextOfArray returns what follows for the parent of an array: its end, the moves of its
 // children, or why they wait.
-func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
+func (f followUp) nextOfArray(parent *Task) []Event {
 	j := parent.Job
 	switch ended := j.Tally[Succeeded] + j.Tally[Failed]; {
 	case parent.State.Ended():
@@ -80,23 +77,23 @@ func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
 	case int(ended) == len(j.Children):
 		return []Event{{Moved: &move{Job: j.ID, To: Succeeded}}}
 	}
-	if events := m.nextOfChildren(j); len(events) > 0 || j.Tally[Runnable] == 0 {
+	if events := f.nextOfChildren(j); len(events) > 0 || j.Tally[Runnable] == 0 {
 		return events
 	}
 	// The parent also shows what its children wait for.
-	if why := m.unplaceable(j, machine); why != parent.Reason {
+	if why := f.resources.unplaceable(j, f.machine); why != parent.Reason {
 		return []Event{{Explained: &Explanation{Job: j.ID, Reason: why}}}
 	}
 	return nil
 }
 
 // nextOfChildren returns what is due for each child; one event if it is the same for all.
-func (m *Model) nextOfChildren(j *Job) []Event {
+func (f followUp) nextOfChildren(j *Job) []Event {
 	var events []Event
 	same := true
 	for i := range j.Children {
 		child := &j.Children[i]
-		to, reason := m.belongs(child)
+		to, reason := f.belongs(child)
 		if to == child.State {
 			same = false
 			continue
@@ -117,10 +114,10 @@ func (m *Model) nextOfChildren(j *Job) []Event {
 
 // dependencies returns Failed if a dependency of t has failed, Succeeded if all have succeeded,
 // and Pending otherwise.
-func (m *Model) dependencies(t *Task) State {
+func (f followUp) dependencies(t *Task) State {
 	result := Succeeded
 	for _, d := range t.Job.Request.DependsOn {
-		on := m.dependency(t, d)
+		on := f.dependency(t, d)
 		switch {
 		case on == nil || on.State == Succeeded:
 		case on.State == Failed:
@@ -135,14 +132,14 @@ func (m *Model) dependencies(t *Task) State {
 // dependency returns the task that t waits for because of d; nil if it waits for none. N_TO_N
 // means the child of the same index. SEQUENTIAL means the previous child. The first child waits
 // for the job that d names, if it names one, and so do all.
-func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
+func (f followUp) dependency(t *Task, d types.JobDependency) *Task {
 	switch {
 	case d.Type == types.ArrayJobDependencySequential && t.Index > 0:
 		return &t.Job.Children[t.Index-1]
 	case d.JobId == nil:
 		return nil
 	}
-	on := m.Task(*d.JobId)
+	on := f.jobs.Task(*d.JobId)
 	if on != nil && d.Type == types.ArrayJobDependencyNToN && on.IsParent() && t.IsChild() {
 		return &on.Job.Children[t.Index]
 	}

@@ -22,11 +22,16 @@ type freeCapacity struct {
 	// environments has thousandths of a vCPU or of an instance, for what this pass has examined.
 	environments []environmentFree
 	// fleet replaces machine where jobs start on several machines; nil in an engine.
-	fleet      Fleet
-	dispatcher *Dispatcher
+	fleet Fleet
 	// consumables has the quantities of the resources that this pass has examined.
 	consumables map[string]int64
-	model       *Model
+	resources   *ConsumableTable
+	places      fitter
+}
+
+// fitter finds the environments in which a job fits once they have free capacity, in the order of its queue.
+type fitter interface {
+	fitting(j *Job) []*Environment
 }
 
 // environmentFree is the free part of an environment, with the unit of its limit: "" for vCPUs.
@@ -36,8 +41,9 @@ type environmentFree struct {
 	free        int64
 }
 
-func (m *Model) freeCapacity(free Amount) *freeCapacity {
-	return &freeCapacity{machine: free, consumables: map[string]int64{}, model: m}
+// newFreeCapacity returns the free capacity at the start of a pass, given that of the machine.
+func newFreeCapacity(free Amount, resources *ConsumableTable, places fitter) *freeCapacity {
+	return &freeCapacity{machine: free, consumables: map[string]int64{}, resources: resources, places: places}
 }
 
 // exhausted reports that no job that needs a machine starts any more in this pass.
@@ -48,23 +54,15 @@ func (r *freeCapacity) exhausted() bool {
 	return r.machine.exhausted()
 }
 
-// fitting returns the environments in which the job fits once they have free capacity.
-func (r *freeCapacity) fitting(j *Job) []*Environment {
-	if r.dispatcher != nil {
-		return r.dispatcher.fitting(j)
-	}
-	return r.model.fitting(j)
-}
-
 // part returns the free part of an environment for j. There are few environments, so it searches a list.
 func (r *freeCapacity) part(v *Environment, j *Job) *int64 {
-	unit := v.unit(j)
+	unit := v.unit(j.class.unit)
 	for i := range r.environments {
 		if e := &r.environments[i]; e.environment == v && e.unit == unit {
 			return &e.free
 		}
 	}
-	r.environments = append(r.environments, environmentFree{v, unit, v.limit(j) - v.inUse(unit)})
+	r.environments = append(r.environments, environmentFree{v, unit, v.limit(j.class.unit) - v.inUse(unit)})
 	return &r.environments[len(r.environments)-1].free
 }
 
@@ -80,7 +78,7 @@ func (r *freeCapacity) take(v *Environment, j *Job) {
 // unclaimed returns the free quantity of a consumable resource; 0 if it was deleted.
 func (r *freeCapacity) unclaimed(name string) int64 {
 	n, ok := r.consumables[name]
-	if v := r.model.Consumables[name]; !ok && v != nil {
+	if v := r.resources.Consumables[name]; !ok && v != nil {
 		n = v.Available()
 		r.consumables[name] = n
 	}
@@ -90,7 +88,7 @@ func (r *freeCapacity) unclaimed(name string) int64 {
 // admit reserves what j requests and returns where it runs. If j does not fit, admit sets aside
 // the free part of its request.
 func (r *freeCapacity) admit(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
-	if why := r.model.exceeds(j.Consumes); why != "" {
+	if why := r.resources.exceeds(j.Consumes); why != "" {
 		return nil, classWaits, why // nothing is set aside: the job cannot start until something changes
 	}
 	if why := lacks(j.Consumes, r.unclaimed); why != "" {

@@ -10,15 +10,15 @@ import (
 // frontOfQueue is how many jobs a snapshot shows.
 const frontOfQueue = 100
 
-// Front returns the first RUNNABLE jobs in the order in which they may start, as if all of them
+// front returns the first RUNNABLE jobs in the order in which they may start, as if all of them
 // fitted. Jobs that can never fit come last.
-func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQueueJobSummary {
+func (s scheduler) front(name string, now int64, capacity Amount) []types.FrontOfQueueJobSummary {
 	jobs := []types.FrontOfQueueJobSummary{}
-	l := m.Lines[name]
+	l := s.lines[name]
 	if l == nil {
 		return jobs
 	}
-	for t := range m.inOrder(name, now, capacity) {
+	for t := range s.inOrder(name, now, capacity) {
 		if len(jobs) == frontOfQueue {
 			break
 		}
@@ -28,13 +28,13 @@ func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQu
 	return jobs
 }
 
-// FrontOfShares returns the first RUNNABLE job of each quota share of a queue.
-func (m *Model) FrontOfShares(name string, now int64) map[string][]types.FrontOfQuotaShareJobSummary {
+// frontOfShares returns the first RUNNABLE job of each quota share of a queue.
+func (s scheduler) frontOfShares(name string, now int64) map[string][]types.FrontOfQuotaShareJobSummary {
 	fronts := map[string][]types.FrontOfQuotaShareJobSummary{}
-	if m.Lines[name] == nil {
+	if s.lines[name] == nil {
 		return fronts
 	}
-	for t := range m.inOrder(name, now, Amount{}) {
+	for t := range s.inOrder(name, now, Amount{}) {
 		if share := t.Job.class.share; fronts[share] == nil {
 			fronts[share] = []types.FrontOfQuotaShareJobSummary{{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(t.since)}}
 		}
@@ -42,15 +42,15 @@ func (m *Model) FrontOfShares(name string, now int64) map[string][]types.FrontOf
 	return fronts
 }
 
-// inOrder yields the RUNNABLE jobs of a queue as Front lists them.
-func (m *Model) inOrder(name string, now int64, capacity Amount) iter.Seq[*Task] {
+// inOrder yields the RUNNABLE jobs of a queue as front lists them.
+func (s scheduler) inOrder(name string, now int64, capacity Amount) iter.Seq[*Task] {
 	return func(yield func(*Task) bool) {
-		for p := m.picker(name, now, capacity); p.head() != nil; p.next(starts) {
+		for p := s.picker(name, now, capacity); p.head() != nil; p.next(starts) {
 			if !yield(p.head()) {
 				return
 			}
 		}
-		for _, t := range m.Lines[name].parked {
+		for _, t := range s.lines[name].parked {
 			if !yield(t) {
 				return
 			}

@@ -22,8 +22,8 @@ type invoked struct {
 
 // MadeBy returns the id of the job or definition that an earlier call created. again is false for
 // an empty or unknown invocation.
-func (m *Model) MadeBy(invocation string) (id string, again bool) {
-	id, again = m.invocations.results[invocation]
+func (v *invocations) MadeBy(invocation string) (id string, again bool) {
+	id, again = v.results[invocation]
 	return id, again
 }
 

@@ -3,13 +3,10 @@ package model
 import (
 	"cmp"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Job is the result of one SubmitJob: everything that its task and its children share.
@@ -85,15 +82,6 @@ type Attempt struct {
 	Preempted    bool           // it ended for another service job
 }
 
-// SplitID returns the job id and the index of an id:index; the index is -1 if there is none.
-func SplitID(id string) (job string, index int32, ok bool) {
-	if !strings.Contains(id, ":") {
-		return id, -1, true
-	}
-	job, n, ok := batch.SplitChildID(id)
-	return job, int32(n), ok
-}
-
 // Retry returns the job's retry strategy: the request's overrides the definition's.
 func (j *Job) Retry() *types.RetryStrategy {
 	if j.Request.RetryStrategy != nil {
@@ -140,7 +128,7 @@ func (j *Job) Resource() Resource {
 // instance.
 func (j *Job) load() int64 {
 	if j.Service != nil {
-		return j.Service.Training.instances() * 1000
+		return j.Service.Training.instanceCount() * 1000
 	}
 	return j.Need.MilliCPU
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"fmt"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
@@ -19,9 +17,6 @@ func (j *Job) Nodes() int {
 
 // MainNode returns the index of the main node. The job must have nodes.
 func (j *Job) MainNode() int32 { return aws.ToInt32(j.Definition.Request.NodeProperties.MainNode) }
-
-// NodeID returns the id of node i of a job: job#i.
-func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }
 
 // NodeState returns the state of node i: the job's state, unless the node ended on its own.
 func (t *Task) NodeState(i int) State {

@@ -4,24 +4,34 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
+// JobTable has the jobs, with the lists and indexes that find them. Only its methods in moves.go change the state of a
+// job.
+type JobTable struct {
+	Jobs         map[string]*Job
+	BySubmission []*Job
+	Lines        Lines
+	Active       int             // jobs that have not ended
+	active       map[*Task]bool  // have an attempt that has not ended
+	tokens       map[string]*Job // service jobs, by their client tokens
+	dueTasks
+}
+
+// newJobTable returns a table without jobs.
+func newJobTable() JobTable {
+	return JobTable{Jobs: map[string]*Job{}, Lines: Lines{}, active: map[*Task]bool{}, tokens: map[string]*Job{}}
+}
+
 // QueueJobs returns the jobs of a queue, and adds an empty list if there is none.
-func (m *Model) QueueJobs(queue string) *QueueJobs {
-	l := m.Lines[queue]
-	if l == nil {
-		l = NewLine()
-		m.Lines[queue] = l
-	}
-	return l
+func (s *JobTable) QueueJobs(queue string) *QueueJobs {
+	return s.Lines.of(queue)
 }
 
 // Task returns the task with an id or id:index; nil if it does not exist.
-func (m *Model) Task(id string) *Task {
+func (s *JobTable) Task(id string) *Task {
 	name, index, ok := SplitID(id)
-	j := m.Jobs[name]
+	j := s.Jobs[name]
 	switch {
 	case j == nil || !ok:
 		return nil
@@ -35,9 +45,9 @@ func (m *Model) Task(id string) *Task {
 
 // Node returns the task and index of the node with an id job#index; t is nil if it does not
 // exist.
-func (m *Model) Node(id string) (t *Task, i int) {
+func (s *JobTable) Node(id string) (t *Task, i int) {
 	name, text, ok := strings.Cut(id, "#")
-	j := m.Jobs[name]
+	j := s.Jobs[name]
 	i, err := strconv.Atoi(text)
 	if !ok || err != nil || j == nil || !j.IsMultiNode() || i < 0 || i >= len(j.Parts) || strconv.Itoa(i) != text {
 		return nil, 0
@@ -46,8 +56,8 @@ func (m *Model) Node(id string) (t *Task, i int) {
 }
 
 // ServiceJob returns the service job with an id; nil if it does not exist.
-func (m *Model) ServiceJob(id string) *Job {
-	if j := m.Jobs[id]; j != nil && j.Service != nil {
+func (s *JobTable) ServiceJob(id string) *Job {
+	if j := s.Jobs[id]; j != nil && j.Service != nil {
 		return j
 	}
 	return nil
@@ -55,17 +65,17 @@ func (m *Model) ServiceJob(id string) *Job {
 
 // SubmittedWith returns the service job of an earlier request with a client token; nil if there is none,
 // or the token is no longer valid.
-func (m *Model) SubmittedWith(token string, now int64) *Job {
-	if j := m.tokens[token]; j != nil && now-j.CreatedAt <= tokenLife {
+func (s *JobTable) SubmittedWith(token string, now int64) *Job {
+	if j := s.tokens[token]; j != nil && now-j.CreatedAt <= tokenLife {
 		return j
 	}
 	return nil
 }
 
 // Unfinished returns the jobs that have not ended, in the order of submission.
-func (m *Model) Unfinished() []*Job {
+func (s *JobTable) Unfinished() []*Job {
 	return slices.Collect(func(yield func(*Job) bool) {
-		for _, j := range m.BySubmission {
+		for _, j := range s.BySubmission {
 			if !j.State.Ended() && !yield(j) {
 				return
 			}
@@ -74,11 +84,11 @@ func (m *Model) Unfinished() []*Job {
 }
 
 // HasActiveAttempt reports whether an attempt has started and not ended.
-func (m *Model) HasActiveAttempt() bool { return len(m.active) > 0 }
+func (s *JobTable) HasActiveAttempt() bool { return len(s.active) > 0 }
 
 // Head returns the RUNNABLE task of a queue that was submitted first; nil if there is none.
-func (m *Model) Head(queue string) *Task {
-	l := m.Lines[queue]
+func (s *JobTable) Head(queue string) *Task {
+	l := s.Lines[queue]
 	if l == nil {
 		return nil
 	}
@@ -97,18 +107,18 @@ func (m *Model) Head(queue string) *Task {
 
 // Recover marks every unfinished task as due, and returns the tasks whose attempts an earlier
 // engine left running.
-func (m *Model) Recover() (left []*Task) {
-	m.due = nil
+func (s *JobTable) Recover() (left []*Task) {
+	s.due = nil
 	add := func(t *Task) {
 		if t.State.Ended() {
 			return
 		}
-		m.due = append(m.due, t)
+		s.addDue(t)
 		if t.Active() != nil {
 			left = append(left, t)
 		}
 	}
-	for _, j := range m.BySubmission {
+	for _, j := range s.BySubmission {
 		if j.State.Ended() {
 			continue
 		}
@@ -120,36 +130,14 @@ func (m *Model) Recover() (left []*Task) {
 	return left
 }
 
-// add adds a new job as SUBMITTED.
-func (m *Model) add(at int64, j *Job, invocation string) {
-	m.invocations.remember(at, invocation, j.ID)
-	m.Jobs[j.ID] = j
-	m.BySubmission = append(m.BySubmission, j)
-	m.Active++
-	m.index(j)
-	for _, dep := range j.Request.DependsOn {
-		if on := m.Task(aws.ToString(dep.JobId)); on != nil && !slices.Contains(on.Job.dependents, j) {
-			on.Job.dependents = append(on.Job.dependents, j)
-		}
+// reconsider marks the waiting jobs of a queue as due: the cause of their wait may have changed.
+func (s *JobTable) reconsider(queue string) {
+	l := s.Lines[queue]
+	if l == nil {
+		return
 	}
-	m.set(at, &j.Task, Submitted, "")
-	for i := range j.Children {
-		m.set(at, &j.Children[i], Submitted, "")
+	for t := range l.runnable() {
+		s.addDue(t)
 	}
-	m.due = append(m.due, &j.Task)
-}
-
-// reconsider marks the waiting jobs of some queues as due: the cause of their wait may have
-// changed.
-func (m *Model) reconsider(which func(*Queue) bool) {
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
-		if l == nil || !which(q) {
-			continue
-		}
-		for t := range l.runnable() {
-			m.due = append(m.due, t)
-		}
-		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays show it too
-	}
+	s.due = append(s.due, l.Jobs[Pending]...) // parents of arrays show it too
 }

@@ -22,12 +22,12 @@ func (q *Queue) deadline(t *Task) (at int64, reason string) {
 	return Never, ""
 }
 
-// NextDeadline returns when the first action on any job is due, in epoch milliseconds; Never if
+// nextDeadline returns when the first action on any job is due, in epoch milliseconds; Never if
 // none is.
-func (m *Model) NextDeadline() int64 {
+func nextDeadline(queues []*Queue, lines Lines) int64 {
 	first := int64(Never)
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
+	for _, q := range queues {
+		l := lines[q.Name]
 		if l == nil || len(q.TimeLimits) == 0 {
 			continue
 		}
@@ -43,14 +43,14 @@ func (m *Model) NextDeadline() int64 {
 	return first
 }
 
-// Overdue returns the events of all actions that are due.
-func (m *Model) Overdue(now int64) []Event {
-	if m.NextDeadline() > now {
+// overdue returns the events of all actions that are due.
+func overdue(queues []*Queue, lines Lines, now int64) []Event {
+	if nextDeadline(queues, lines) > now {
 		return nil
 	}
 	var events []Event
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
+	for _, q := range queues {
+		l := lines[q.Name]
 		if l == nil || len(q.TimeLimits) == 0 || l.limits.first > now {
 			continue
 		}

@@ -29,13 +29,59 @@ func (g *LogGroup) CreatedFiles() []string {
 	return files
 }
 
+// Logs is the index of the log groups and streams. Their events are in the log store.
+type Logs struct {
+	LogGroups map[string]*LogGroup
+	// LogStreams are all streams, by their starts or creations. The list only grows: a deleted stream
+	// leaves an empty entry, so that positions in the list stay valid.
+	LogStreams []LogStream
+	// LogDeletions counts the deletions of log groups and streams.
+	LogDeletions int
+	streams      map[string]*Task // by the UUID of a log stream
+}
+
+// newLogs returns an index that has only the default log group.
+func newLogs() Logs {
+	return Logs{LogGroups: map[string]*LogGroup{DefaultLogGroup: {}}, streams: map[string]*Task{}}
+}
+
+// apply applies the events about log groups and streams; ok is false for others.
+func (l *Logs) apply(at int64, e *Event) (ok bool, err error) {
+	switch {
+	case e.LogGroupCreated != nil:
+		err = l.createLogGroup(at, e.LogGroupCreated)
+	case e.LogStreamCreated != nil:
+		err = l.createLogStream(at, e.LogStreamCreated)
+	case e.RetentionSet != nil:
+		l.logGroup(at, e.RetentionSet.Group).RetentionDays = e.RetentionSet.Days
+	case e.LogGroupDeleted != nil:
+		err = l.deleteLogGroup(e.LogGroupDeleted.Group)
+	case e.LogGroupTagged != nil:
+		l.logGroup(at, e.LogGroupTagged.Group).Tags = e.LogGroupTagged.Tags
+	case e.LogStreamDeleted != nil:
+		err = l.deleteLogStream(e.LogStreamDeleted)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// addAttempt adds the streams of a task's newest attempt.
+func (l *Logs) addAttempt(at int64, t *Task) {
+	for _, r := range t.streams(len(t.Attempts) - 1) {
+		l.streams[streamID(r.Name)] = t
+		l.LogStreams = append(l.LogStreams, r)
+		l.logGroup(at, r.Group).Attempts++
+	}
+}
+
 // FindStream finds the stream with a name in a log group; nil if it does not exist. stopped is when
 // its attempt ended, in epoch milliseconds; 0 if it still runs or has no attempt.
-func (m *Model) FindStream(group, name string) (s *LogStream, stopped int64) {
-	if g := m.LogGroups[group]; g != nil && g.created[name] != nil {
+func (l *Logs) FindStream(group, name string) (s *LogStream, stopped int64) {
+	if g := l.LogGroups[group]; g != nil && g.created[name] != nil {
 		return g.created[name], 0
 	}
-	t := m.streams[streamID(name)]
+	t := l.streams[streamID(name)]
 	if t == nil {
 		return nil, 0
 	}
@@ -51,67 +97,67 @@ func (m *Model) FindStream(group, name string) (s *LogStream, stopped int64) {
 
 // logGroup returns a log group, and creates it if it does not exist. Events about a group need not
 // follow its creation: a job can have created it, and the journal can have forgotten the job.
-func (m *Model) logGroup(at int64, name string) *LogGroup {
-	g := m.LogGroups[name]
+func (l *Logs) logGroup(at int64, name string) *LogGroup {
+	g := l.LogGroups[name]
 	if g == nil {
 		g = &LogGroup{CreatedAt: at}
-		m.LogGroups[name] = g
+		l.LogGroups[name] = g
 	}
 	return g
 }
 
 // createLogGroup adds a log group.
-func (m *Model) createLogGroup(at int64, c *LogGroupCreation) error {
-	if c.Group == "" || m.LogGroups[c.Group] != nil {
+func (l *Logs) createLogGroup(at int64, c *LogGroupCreation) error {
+	if c.Group == "" || l.LogGroups[c.Group] != nil {
 		return fmt.Errorf("create log group %q: no name, or the group exists", c.Group)
 	}
-	g := m.logGroup(at, c.Group)
+	g := l.logGroup(at, c.Group)
 	g.Class, g.Tags = c.Class, c.Tags
 	return nil
 }
 
 // createLogStream adds a log stream without an attempt.
-func (m *Model) createLogStream(at int64, c *LogStreamCreation) error {
-	if s, _ := m.FindStream(c.Group, c.Stream); s != nil || c.Group == "" || c.File == "" {
+func (l *Logs) createLogStream(at int64, c *LogStreamCreation) error {
+	if s, _ := l.FindStream(c.Group, c.Stream); s != nil || c.Group == "" || c.File == "" {
 		return fmt.Errorf("create log stream %q: no group or file, or the stream exists", c.Stream)
 	}
-	g, s := m.logGroup(at, c.Group), LogStream{Group: c.Group, Name: c.Stream, File: c.File, CreatedAt: at}
+	g, s := l.logGroup(at, c.Group), LogStream{Group: c.Group, Name: c.Stream, File: c.File, CreatedAt: at}
 	if g.created == nil {
 		g.created = map[string]*LogStream{}
 	}
 	g.created[c.Stream] = &s
-	m.LogStreams = append(m.LogStreams, s)
+	l.LogStreams = append(l.LogStreams, s)
 	return nil
 }
 
 // deleteLogGroup removes a log group with its created streams. It must have no streams of attempts.
-func (m *Model) deleteLogGroup(name string) error {
-	if g := m.LogGroups[name]; g == nil || g.Attempts > 0 || name == DefaultLogGroup {
+func (l *Logs) deleteLogGroup(name string) error {
+	if g := l.LogGroups[name]; g == nil || g.Attempts > 0 || name == DefaultLogGroup {
 		return fmt.Errorf("delete log group %q: it does not exist, or has logs of jobs", name)
 	}
-	delete(m.LogGroups, name)
-	m.deleteStreams(func(s *LogStream) bool { return s.Group == name })
+	delete(l.LogGroups, name)
+	l.deleteStreams(func(s *LogStream) bool { return s.Group == name })
 	return nil
 }
 
 // deleteLogStream removes a stream of CreateLogStream.
-func (m *Model) deleteLogStream(d *LogStreamDeletion) error {
-	g := m.LogGroups[d.Group]
+func (l *Logs) deleteLogStream(d *LogStreamDeletion) error {
+	g := l.LogGroups[d.Group]
 	if g == nil || g.created[d.Stream] == nil {
 		return fmt.Errorf("delete log stream %q: it does not exist, or has the log of a job", d.Stream)
 	}
 	delete(g.created, d.Stream)
-	m.deleteStreams(func(s *LogStream) bool { return s.Group == d.Group && s.Name == d.Stream && s.Task == nil })
+	l.deleteStreams(func(s *LogStream) bool { return s.Group == d.Group && s.Name == d.Stream && s.Task == nil })
 	return nil
 }
 
 // deleteStreams removes streams from the list, which keeps empty entries in their places.
-func (m *Model) deleteStreams(deleted func(*LogStream) bool) {
-	m.LogStreams = slices.Clone(m.LogStreams) // readers may still use the list
-	for i := range m.LogStreams {
-		if deleted(&m.LogStreams[i]) {
-			m.LogStreams[i] = LogStream{}
+func (l *Logs) deleteStreams(deleted func(*LogStream) bool) {
+	l.LogStreams = slices.Clone(l.LogStreams) // readers may still use the list
+	for i := range l.LogStreams {
+		if deleted(&l.LogStreams[i]) {
+			l.LogStreams[i] = LogStream{}
 		}
 	}
-	m.LogDeletions++
+	l.LogDeletions++
 }

@@ -20,17 +20,16 @@ type cursor struct {
 	group int // the share's index in picker.first
 }
 
-// picker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
-func (m *Model) picker(name string, now int64, capacity Amount) *picker {
+// newPicker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
+func newPicker(r *ControlPlane, name string, l *QueueJobs, now int64, capacity Amount) *picker {
 	p := &picker{priority: -1}
-	if q, ok := m.Queue(name); ok {
+	if q, ok := r.Queue(name); ok {
 		p.priority = q.Priority
 	}
-	l := m.Lines[name]
-	if v := m.PolicyOf(name); v != nil && v.Quota != nil {
-		p.quota = m.quotas(name)
+	if v := r.PolicyOf(name); v != nil && v.Quota != nil {
+		p.quota = newQuotas(r.SharesOf(name), l)
 	} else if v != nil {
-		p.fair = m.fairness(l, v, now, m.Decay(name), m.vcpus(name, capacity))
+		p.fair = newFairness(l, v, now, v.decay(), r.queueLimit(name, capacity))
 	}
 	p.lists = make([]cursor, 0, len(l.waiting))
 	groups, n := make([]int, len(l.shares)+1), 0 // by the number of the share; the last one is for none

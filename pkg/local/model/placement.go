@@ -7,20 +7,20 @@ import (
 
 // environmentsOf returns the environments of a job's queue in order. Jobs of a deleted queue run on the
 // machine itself.
-func (m *Model) environmentsOf(j *Job) []*Environment {
-	q, ok := m.Queue(*j.Request.JobQueue)
+func (s *ControlPlane) environmentsOf(j *Job) []*Environment {
+	q, ok := s.Queue(*j.Request.JobQueue)
 	if !ok {
-		return []*Environment{m.whole}
+		return []*Environment{s.whole}
 	}
 	if j.Service != nil {
-		if v := m.ServiceEnvironments[q.Service]; v != nil {
+		if v := s.ServiceEnvironments[q.Service]; v != nil {
 			return []*Environment{v}
 		}
 		return nil
 	}
 	all := make([]*Environment, 0, len(q.Environments))
 	for _, name := range q.Environments {
-		if v := m.Environments[name]; v != nil {
+		if v := s.Environments[name]; v != nil {
 			all = append(all, v)
 		}
 	}
@@ -28,22 +28,22 @@ func (m *Model) environmentsOf(j *Job) []*Environment {
 }
 
 // fitting returns the environments in which the job fits once they have free capacity.
-func (m *Model) fitting(j *Job) []*Environment {
-	return slices.DeleteFunc(m.environmentsOf(j), func(v *Environment) bool {
-		return v.Disabled() || !v.Runs(j.class.platform) || v.limit(j) < j.load()
+func (s *ControlPlane) fitting(j *Job) []*Environment {
+	return slices.DeleteFunc(s.environmentsOf(j), func(v *Environment) bool {
+		return v.Disabled() || !v.Runs(j.class.platform) || v.limit(j.class.unit) < j.load()
 	})
 }
 
-// vcpus returns the most that a queue may use, in thousandths of a vCPU, or of an instance.
-func (m *Model) vcpus(name string, capacity Amount) int64 {
+// queueLimit returns the most that a queue may use, in thousandths of a vCPU, or of an instance.
+func (s *ControlPlane) queueLimit(name string, capacity Amount) int64 {
 	sum := int64(0)
-	if q, ok := m.Queue(name); ok {
-		if v := m.ServiceEnvironments[q.Service]; v != nil {
+	if q, ok := s.Queue(name); ok {
+		if v := s.ServiceEnvironments[q.Service]; v != nil {
 			return v.allInstances()
 		}
 		for _, name := range q.Environments {
-			if v := m.Environments[name]; v != nil {
-				sum += min(v.limit(nil), capacity.MilliCPU)
+			if v := s.Environments[name]; v != nil {
+				sum += min(v.limit(""), capacity.MilliCPU)
 			}
 		}
 	}
@@ -52,18 +52,18 @@ func (m *Model) vcpus(name string, capacity Amount) int64 {
 
 // unplaceable explains why a job currently fits no environment of its queue: Batch's message,
 // with figures. It returns "" if the job fits one.
-func (m *Model) unplaceable(j *Job, machine Amount) string {
-	if why := misfit(j.Need, machine); why != "" || len(m.fitting(j)) > 0 {
+func (s *ControlPlane) unplaceable(j *Job, machine Amount) string {
+	if why := misfit(j.Need, machine); why != "" || len(s.fitting(j)) > 0 {
 		return why
 	}
-	all := m.environmentsOf(j)
+	all := s.environmentsOf(j)
 	if j.Service != nil {
 		return unserved(j, all)
 	}
 	mine := slices.DeleteFunc(slices.Clone(all), func(v *Environment) bool { return !v.Runs(j.class.platform) })
 	largest := int64(0)
 	for _, v := range mine {
-		largest = max(largest, v.limit(j))
+		largest = max(largest, v.limit(j.class.unit))
 	}
 	switch {
 	case len(mine) == 0:
@@ -78,12 +78,12 @@ func (m *Model) unplaceable(j *Job, machine Amount) string {
 // unserved explains why a service job fits no environment of its queue: Batch's message (user guide,
 // "Jobs stuck in RUNNABLE due to misconfiguration"), with figures.
 func unserved(j *Job, environments []*Environment) string {
-	if at := slices.IndexFunc(environments, func(v *Environment) bool { return v.limit(j) >= j.load() }); at >= 0 {
+	if at := slices.IndexFunc(environments, func(v *Environment) bool { return v.limit(j.class.unit) >= j.load() }); at >= 0 {
 		return "ACTION_REQUIRED - the service environment " + environments[at].Name + " is DISABLED"
 	}
 	limit := int64(0)
 	for _, v := range environments {
-		limit = max(limit, v.limit(j))
+		limit = max(limit, v.limit(j.class.unit))
 	}
 	return "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue cannot meet the capacity " +
 		fmt.Sprintf("requirement of the job: the job asks for %s of %s, the limit is %d", count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)

@@ -9,32 +9,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// Preemptions returns the events of attempts that must end so that other service jobs can start. A job
+// preemptions returns the events of attempts that must end so that other service jobs can start. A job
 // within the capacity of its share takes back what others borrowed. With inSharePreemption a job also
 // takes the place of jobs with a lower priority in its share (user guide, "Quota shares"). Which job
 // ends first is Batch's own heuristic; here it is the one with the lowest priority, then the newest.
-func (m *Model) Preemptions() (events []Event) {
-	for _, queue := range m.Queues {
-		if p := m.PolicyOf(queue.Name); p == nil || p.Quota == nil || queue.Service == "" {
+func (s scheduler) preemptions() (events []Event) {
+	for _, queue := range s.resources.Queues {
+		if p := s.resources.PolicyOf(queue.Name); p == nil || p.Quota == nil || queue.Service == "" {
 			continue
 		}
-		events = append(events, m.preemptionsOf(queue)...)
+		events = append(events, s.preemptionsOf(queue)...)
 	}
 	return events
 }
 
 // preemptionsOf returns the preemptions in a queue. Each event assumes those before it.
-func (m *Model) preemptionsOf(queue *Queue) (events []Event) {
-	l, v := m.Lines[queue.Name], m.ServiceEnvironments[queue.Service]
+func (s scheduler) preemptionsOf(queue *Queue) (events []Event) {
+	l, v := s.lines[queue.Name], s.resources.ServiceEnvironments[queue.Service]
 	if l == nil || v == nil || v.Disabled() || len(l.waiting) == 0 {
 		return nil
 	}
-	r := &reclaim{quotas: m.quotas(queue.Name), free: map[string]int64{}, environment: v}
+	r := &reclaim{quotas: newQuotas(s.resources.SharesOf(queue.Name), l), free: map[string]int64{}, environment: v}
 	for _, state := range []State{Scheduled, Starting, Running} {
 		for _, t := range l.Jobs[state] {
-			switch s := t.Job.Service; {
-			case s == nil: // of a deleted queue of this name
-			case s.Preempting == "" && t.stopReason == "":
+			switch v := t.Job.Service; {
+			case v == nil: // of a deleted queue of this name
+			case v.Preempting == "" && t.stopReason == "":
 				r.running = append(r.running, t)
 			default: // it is about to free its instances
 				r.release(t.Job)
@@ -44,9 +44,9 @@ func (m *Model) preemptionsOf(queue *Queue) (events []Event) {
 	stable.Sort(r.running, func(a, b *Task) int {
 		return cmp.Or(cmp.Compare(a.Job.class.priority, b.Job.class.priority), -a.compare(b))
 	})
-	for p := m.picker(queue.Name, 0, Amount{}); p.head() != nil; {
+	for p := s.picker(queue.Name, 0, Amount{}); p.head() != nil; {
 		j := p.head().Job
-		if r.never(j) != "" || len(m.fitting(j)) == 0 {
+		if r.never(j) != "" || len(s.resources.fitting(j)) == 0 {
 			p.next(waits)
 			continue
 		}
@@ -73,7 +73,7 @@ func (r *reclaim) release(j *Job) {
 // reclaimFor returns the preemptions for a job that waits; none if they would not suffice.
 func (r *reclaim) reclaimFor(j *Job) (events []Event) {
 	unit, s := j.class.unit, r.shares[j.class.share]
-	reason, lacking, eligible := ReasonCrossShare, j.load()-(r.environment.limit(j)-r.environment.inUse(unit)+r.free[unit]), r.borrowers(unit)
+	reason, lacking, eligible := ReasonCrossShare, j.load()-(r.environment.limit(unit)-r.environment.inUse(unit)+r.free[unit]), r.borrowers(unit)
 	if !r.owns(j) {
 		if s.Request.PreemptionConfiguration.InSharePreemption != types.QuotaShareInSharePreemptionStateEnabled {
 			return nil

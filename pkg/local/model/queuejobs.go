@@ -31,6 +31,19 @@ type deadlines struct {
 	stale bool  // a list of the queue has changed since
 }
 
+// Lines are the jobs of each queue, by its name.
+type Lines map[string]*QueueJobs
+
+// of returns the jobs of a queue, and adds an empty list if there is none.
+func (s Lines) of(queue string) *QueueJobs {
+	l := s[queue]
+	if l == nil {
+		l = NewLine()
+		s[queue] = l
+	}
+	return l
+}
+
 // NewLine returns the list of a queue without jobs.
 func NewLine() *QueueJobs {
 	return &QueueJobs{waiting: map[class]*Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
@@ -129,6 +142,22 @@ func (l *QueueJobs) TakesShare(id string, most int) bool {
 
 // shareUnit is an instance type with the share that uses it.
 type shareUnit struct{ share, unit string }
+
+// occupy reserves (sign 1) or releases (sign -1) what an attempt uses of its environment, and counts it for the
+// queue and the share. decay is the decay period of the queue's policy in milliseconds.
+func (l *QueueJobs) occupy(at, decay int64, t *Task, environment *Environment, sign int64) {
+	j, milli := t.Job, sign*t.Job.load()
+	l.inUse += milli
+	switch {
+	case j.Service != nil:
+		l.occupyInstances(j, environment, sign)
+	case environment != nil:
+		environment.used += milli
+	}
+	if s := l.shares[j.class.share]; s != nil {
+		s.use(at, milli, decay)
+	}
+}
 
 // occupyInstances reserves (sign 1) or releases (sign -1) the instances of a service job.
 func (l *QueueJobs) occupyInstances(j *Job, environment *Environment, sign int64) {

@@ -8,13 +8,13 @@ type quotas struct {
 	closed map[string]bool
 }
 
-// quotas returns the shares of a queue.
-func (m *Model) quotas(queue string) *quotas {
+// newQuotas returns quota shares of a queue with what its jobs use.
+func newQuotas(shares []*QuotaShare, l *QueueJobs) *quotas {
 	q := &quotas{shares: map[string]*QuotaShare{}, used: map[shareUnit]int64{}, closed: map[string]bool{}}
-	for _, s := range m.SharesOf(queue) {
+	for _, s := range shares {
 		q.shares[s.Name] = s
 	}
-	for key, n := range m.QueueJobs(queue).instances {
+	for key, n := range l.instances {
 		q.used[key] = n
 	}
 	return q

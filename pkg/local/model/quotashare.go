@@ -52,43 +52,45 @@ func (s *QuotaShare) borrows(unit string) int64 {
 	return s.limit(unit) * int64(*c.BorrowLimit) / 100
 }
 
-// createQuotaShare adds a quota share.
-func (m *Model) createQuotaShare(in *awsbatch.CreateQuotaShareInput) error {
-	s := &QuotaShare{Name: aws.ToString(in.QuotaShareName), Queue: aws.ToString(in.JobQueue), Request: in}
-	if _, ok := m.Queue(s.Queue); !ok || s.Name == "" || m.QuotaShares[s.Resource()] != nil {
-		return fmt.Errorf("create quota share %q: it exists, has no name, or no queue", s.Name)
-	}
-	m.QuotaShares[s.Resource()] = s
-	m.tag(s.Resource(), in.Tags)
-	m.reconsider(func(q *Queue) bool { return q.Name == s.Queue })
-	return nil
+// QuotaShareTable has the quota shares of all queues.
+type QuotaShareTable struct {
+	QuotaShares map[Resource]*QuotaShare
 }
 
-// updateQuotaShare applies the members of an update. Jobs that wait are examined again.
-func (m *Model) updateQuotaShare(in *awsbatch.UpdateQuotaShareInput) error {
+// createQuotaShare adds a quota share. Its queue must exist.
+func (s *QuotaShareTable) createQuotaShare(in *awsbatch.CreateQuotaShareInput) (Resource, error) {
+	one := &QuotaShare{Name: aws.ToString(in.QuotaShareName), Queue: aws.ToString(in.JobQueue), Request: in}
+	if one.Name == "" || s.QuotaShares[one.Resource()] != nil {
+		return "", fmt.Errorf("create quota share %q: it exists, has no name, or no queue", one.Name)
+	}
+	s.QuotaShares[one.Resource()] = one
+	return one.Resource(), nil
+}
+
+// updateQuotaShare applies the members of an update.
+func (s *QuotaShareTable) updateQuotaShare(in *awsbatch.UpdateQuotaShareInput) error {
 	r, err := ParseARN(aws.ToString(in.QuotaShareArn))
-	s := m.QuotaShares[r]
-	if err != nil || s == nil {
+	one := s.QuotaShares[r]
+	if err != nil || one == nil {
 		return fmt.Errorf("update quota share %q: no such quota share", aws.ToString(in.QuotaShareArn))
 	}
-	now := *s.Request
+	now := *one.Request
 	now.State = cmp.Or(in.State, now.State)
 	now.PreemptionConfiguration = cmp.Or(in.PreemptionConfiguration, now.PreemptionConfiguration)
 	now.ResourceSharingConfiguration = cmp.Or(in.ResourceSharingConfiguration, now.ResourceSharingConfiguration)
 	if in.CapacityLimits != nil {
 		now.CapacityLimits = in.CapacityLimits
 	}
-	s.Request = &now
-	m.reconsider(func(q *Queue) bool { return q.Name == s.Queue })
+	one.Request = &now
 	return nil
 }
 
 // SharesOf returns the quota shares of a queue, by name.
-func (m *Model) SharesOf(queue string) []*QuotaShare {
+func (s *QuotaShareTable) SharesOf(queue string) []*QuotaShare {
 	var all []*QuotaShare
-	for _, s := range m.QuotaShares {
-		if s.Queue == queue {
-			all = append(all, s)
+	for _, one := range s.QuotaShares {
+		if one.Queue == queue {
+			all = append(all, one)
 		}
 	}
 	stable.Sort(all, func(a, b *QuotaShare) int { return cmp.Compare(a.Name, b.Name) })

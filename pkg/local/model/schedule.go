@@ -1,5 +1,11 @@
 package model
 
+// scheduler decides which jobs start next. It reads the resources and the jobs of the queues, and changes neither.
+type scheduler struct {
+	resources *ControlPlane
+	lines     Lines
+}
+
 // decision is the result of a scheduling pass for a task.
 type decision struct {
 	Task        *Task
@@ -7,18 +13,27 @@ type decision struct {
 	Reason      string       // what it waits for
 }
 
-// Schedule decides which tasks start now on a machine with that capacity, and why others wait. now
-// is in epoch milliseconds.
-func (m *Model) Schedule(now int64, capacity Amount) []decision {
-	free := capacity.minus(m.used)
+// choose decides which tasks start now on a machine with that capacity, of which a part is free, and why others wait.
+// now is in epoch milliseconds.
+func (s scheduler) choose(now int64, capacity, free Amount) []decision {
 	full := free.exhausted()
 	var lines []*picker
-	for name, l := range m.Lines {
+	for name, l := range s.lines {
 		if len(l.waiting) > 0 && (!full || l.serves) {
-			lines = append(lines, m.picker(name, now, capacity))
+			lines = append(lines, s.picker(name, now, capacity))
 		}
 	}
-	return schedule(lines, m.freeCapacity(free), nil)
+	return schedule(lines, s.freeCapacity(free), nil)
+}
+
+// picker returns an iterator over the tasks of a queue that has jobs.
+func (s scheduler) picker(queue string, now int64, capacity Amount) *picker {
+	return newPicker(s.resources, queue, s.lines[queue], now, capacity)
+}
+
+// freeCapacity returns what is free at the start of a pass on one machine.
+func (s scheduler) freeCapacity(free Amount) *freeCapacity {
+	return newFreeCapacity(free, &s.resources.ConsumableTable, s.resources)
 }
 
 // schedule decides which tasks start now, queues in the order of their priority.
@@ -40,7 +55,7 @@ func schedule(lines []*picker, r *freeCapacity, all []decision) []decision {
 		d := decision{Task: t}
 		v, reason := p.bars(t.Job)
 		if d.Reason = reason; v == starts {
-			d.Environment, v, d.Reason = r.admit(t.Job, r.fitting(t.Job))
+			d.Environment, v, d.Reason = r.admit(t.Job, r.places.fitting(t.Job))
 		}
 		p.next(v)
 		if v == starts || d.Reason != t.Reason {

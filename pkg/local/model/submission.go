@@ -23,21 +23,16 @@ func classOf(j *Job) class {
 	return c
 }
 
-// submit adds a job with its children, as SUBMITTED or in the state that the event names.
-func (m *Model) submit(at int64, s *Submission) error {
-	d, request := m.Definition(s.Definition), s.Request.V
-	if d == nil || s.ID == "" || m.Jobs[s.ID] != nil {
-		return fmt.Errorf("submit job %q: unknown job definition %q, or the job exists", s.ID, s.Definition)
-	}
-	w := s.Work
+// newJob returns the job of a submission, with its children. The JobTable that adds it gives it a place and a time.
+func newJob(d *Definition, s *Submission) (*Job, error) {
+	w, request := s.Work, s.Request.V
 	if w == nil {
 		var err error
 		if w, err = WorkOf(d, request); err != nil {
-			return fmt.Errorf("submit job %s: %w", s.ID, err)
+			return nil, fmt.Errorf("submit job %s: %w", s.ID, err)
 		}
 	}
-	j := &Job{ID: s.ID, Seq: int64(len(m.BySubmission)), CreatedAt: at, TallyAt: at, Definition: d, Request: request,
-		Directory: s.Directory, Work: *w}
+	j := &Job{ID: s.ID, Definition: d, Request: request, Directory: s.Directory, Work: *w}
 	j.class = classOf(j)
 	j.Task = Task{Job: j, Index: -1}
 	if request.ArrayProperties != nil {
@@ -46,31 +41,20 @@ func (m *Model) submit(at int64, s *Submission) error {
 			j.Children[i] = Task{Job: j, Index: int32(i)}
 		}
 	}
-	m.add(at, j, s.Invocation)
-	if s.To != NoState {
-		return m.moveOne(at, &j.Task, s.To, "")
-	}
-	return nil
+	return j, nil
 }
 
-// submitService adds a service job. It waits for no other job, so it is RUNNABLE at once.
-func (m *Model) submitService(at int64, s *ServiceSubmission) error {
-	if s.ID == "" || m.Jobs[s.ID] != nil {
-		return fmt.Errorf("submit service job %q: the job exists, or has no id", s.ID)
-	}
+// newServiceJob is newJob for a service job.
+func newServiceJob(s *ServiceSubmission) (*Job, error) {
 	in := s.Request.V
 	training, err := ParseTraining(aws.ToString(in.ServiceRequestPayload))
 	if err != nil || in.JobName == nil || in.JobQueue == nil {
-		return fmt.Errorf("submit service job %s: no name or queue, or %w", s.ID, err)
+		return nil, fmt.Errorf("submit service job %s: no name or queue, or %w", s.ID, err)
 	}
-	j := &Job{ID: s.ID, Seq: int64(len(m.BySubmission)), CreatedAt: at, TallyAt: at, Service: &Service{Request: in, Training: training},
+	j := &Job{ID: s.ID, Service: &Service{Request: in, Training: training},
 		Definition: &Definition{Request: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("")}},
 		Request:    loweredService(in, training), Work: Work{Container: trainingContainer(training), Need: Amount{GPUs: training.gpus()}}}
 	j.class = classOf(j)
 	j.Task = Task{Job: j, Index: -1}
-	m.add(at, j, s.Invocation)
-	if in.ClientToken != nil {
-		m.tokens[*in.ClientToken] = j
-	}
-	return m.moveOne(at, &j.Task, Runnable, "")
+	return j, nil
 }
