@@ -39,7 +39,7 @@ func (r *run) past() []func() {
 		if p.Queue < 0 || p.Queue >= len(s.Queues) || s.Queues[p.Queue].Policy == nil || ended > s.Now {
 			continue // only shares have a usage
 		}
-		t := r.dispatcher.NewTask(int64(-1-i), model.Request{Queue: s.Queues[p.Queue].Name, Share: p.Share, Need: model.Amount{MilliCPU: p.Need.MilliCPU}})
+		t := r.dispatcher.NewTask(int64(-1-i), model.JobSpec{Queue: s.Queues[p.Queue].Name, Share: p.Share, Need: model.Amount{MilliCPU: p.Need.MilliCPU}})
 		all = append(all, moment{p.Started, func() { r.dispatcher.Adopt(p.Started, t, nil) }},
 			moment{ended, func() { r.dispatcher.Finish(ended, t, nil) }})
 	}

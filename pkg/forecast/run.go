@@ -231,7 +231,7 @@ func (s *Simulator) newTask(d *model.Dispatcher, i int) *model.Task {
 	if platform == "" {
 		platform = types.PlatformCapabilityEc2
 	}
-	return d.NewTask(int64(i), model.Request{Queue: s.state.Queues[j.Queue].Name, Share: j.Share, Priority: j.Priority, Platform: platform, Need: j.Need, Kind: int(s.shapeOf[i])})
+	return d.NewTask(int64(i), model.JobSpec{Queue: s.state.Queues[j.Queue].Name, Share: j.Share, Priority: j.Priority, Platform: platform, Need: j.Need, Kind: int(s.shapeOf[i])})
 }
 
 // placement is what a run knows of a job that runs.

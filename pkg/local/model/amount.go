@@ -41,6 +41,13 @@ func Requested(c *types.ContainerProperties) (Amount, error) {
 	return a, nil
 }
 
+// Amount is what an attempt requests, or what the machine offers.
+type Amount struct {
+	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
+	MemoryMiB int64
+	GPUs      int64 // devices
+}
+
 // set parses one resource requirement. The error is Batch's answer to an invalid value.
 func (a *Amount) set(r types.ResourceRequirement) error {
 	text := aws.ToString(r.Value)
@@ -70,13 +77,6 @@ func (a *Amount) set(r types.ResourceRequirement) error {
 	return wire.ClientException("ResourceRequirement type %s is not valid. Valid types: [GPU, MEMORY, VCPU]", r.Type)
 }
 
-// Amount is what an attempt requests, or what the machine offers.
-type Amount struct {
-	MilliCPU  int64 // thousandths of a vCPU: Fargate sizes go down to 0.25
-	MemoryMiB int64
-	GPUs      int64 // devices
-}
-
 func (a Amount) plus(b Amount) Amount {
 	return Amount{a.MilliCPU + b.MilliCPU, a.MemoryMiB + b.MemoryMiB, a.GPUs + b.GPUs}
 }
@@ -96,8 +96,30 @@ func (a Amount) less(b Amount) Amount {
 	return Amount{max(d.MilliCPU, 0), max(d.MemoryMiB, 0), max(d.GPUs, 0)}
 }
 
+// most returns the larger of each resource.
+func (a Amount) most(b Amount) Amount {
+	return Amount{max(a.MilliCPU, b.MilliCPU), max(a.MemoryMiB, b.MemoryMiB), max(a.GPUs, b.GPUs)}
+}
+
 // exhausted reports that no job fits any more: each needs some vCPU and memory.
 func (a Amount) exhausted() bool { return a.MilliCPU <= 0 || a.MemoryMiB <= 0 }
+
+// requirements returns the amount in the form of a container on ECS.
+func (a Amount) requirements() (all []types.ResourceRequirement) {
+	add := func(kind types.ResourceType, value string) {
+		all = append(all, types.ResourceRequirement{Type: kind, Value: &value})
+	}
+	if a.MilliCPU > 0 {
+		add(types.ResourceTypeVcpu, strconv.FormatFloat(float64(a.MilliCPU)/1000, 'f', -1, 64))
+	}
+	if a.MemoryMiB > 0 {
+		add(types.ResourceTypeMemory, strconv.FormatInt(a.MemoryMiB, 10))
+	}
+	if a.GPUs > 0 {
+		add(types.ResourceTypeGpu, strconv.FormatInt(a.GPUs, 10))
+	}
+	return all
+}
 
 // count formats a number with its unit, such as "1 GPU" or "2 GPUs".
 func count(n int64, what string) string {

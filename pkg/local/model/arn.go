@@ -1,12 +1,11 @@
 package model
 
 import (
+	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // The account and Region of the engine. No AWS account has this number.
@@ -17,75 +16,78 @@ const (
 
 const arnPrefix = "arn:aws:batch:" + Region + ":" + Account + ":"
 
-// ARN returns the ARN of a resource.
-func ARN(kind, name string) string { return ResourceOf(kind, name).ARN() }
-
-// instancePrefix begins the ARN of the container instance of every attempt on a local
-// engine, up to its cluster.
-const instancePrefix = ECSPrefix + "container-instance/"
-
-// RanBy returns the executor that ran an attempt on a local engine. here is false for an attempt
-// that ran elsewhere; name is empty if the executor is unknown.
-func RanBy(c *types.AttemptContainerDetail) (name string, here bool) {
-	if c == nil {
-		return "", false
-	}
-	_, instance, _ := strings.Cut(strings.TrimPrefix(aws.ToString(c.ContainerInstanceArn), instancePrefix), "/")
-	if after, known := strings.CutPrefix(instance, ComputeEnvironment+"-"); known {
-		name = after
-	}
-	return name, strings.HasPrefix(aws.ToString(c.TaskArn), ECSPrefix)
-}
-
 // ECSPrefix begins the ARNs of the ECS resources that AWS would have for the jobs.
 const ECSPrefix = "arn:aws:ecs:" + Region + ":" + Account + ":"
 
-// Cluster returns the name of the ECS cluster that Batch would create for the environment. A nil
-// environment means the machine.
-func (v *Environment) Cluster() string {
-	switch {
-	case v == nil:
-		return "AWSBatch-" + ComputeEnvironment
-	case v.UUID == "":
-		return "AWSBatch-" + v.Name
+// Kinds of resources, as they appear in ARNs.
+const (
+	KindJob         = "job"
+	KindDefinition  = "job-definition"
+	KindQueue       = "job-queue"
+	KindEnvironment = "compute-environment"
+	KindPolicy      = "scheduling-policy"
+	KindConsumable  = "consumable-resource"
+
+	KindServiceJob         = "service-job"
+	KindServiceEnvironment = "service-environment"
+	// KindQuotaShare is within the ARN of a job queue: job-queue/QUEUE/quota-share/NAME.
+	KindQuotaShare = "quota-share"
+)
+
+// Resource identifies anything that has an ARN: kind/name, the last part of the ARN.
+type Resource string
+
+// ResourceOf returns the resource with a kind and a name.
+func ResourceOf(kind, name string) Resource { return Resource(kind + "/" + name) }
+
+// QuotaShareOf returns the resource of a quota share of a queue.
+func QuotaShareOf(queue, name string) Resource {
+	return ResourceOf(KindQueue, queue+"/"+KindQuotaShare+"/"+name)
+}
+
+// ARN returns the ARN of a resource.
+func ARN(kind, name string) string { return ResourceOf(kind, name).ARN() }
+
+// ParseARN returns the resource of an ARN of this engine.
+func ParseARN(text string) (Resource, error) {
+	name, ok := strings.CutPrefix(text, arnPrefix)
+	if kind, rest, _ := strings.Cut(name, "/"); !ok || kind == "" || rest == "" {
+		return "", wire.ClientException("%q is not an ARN of this engine: they begin with %s", text, arnPrefix)
 	}
-	return "AWSBatch-" + v.Name + "-" + v.UUID
+	return Resource(name), nil
 }
 
-// IsFargate reports whether the environment is on Fargate. A nil environment, the machine, is not.
-func (v *Environment) IsFargate() bool {
-	return v != nil && v.Platform() == types.PlatformCapabilityFargate
-}
-
-// InstanceARN returns the ARN of the container instance that ran the attempt; nil on Fargate.
-func (a *Attempt) InstanceARN() *string {
-	if a.Environment.IsFargate() {
-		return nil
+// ResourceName returns the part of an ARN after the kind, and any other text unchanged.
+func ResourceName(text, kind string) string {
+	if batch.IsARN(text) {
+		if _, name, ok := strings.Cut(text, ":"+kind+"/"); ok {
+			return name
+		}
 	}
-	return aws.String(Instance{a.Environment, a.Executor}.ARN())
+	return text
 }
 
-// Instance is a container instance: the local machine in the cluster of an environment, with an
-// executor. A nil environment means the machine.
-type Instance struct {
-	Environment *Environment
-	Executor    string // "" if unknown
-}
+// ARN returns the resource's ARN on this engine.
+func (r Resource) ARN() string { return arnPrefix + string(r) }
 
-// ID returns the last part of the instance's ARN.
-func (i Instance) ID() string {
-	if i.Executor == "" {
-		return ComputeEnvironment
+// Split returns the kind and the name of the resource. The name of a quota share begins with that of
+// its queue.
+func (r Resource) Split() (kind, name string) {
+	kind, name, _ = strings.Cut(string(r), "/")
+	if kind == KindQueue && strings.Contains(name, "/"+KindQuotaShare+"/") {
+		kind = KindQuotaShare
 	}
-	return ComputeEnvironment + "-" + i.Executor
+	return kind, name
 }
 
-// ARN returns the ARN of the instance.
-func (i Instance) ARN() string { return instancePrefix + i.Environment.Cluster() + "/" + i.ID() }
+// SplitID returns the job id and the index of an id:index; the index is -1 if there is none.
+func SplitID(id string) (job string, index int32, ok bool) {
+	if !strings.Contains(id, ":") {
+		return id, -1, true
+	}
+	job, n, ok := batch.SplitChildID(id)
+	return job, int32(n), ok
+}
 
-// PodName returns the name of the attempt's pod, in the form that Batch gives it (user guide, "Amazon EKS jobs"). Its
-// last part is that of the log streams.
-func (a *Attempt) PodName() string { return batch.PodName(a.Stream) }
-
-// NodeName returns the name of the node that ran the pod: the local machine.
-func (a *Attempt) NodeName() string { return Instance{a.Environment, a.Executor}.ID() }
+// NodeID returns the id of node i of a job: job#i.
+func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }

@@ -1,6 +1,8 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Overbooked returns an error if more is in use than exists, which is a bug of the model; else nil.
 func (m *Model) Overbooked(capacity Amount) error {

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Types of consumable resources.
@@ -39,25 +36,23 @@ type Consumable struct {
 // in use.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }
 
-// Requirement is how much of one consumable resource an attempt needs.
-type Requirement struct {
-	Name     string
-	Quantity int64
+// ConsumableTable has the consumable resources, by name.
+type ConsumableTable struct {
+	Consumables map[string]*Consumable
 }
 
-func (m *Model) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) error {
+func (s *ConsumableTable) createConsumable(at int64, in *awsbatch.CreateConsumableResourceInput) (Resource, error) {
 	name := aws.ToString(in.ConsumableResourceName)
-	if name == "" || m.Consumables[name] != nil {
-		return fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
+	if name == "" || s.Consumables[name] != nil {
+		return "", fmt.Errorf("create consumable resource %q: it exists, or has no name", name)
 	}
-	m.Consumables[name] = &Consumable{Name: name, Kind: cmp.Or(aws.ToString(in.ResourceType), Replenishable),
+	s.Consumables[name] = &Consumable{Name: name, Kind: cmp.Or(aws.ToString(in.ResourceType), Replenishable),
 		Total: aws.ToInt64(in.TotalQuantity), CreatedAt: at, Tokens: map[string]int64{}}
-	m.tag(ResourceOf(KindConsumable, name), in.Tags)
-	return nil
+	return ResourceOf(KindConsumable, name), nil
 }
 
-func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
-	r := m.Consumables[q.Consumable]
+func (s *ConsumableTable) updateConsumable(at int64, q *ConsumableTotal) error {
+	r := s.Consumables[q.Consumable]
 	if r == nil {
 		return fmt.Errorf("update consumable resource %q: no such resource", q.Consumable)
 	}
@@ -74,9 +69,9 @@ func (m *Model) updateConsumable(at int64, q *ConsumableTotal) error {
 }
 
 // hold reserves (sign 1) or releases (sign -1) what an attempt requests.
-func (m *Model) hold(needs []Requirement, sign int64) {
+func (s *ConsumableTable) hold(needs []Requirement, sign int64) {
 	for _, n := range needs {
-		r := m.Consumables[n.Name]
+		r := s.Consumables[n.Name]
 		if r == nil {
 			continue // deleted meanwhile
 		}
@@ -87,37 +82,29 @@ func (m *Model) hold(needs []Requirement, sign int64) {
 	}
 }
 
-// usesUp reports whether j has taken a non-replenishable resource.
-func (m *Model) usesUp(j *Job) bool {
-	return slices.ContainsFunc(j.Consumes, func(n Requirement) bool {
-		r := m.Consumables[n.Name]
-		return r != nil && r.Kind == NonReplenishable
-	})
+// index adds a job to the resources that it requests.
+func (s *ConsumableTable) index(j *Job) {
+	for _, n := range j.Consumes {
+		if r := s.Consumables[n.Name]; r != nil {
+			r.Jobs = append(r.Jobs, j)
+		}
+	}
 }
 
-// requirements returns what a job requests: the request's list overrides the definition's.
-func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
-	p := d.ConsumableResourceProperties
-	if in.ConsumableResourcePropertiesOverride != nil {
-		p = in.ConsumableResourcePropertiesOverride
-	}
-	if p == nil {
-		return nil
-	}
-	var all []Requirement
-	for _, r := range p.ConsumableResourceList {
-		all = append(all, Requirement{ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)})
-	}
-	stable.Sort(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
-	return all
+// usesUp reports whether j has taken a non-replenishable resource.
+func (s *ConsumableTable) usesUp(j *Job) bool {
+	return slices.ContainsFunc(j.Consumes, func(n Requirement) bool {
+		r := s.Consumables[n.Name]
+		return r != nil && r.Kind == NonReplenishable
+	})
 }
 
 // exceeds explains why a job cannot start until a consumable resource is changed; "" if it may
 // start later. The texts of exceeds and lacks are this engine's own: those of Batch are not
 // documented.
-func (m *Model) exceeds(needs []Requirement) string {
+func (s *ConsumableTable) exceeds(needs []Requirement) string {
 	for _, n := range needs {
-		r := m.Consumables[n.Name]
+		r := s.Consumables[n.Name]
 		switch {
 		case r == nil:
 			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist", n.Name)

@@ -8,27 +8,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Fleet is the machines on which the jobs of a Dispatcher start. With one machine, it decides as the
-// engine does.
-type Fleet interface {
-	// Exhausted reports that no further job starts in this pass.
-	Exhausted() bool
-	// Place reserves what a job requests on a machine of an environment. It returns false if none fits the job now.
-	Place(v *Environment, need Amount) bool
-	// SetAside keeps the free part of a request for a job that waits, until this pass ends.
-	SetAside(v *Environment, need Amount)
-}
-
 // Dispatcher runs the scheduler of the engine for jobs, queues and machines that are not in a journal: those of
 // a simulation. It keeps the order in queues and the usage of shares and environments; its caller keeps the time,
 // the states of jobs and the machines.
 type Dispatcher struct {
-	model *Model
+	scheduler
 	fleet Fleet
 	// capacity is what the machines may have at most, which bounds computeReservation.
 	capacity Amount
 	requests map[string]*awsbatch.SubmitJobInput // by queue: the part of a request that the scheduler reads
-	// fits has the environments in which jobs fit, by Request.Kind.
+	// fits has the environments in which jobs fit, by JobSpec.Kind.
 	fits [][]*Environment
 	// last is the line that was used last, for the jobs with the request lastOf, and lastDecay its decay period.
 	last      *QueueJobs
@@ -41,35 +30,35 @@ type Dispatcher struct {
 // NewDispatcher returns a dispatcher for queues, environments and policies in the form in which an engine creates
 // them. capacity is the most that the machines of the fleet may offer together.
 func NewDispatcher(queues []*Queue, environments []*Environment, policies []*Policy, capacity Amount, fleet Fleet) *Dispatcher {
-	m := New(nil)
+	r := newControlPlane()
 	for _, v := range environments {
-		m.Environments[v.Name] = v
+		r.Environments[v.Name] = v
 	}
 	for _, p := range policies {
-		m.Policies[p.Name] = p
+		r.Policies[p.Name] = p
 	}
-	d := &Dispatcher{model: m, fleet: fleet, capacity: capacity, requests: map[string]*awsbatch.SubmitJobInput{}}
+	d := &Dispatcher{scheduler: scheduler{&r, Lines{}}, fleet: fleet, capacity: capacity, requests: map[string]*awsbatch.SubmitJobInput{}}
 	for _, q := range queues {
-		m.addQueue(q)
+		r.addQueue(q)
 		d.requests[q.Name] = &awsbatch.SubmitJobInput{JobQueue: aws.String(q.Name)}
 	}
 	return d
 }
 
-// Request is the part of a job that decides where and when it starts.
-type Request struct {
+// JobSpec is the part of a job that decides where and when it starts.
+type JobSpec struct {
 	Queue    string
 	Share    string // the fair-share identifier; "" in a FIFO queue
 	Priority int32  // in the share, higher first
 	Platform types.PlatformCapability
 	Need     Amount
-	// Kind is a small number that only requests of the same queue, platform and need have in common.
+	// Kind is a small number that only jobs of the same queue, platform and need have in common.
 	Kind int
 }
 
 // NewTask returns a task that a Dispatcher may run. seq is the order of submission. Dispatchers do not change
 // tasks, so several may share one.
-func (d *Dispatcher) NewTask(seq int64, r Request) *Task {
+func (d *Dispatcher) NewTask(seq int64, r JobSpec) *Task {
 	j := &Job{Seq: seq, Work: Work{Need: r.Need}, Request: d.requests[r.Queue], class: class{share: r.Share, priority: r.Priority, platform: r.Platform}, fit: r.Kind}
 	j.Task = Task{Job: j, Index: -1, State: Runnable}
 	return &j.Task
@@ -117,7 +106,7 @@ func (d *Dispatcher) Finish(now int64, t *Task, v *Environment) {
 
 // Waits reports whether a task waits in any queue.
 func (d *Dispatcher) Waits() bool {
-	for _, l := range d.model.Lines {
+	for _, l := range d.lines {
 		if len(l.waiting) > 0 {
 			return true
 		}
@@ -131,7 +120,7 @@ func (d *Dispatcher) fitting(j *Job) []*Environment {
 		d.fits = append(d.fits, nil)
 	}
 	if d.fits[j.fit] == nil {
-		d.fits[j.fit] = d.model.fitting(j)
+		d.fits[j.fit] = d.resources.fitting(j)
 	}
 	return d.fits[j.fit]
 }
@@ -143,16 +132,16 @@ func (d *Dispatcher) Schedule(now int64, started func(*Task, *Environment)) {
 		return
 	}
 	var lines []*picker
-	for name, l := range d.model.Lines {
+	for name, l := range d.lines {
 		if len(l.waiting) > 0 {
-			lines = append(lines, d.model.picker(name, now, d.capacity))
+			lines = append(lines, d.picker(name, now, d.capacity))
 		}
 	}
 	if len(lines) == 0 {
 		return
 	}
-	r := d.model.freeCapacity(d.capacity)
-	r.fleet, r.dispatcher = d.fleet, d
+	r := newFreeCapacity(d.capacity, &d.resources.ConsumableTable, d)
+	r.fleet = d.fleet
 	d.decisions = schedule(lines, r, d.decisions[:0])
 	for _, one := range d.decisions {
 		if one.Environment != nil {
@@ -166,8 +155,8 @@ func (d *Dispatcher) Schedule(now int64, started func(*Task, *Environment)) {
 // CopyWaiting makes the tasks wait that wait in another dispatcher, which has the same queues. Neither has had any
 // task that started.
 func (d *Dispatcher) CopyWaiting(from *Dispatcher) {
-	for name, l := range from.model.Lines {
-		mine := d.model.QueueJobs(name)
+	for name, l := range from.lines {
+		mine := d.lines.of(name)
 		for c, tasks := range l.waiting {
 			list := slices.Clone(*tasks)
 			mine.waiting[c] = &list
@@ -181,14 +170,14 @@ func (d *Dispatcher) CopyWaiting(from *Dispatcher) {
 
 func (d *Dispatcher) line(t *Task) *QueueJobs {
 	if r := t.Job.Request; d.last == nil || d.lastOf != r {
-		d.last, d.lastOf, d.lastDecay = d.model.QueueJobs(*r.JobQueue), r, d.model.Decay(*r.JobQueue)
+		d.last, d.lastOf, d.lastDecay = d.lines.of(*r.JobQueue), r, d.resources.Decay(*r.JobQueue)
 	}
 	return d.last
 }
 
 func (d *Dispatcher) occupy(now int64, t *Task, v *Environment, sign int64) {
 	l := d.line(t)
-	d.model.occupyOf(l, d.lastDecay, now, t, v, sign)
+	l.occupy(now, d.lastDecay, t, v, sign)
 }
 
 // close counts a task that has ended.
@@ -196,53 +185,4 @@ func (d *Dispatcher) close(t *Task) {
 	if s := d.line(t).shares[t.Job.class.share]; s != nil {
 		s.open--
 	}
-}
-
-// exhausted reports that no job that needs a machine starts any more in this pass.
-func (r *freeCapacity) exhausted() bool {
-	if r.fleet != nil {
-		return r.fleet.Exhausted()
-	}
-	return r.machine.exhausted()
-}
-
-// fitting returns the environments in which the job fits once they have free capacity.
-func (r *freeCapacity) fitting(j *Job) []*Environment {
-	if r.dispatcher != nil {
-		return r.dispatcher.fitting(j)
-	}
-	return r.model.fitting(j)
-}
-
-// admitToFleet is the part of admit that differs with several machines: an environment with free vCPUs may
-// have no machine for the job yet, and the next one then takes it.
-func (r *freeCapacity) admitToFleet(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
-	at := -1
-	for i, environment := range environments {
-		if r.left(environment, j) < j.load() {
-			continue
-		}
-		if r.fleet.Place(environment, j.Need) {
-			r.take(environment, j)
-			return environment, starts, ""
-		}
-		if at < 0 {
-			at = i
-		}
-	}
-	if at >= 0 {
-		r.take(environments[at], j)
-		r.fleet.SetAside(environments[at], j.Need)
-		return nil, waits, ""
-	}
-	v = classWaits
-	for i, environment := range environments {
-		if i == 0 {
-			r.take(environment, j)
-		}
-		if r.left(environment, j) > 0 {
-			v = waits
-		}
-	}
-	return nil, v, ""
 }

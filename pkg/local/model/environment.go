@@ -2,14 +2,16 @@ package model
 
 import (
 	"cmp"
-	"fmt"
 	"math"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
+
+// ComputeEnvironment is the name of the compute environment that every engine has: the local
+// machine.
+const ComputeEnvironment = "local"
 
 // Environment is a compute environment: a named share of the local machine. A service environment is
 // one too: a limit on the instances of service jobs.
@@ -26,6 +28,21 @@ type Environment struct {
 	instances map[string]int64
 }
 
+// NumInstances is the unit of a limit on the instances of all types.
+const NumInstances = "NUM_INSTANCES"
+
+// Cluster returns the name of the ECS cluster that Batch would create for the environment. A nil
+// environment means the machine.
+func (v *Environment) Cluster() string {
+	switch {
+	case v == nil:
+		return "AWSBatch-" + ComputeEnvironment
+	case v.UUID == "":
+		return "AWSBatch-" + v.Name
+	}
+	return "AWSBatch-" + v.Name + "-" + v.UUID
+}
+
 // Disabled reports whether no new attempt may start there.
 func (v *Environment) Disabled() bool {
 	if v.Service != nil {
@@ -33,10 +50,6 @@ func (v *Environment) Disabled() bool {
 	}
 	return v.Request != nil && v.Request.State == types.CEStateDisabled
 }
-
-// PlatformEKS is the platform of pods. Batch has the first two platforms as capabilities, and this one as an
-// orchestration type.
-const PlatformEKS types.PlatformCapability = "EKS"
 
 // Platform returns the platform of jobs that may run there; "" means any.
 func (v *Environment) Platform() types.PlatformCapability {
@@ -51,14 +64,24 @@ func (v *Environment) Platform() types.PlatformCapability {
 	return types.PlatformCapabilityEc2
 }
 
+// IsFargate reports whether the environment is on Fargate. A nil environment, the machine, is not.
+func (v *Environment) IsFargate() bool {
+	return v != nil && v.Platform() == types.PlatformCapabilityFargate
+}
+
 // IsFargate reports whether a type of compute resources is Fargate.
 func IsFargate(t types.CRType) bool { return t == types.CRTypeFargate || t == types.CRTypeFargateSpot }
 
-// limit returns maxvCpus in thousandths, or in a service environment the limit of j's instances. Only
+// Runs reports whether jobs of a platform may run there.
+func (v *Environment) Runs(platform types.PlatformCapability) bool {
+	return v.Platform() == "" || v.Platform() == platform
+}
+
+// limit returns maxvCpus in thousandths, or in a service environment the limit of an instance type. Only
 // the machine limits an environment without compute resources.
-func (v *Environment) limit(j *Job) int64 {
+func (v *Environment) limit(instanceType string) int64 {
 	if v.Service != nil {
-		return v.instanceLimit(v.unit(j))
+		return v.instanceLimit(v.unit(instanceType))
 	}
 	if v.Request == nil || v.Request.ComputeResources == nil {
 		return math.MaxInt64
@@ -66,47 +89,57 @@ func (v *Environment) limit(j *Job) int64 {
 	return int64(aws.ToInt32(v.Request.ComputeResources.MaxvCpus)) * 1000
 }
 
-// machineEnvironment returns the environment with a name from the options or from a queue of an
-// older engine. It creates the environment if it does not exist.
-func (m *Model) machineEnvironment(name string) *Environment {
-	v := m.Environments[name]
-	if v == nil {
-		v = &Environment{Name: name}
-		m.Environments[name] = v
+// unit returns the unit in which the environment limits an instance type: the type, or NumInstances; "" in a
+// compute environment.
+func (v *Environment) unit(instanceType string) string {
+	if v.Service == nil {
+		return ""
 	}
-	return v
+	for _, l := range v.Service.CapacityLimits {
+		if aws.ToString(l.CapacityUnit) == NumInstances {
+			return NumInstances
+		}
+	}
+	return instanceType
 }
 
-// createEnvironment adds an environment, unless the options now configure one of this name.
-func (m *Model) createEnvironment(c *EnvironmentCreation) error {
-	name := aws.ToString(c.Request.V.ComputeEnvironmentName)
-	if v := m.Environments[name]; v != nil && v.Request == nil {
-		return nil // the options now configure one of this name
+// instanceLimit returns the limit of a unit in thousandths; 0 if the environment has none.
+func (v *Environment) instanceLimit(unit string) int64 {
+	for _, l := range v.Service.CapacityLimits {
+		if aws.ToString(l.CapacityUnit) == unit {
+			return int64(aws.ToInt32(l.MaxCapacity)) * 1000
+		}
 	}
-	if name == "" || m.Environments[name] != nil {
-		return fmt.Errorf("create compute environment %q: it exists, or has no name", name)
-	}
-	m.Environments[name] = &Environment{Name: name, UUID: c.UUID, Request: c.Request.V}
-	m.tag(ResourceOf(KindEnvironment, name), c.Request.V.Tags)
-	return nil
+	return 0
 }
 
-// updateEnvironment applies an update to an environment that a request created.
-func (m *Model) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) error {
-	v := m.Environments[aws.ToString(in.ComputeEnvironment)]
+// allInstances returns the sum of all limits in thousandths.
+func (v *Environment) allInstances() (sum int64) {
+	for _, l := range v.Service.CapacityLimits {
+		sum += int64(aws.ToInt32(l.MaxCapacity)) * 1000
+	}
+	return sum
+}
+
+// inUse returns what is in use of a unit, in thousandths. In a compute environment the only unit is
+// the vCPU.
+func (v *Environment) inUse(unit string) (sum int64) {
 	switch {
-	case v == nil:
-		return fmt.Errorf("update compute environment %q: no such environment", aws.ToString(in.ComputeEnvironment))
-	case v.Request == nil:
-		return nil
+	case v.Service == nil:
+		return v.used
+	case unit != NumInstances:
+		return v.instances[unit]
 	}
-	now, err := UpdatedEnvironment(v.Request, in)
-	if err != nil {
-		return fmt.Errorf("update compute environment %s: %w", v.Name, err)
+	for _, n := range v.instances {
+		sum += n
 	}
-	v.Request = now
-	m.reconsider(func(q *Queue) bool { return slices.Contains(q.Environments, v.Name) })
-	return nil
+	return sum
+}
+
+// Offers returns what an environment of a machine offers: its limit applies to vCPUs only.
+func (v *Environment) Offers(machine Amount) Amount {
+	machine.MilliCPU = min(machine.MilliCPU, v.limit(""))
+	return machine
 }
 
 // UpdatedEnvironment returns an environment after an update.
@@ -128,9 +161,4 @@ func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatc
 	var err error
 	now.ComputeResources, err = overlay(base, &change)
 	return &now, err
-}
-
-// Runs reports whether jobs of a platform may run there.
-func (v *Environment) Runs(platform types.PlatformCapability) bool {
-	return v.Platform() == "" || v.Platform() == platform
 }

@@ -1,12 +1,7 @@
 package model
 
 import (
-	"bytes"
-	"unicode"
-
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
-	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Event is one fact; exactly one member is set. Members are only ever added, and keep their name
@@ -222,46 +217,29 @@ type end struct {
 	Preempted bool `json:"preempted,omitempty"`
 }
 
-// Shape is a structure of the SDK that the journal keeps in its wire form, which does not change
-// with the SDK's version.
-type Shape[T any] struct {
-	V *T
-	// text is V in the journal's form, if known.
-	text []byte
-}
-
-// ShapeOf returns a shape with its original text, which the journal keeps if it is one line.
-// Without a text it is encoded now: outside the engine's lock.
-func ShapeOf[T any](v *T, text []byte) (Shape[T], error) {
-	if text == nil || !plain(text) {
-		var err error
-		if text, err = wire.Marshal(v); err != nil {
-			return Shape[T]{}, err
+// job returns the id of the task that an event is about; "" for events about resources.
+func (e *Event) job() string {
+	switch {
+	case e.Stopped != nil:
+		return e.Stopped.Job
+	case e.Moved != nil:
+		return e.Moved.Job
+	case e.Explained != nil:
+		return e.Explained.Job
+	case e.Started != nil:
+		return e.Started.Job
+	case e.Launched != nil:
+		return e.Launched.Job
+	case e.Ended != nil:
+		return e.Ended.Job
+	case e.Prioritized != nil:
+		return e.Prioritized.Job
+	case e.Preempted != nil:
+		return e.Preempted.Job
+	case e.Tagged != nil:
+		if kind, name := e.Tagged.Resource.Split(); kind == KindJob || kind == KindServiceJob {
+			return name
 		}
 	}
-	return Shape[T]{v, text}, nil
-}
-
-// plain reports whether a text has no line break or other invisible character.
-func plain(text []byte) bool {
-	for _, c := range text {
-		if c < ' ' || c >= 0x7f {
-			return !bytes.ContainsFunc(text, unicode.IsControl)
-		}
-	}
-	return true
-}
-
-// MarshalJSON returns the wire form, or the text that ShapeOf kept.
-func (s Shape[T]) MarshalJSON() ([]byte, error) {
-	if s.text != nil {
-		return s.text, nil
-	}
-	return wire.Marshal(s.V)
-}
-
-// UnmarshalJSON decodes the wire form.
-func (s *Shape[T]) UnmarshalJSON(data []byte) error {
-	s.V = new(T)
-	return wire.Unmarshal(data, s.V)
+	return ""
 }

@@ -1,81 +1,30 @@
 package model
 
 import (
-	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Due returns the first task that may need a follow-up event; nil if there is none.
-func (m *Model) Due() *Task {
-	if len(m.due) == 0 {
-		m.due = nil
-		return nil
-	}
-	return m.due[0]
-}
-
-// Follow returns the events that follow for t, the task of Due, on a machine with that capacity.
-// If nothing follows, t is no longer due.
-func (m *Model) Follow(t *Task, capacity Amount) []Event {
-	events := m.next(t, capacity)
-	if len(events) == 0 {
-		m.due = m.due[1:]
-	}
-	return events
-}
-
-// Recover marks every unfinished task as due, and returns the tasks whose attempts an earlier
-// engine left running.
-func (m *Model) Recover() (left []*Task) {
-	m.due = nil
-	add := func(t *Task) {
-		if t.State.Ended() {
-			return
-		}
-		m.due = append(m.due, t)
-		if t.Active() != nil {
-			left = append(left, t)
-		}
-	}
-	for _, j := range m.BySubmission {
-		if j.State.Ended() {
-			continue
-		}
-		add(&j.Task)
-		for i := range j.Children {
-			add(&j.Children[i])
-		}
-	}
-	return left
-}
-
-// Unfinished returns the jobs that have not ended, in the order of submission.
-func (m *Model) Unfinished() []*Job {
-	return slices.Collect(func(yield func(*Job) bool) {
-		for _, j := range m.BySubmission {
-			if !j.State.Ended() && !yield(j) {
-				return
-			}
-		}
-	})
+// followUp finds the events that follow for a task on a machine. It reads jobs and resources, and changes neither.
+type followUp struct {
+	jobs      *JobTable
+	resources *ControlPlane
+	machine   Amount
 }
 
 // next returns the events that follow for t: the moves that dependencies, stops and children
 // require, and why a RUNNABLE job cannot start. It changes nothing, and returns nothing if
 // nothing is due. So calling it for every job after a restart repairs whatever a crash
 // interrupted.
-func (m *Model) next(t *Task, machine Amount) []Event {
+func (f followUp) next(t *Task) []Event {
 	if t.IsParent() {
-		return m.nextOfArray(t, machine)
+		return f.nextOfArray(t)
 	}
-	to, reason := m.belongs(t)
+	to, reason := f.belongs(t)
 	switch {
 	case to != t.State:
 		return []Event{{Moved: &move{Job: t.ID(), To: to, Reason: reason}}}
 	case t.State == Runnable:
-		if why := m.unplaceable(t.Job, machine); why != t.stuck() {
+		if why := f.resources.unplaceable(t.Job, f.machine); why != t.stuck() {
 			return []Event{{Explained: &Explanation{Job: t.ID(), Reason: why}}}
 		}
 	}
@@ -83,7 +32,7 @@ func (m *Model) next(t *Task, machine Amount) []Event {
 }
 
 // belongs returns the state in which a single task belongs, as long as no attempt of it runs.
-func (m *Model) belongs(t *Task) (to State, reason string) {
+func (f followUp) belongs(t *Task) (to State, reason string) {
 	if !t.State.Waits() {
 		return t.State, ""
 	}
@@ -93,7 +42,7 @@ func (m *Model) belongs(t *Task) (to State, reason string) {
 	if t.State == Runnable {
 		return Runnable, ""
 	}
-	switch m.dependencies(t) {
+	switch f.dependencies(t) {
 	case Failed:
 		return Failed, ReasonDependency
 	case Succeeded:
@@ -102,9 +51,17 @@ func (m *Model) belongs(t *Task) (to State, reason string) {
 	return Pending, ""
 }
 
+// stuck returns why the task fits no environment, if that is already recorded.
+func (t *Task) stuck() string {
+	if t.parked {
+		return t.Reason
+	}
+	return ""
+}
+
 // nextOfArray returns what follows for the parent of an array: its end, the moves of its
 // children, or why they wait.
-func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
+func (f followUp) nextOfArray(parent *Task) []Event {
 	j := parent.Job
 	switch ended := j.Tally[Succeeded] + j.Tally[Failed]; {
 	case parent.State.Ended():
@@ -120,23 +77,23 @@ func (m *Model) nextOfArray(parent *Task, machine Amount) []Event {
 	case int(ended) == len(j.Children):
 		return []Event{{Moved: &move{Job: j.ID, To: Succeeded}}}
 	}
-	if events := m.nextOfChildren(j); len(events) > 0 || j.Tally[Runnable] == 0 {
+	if events := f.nextOfChildren(j); len(events) > 0 || j.Tally[Runnable] == 0 {
 		return events
 	}
 	// The parent also shows what its children wait for.
-	if why := m.unplaceable(j, machine); why != parent.Reason {
+	if why := f.resources.unplaceable(j, f.machine); why != parent.Reason {
 		return []Event{{Explained: &Explanation{Job: j.ID, Reason: why}}}
 	}
 	return nil
 }
 
 // nextOfChildren returns what is due for each child; one event if it is the same for all.
-func (m *Model) nextOfChildren(j *Job) []Event {
+func (f followUp) nextOfChildren(j *Job) []Event {
 	var events []Event
 	same := true
 	for i := range j.Children {
 		child := &j.Children[i]
-		to, reason := m.belongs(child)
+		to, reason := f.belongs(child)
 		if to == child.State {
 			same = false
 			continue
@@ -157,10 +114,10 @@ func (m *Model) nextOfChildren(j *Job) []Event {
 
 // dependencies returns Failed if a dependency of t has failed, Succeeded if all have succeeded,
 // and Pending otherwise.
-func (m *Model) dependencies(t *Task) State {
+func (f followUp) dependencies(t *Task) State {
 	result := Succeeded
 	for _, d := range t.Job.Request.DependsOn {
-		on := m.dependency(t, d)
+		on := f.dependency(t, d)
 		switch {
 		case on == nil || on.State == Succeeded:
 		case on.State == Failed:
@@ -175,56 +132,16 @@ func (m *Model) dependencies(t *Task) State {
 // dependency returns the task that t waits for because of d; nil if it waits for none. N_TO_N
 // means the child of the same index. SEQUENTIAL means the previous child. The first child waits
 // for the job that d names, if it names one, and so do all.
-func (m *Model) dependency(t *Task, d types.JobDependency) *Task {
+func (f followUp) dependency(t *Task, d types.JobDependency) *Task {
 	switch {
 	case d.Type == types.ArrayJobDependencySequential && t.Index > 0:
 		return &t.Job.Children[t.Index-1]
 	case d.JobId == nil:
 		return nil
 	}
-	on := m.Task(*d.JobId)
+	on := f.jobs.Task(*d.JobId)
 	if on != nil && d.Type == types.ArrayJobDependencyNToN && on.IsParent() && t.IsChild() {
 		return &on.Job.Children[t.Index]
 	}
 	return on
-}
-
-// afterEnd marks every task as due that the end of t may move: its array, the next child, and its
-// dependents.
-func (m *Model) afterEnd(t *Task) {
-	j := t.Job
-	if !t.IsChild() {
-		m.Active--
-		if s := m.QueueJobs(*j.Request.JobQueue).shares[j.class.share]; s != nil {
-			s.open--
-		}
-		for _, d := range j.dependents {
-			m.due = append(m.due, &d.Task)
-		}
-		return
-	}
-	if int(j.Tally[Succeeded]+j.Tally[Failed]) == len(j.Children) {
-		m.due = append(m.due, &j.Task)
-	}
-	for _, d := range j.Request.DependsOn {
-		if d.Type == types.ArrayJobDependencySequential && int(t.Index)+1 < len(j.Children) {
-			m.due = append(m.due, &j.Children[t.Index+1])
-		}
-	}
-	for _, dependent := range j.dependents {
-		m.dueAfterChild(dependent, t)
-	}
-}
-
-// dueAfterChild marks as due what waits for a child: a job that names the child, or with N_TO_N
-// the child of the same index.
-func (m *Model) dueAfterChild(dependent *Job, child *Task) {
-	for _, d := range dependent.Request.DependsOn {
-		switch on := aws.ToString(d.JobId); {
-		case on == child.ID():
-			m.due = append(m.due, &dependent.Task)
-		case on == child.Job.ID && d.Type == types.ArrayJobDependencyNToN && int(child.Index) < len(dependent.Children):
-			m.due = append(m.due, &dependent.Children[child.Index])
-		}
-	}
 }

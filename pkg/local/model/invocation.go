@@ -1,6 +1,8 @@
 package model
 
-import "time"
+import (
+	"time"
+)
 
 // invocationMemory is how long a call is remembered. SDKs give up after minutes.
 const invocationMemory = time.Hour
@@ -20,8 +22,8 @@ type invoked struct {
 
 // MadeBy returns the id of the job or definition that an earlier call created. again is false for
 // an empty or unknown invocation.
-func (m *Model) MadeBy(invocation string) (id string, again bool) {
-	id, again = m.invocations.results[invocation]
+func (v *invocations) MadeBy(invocation string) (id string, again bool) {
+	id, again = v.results[invocation]
 	return id, again
 }
 

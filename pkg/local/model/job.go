@@ -2,29 +2,12 @@ package model
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/batch"
 )
-
-// Definition is one revision of a job definition.
-type Definition struct {
-	Revision int32 // from 1
-	Request  *awsbatch.RegisterJobDefinitionInput
-	Inactive bool // it was deregistered
-}
-
-// Name returns the definition's name, without the revision.
-func (d *Definition) Name() string { return *d.Request.JobDefinitionName }
-
-// ID returns the definition's name:revision.
-func (d *Definition) ID() string { return d.Name() + ":" + strconv.Itoa(int(d.Revision)) }
 
 // Job is the result of one SubmitJob: everything that its task and its children share.
 type Job struct {
@@ -47,40 +30,14 @@ type Job struct {
 	dependents []*Job
 }
 
-// Work is what a job runs and requests: its definition with the request's overrides.
-type Work struct {
-	// Container is the only container; of several, the leading one.
-	Container *types.ContainerProperties
-	// Parts are the containers of a task that has several or of a pod, or the nodes; else empty.
-	Parts    []Part
-	Pod      *types.EksPodPropertiesDetail // nil for other jobs
-	Need     Amount                        // of each attempt
-	Consumes []Requirement
-}
-
-// WorkOf returns what a job of the definition runs and requests with the overrides of its request.
-// The error is Batch's answer to an invalid request.
-func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
-	consumes := requirements(d.Request, in)
-	if d.Request.EksProperties != nil {
-		return podWork(d.Request.EksProperties, in.EksPropertiesOverride, consumes)
-	}
-	c, parts, need, err := requests(d, in)
-	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
-}
-
-// podWork returns the work of a job of a pod. It accepts what older engines accepted: the journal must stay readable.
-func podWork(p *types.EksProperties, over *types.EksPropertiesOverride, consumes []Requirement) (*Work, error) {
-	pod, err := PodOf(p, over)
-	if err != nil {
-		return nil, err
-	}
-	w := &Work{Container: &types.ContainerProperties{}, Pod: pod, Parts: podParts(pod), Consumes: consumes}
-	w.Need = podNeed(w.Parts)
-	if at := slices.IndexFunc(w.Parts, func(p Part) bool { return p.Essential() }); at >= 0 {
-		w.Container = w.Parts[at].Container
-	}
-	return w, nil
+// class is what tasks in one list of a queue have in common: if one of them has to wait for a
+// consumable resource, all have to.
+type class struct {
+	share    string
+	priority int32 // in the share, higher first
+	platform types.PlatformCapability
+	consumes string
+	unit     string // instance type of service jobs
 }
 
 // Task is something with a state: a job, an array's parent or a child. A child and its parent
@@ -125,52 +82,6 @@ type Attempt struct {
 	Preempted    bool           // it ended for another service job
 }
 
-// IsParent reports whether the task is the parent of an array.
-func (t *Task) IsParent() bool { return t.Index < 0 && len(t.Job.Children) > 0 }
-
-// IsChild reports whether the task is a child of an array.
-func (t *Task) IsChild() bool { return t.Index >= 0 }
-
-// ID returns the job's id, with :index for a child.
-func (t *Task) ID() string {
-	if t.IsChild() {
-		return t.Job.ID + ":" + strconv.Itoa(int(t.Index))
-	}
-	return t.Job.ID
-}
-
-// compare compares by the order of submission; children of one array by index.
-func (t *Task) compare(u *Task) int {
-	return cmp.Or(cmp.Compare(t.Job.Seq, u.Job.Seq), cmp.Compare(t.Index, u.Index))
-}
-
-// Last returns the newest attempt; nil if there is none.
-func (t *Task) Last() *Attempt {
-	if len(t.Attempts) == 0 {
-		return nil
-	}
-	return &t.Attempts[len(t.Attempts)-1]
-}
-
-// Active returns the attempt that has started and not ended; nil if there is none.
-func (t *Task) Active() *Attempt {
-	if t.State == Scheduled || t.State == Starting || t.State == Running {
-		return t.Last()
-	}
-	return nil
-}
-
-// Stopped returns the reason for which the task, or its array, is being ended.
-func (t *Task) Stopped() (reason string, ok bool) {
-	if t.Cancelled || t.Terminated {
-		return t.stopReason, true
-	}
-	if p := &t.Job.Task; t.IsChild() && (p.Cancelled || p.Terminated) {
-		return p.stopReason, true
-	}
-	return "", false
-}
-
 // Retry returns the job's retry strategy: the request's overrides the definition's.
 func (j *Job) Retry() *types.RetryStrategy {
 	if j.Request.RetryStrategy != nil {
@@ -205,49 +116,83 @@ func (j *Job) Parameters() map[string]string {
 	return Merged(j.Definition.Request.Parameters, j.Request.Parameters)
 }
 
-// Ordered is a list of tasks in the order of submission.
-type Ordered []*Task
-
-// insert adds a task at its position, mostly at the end.
-func (o *Ordered) insert(t *Task) {
-	if n := len(*o); n == 0 || (*o)[n-1].compare(t) < 0 {
-		*o = append(*o, t)
-		return
+// Resource returns the resource of a job.
+func (j *Job) Resource() Resource {
+	if j.Service != nil {
+		return ResourceOf(KindServiceJob, j.ID)
 	}
-	at, _ := slices.BinarySearchFunc(*o, t, (*Task).compare)
-	*o = slices.Insert(*o, at, t)
+	return ResourceOf(KindJob, j.ID)
 }
 
-// remove takes a task out of the list; it must be in it.
-func (o *Ordered) remove(t *Task) {
-	at, ok := 0, len(*o) > 0 && (*o)[0] == t
-	if !ok {
-		at, ok = slices.BinarySearchFunc(*o, t, (*Task).compare)
+// load returns what the job takes of an environment and of its share: thousandths of a vCPU, or of an
+// instance.
+func (j *Job) load() int64 {
+	if j.Service != nil {
+		return j.Service.Training.instanceCount() * 1000
 	}
-	switch {
-	case !ok:
-	case at == 0: // jobs mostly leave at the head; nothing is moved then
-		(*o)[0] = nil
-		*o = (*o)[1:]
-	case at < len(*o)/2: // the shorter part moves
-		copy((*o)[1:at+1], (*o)[:at])
-		(*o)[0] = nil
-		*o = (*o)[1:]
-	default:
-		*o = slices.Delete(*o, at, at+1)
-	}
+	return j.Need.MilliCPU
 }
 
-// SplitID returns the job id and the index of an id:index; the index is -1 if there is none.
-func SplitID(id string) (job string, index int32, ok bool) {
-	if !strings.Contains(id, ":") {
-		return id, -1, true
+// ID returns the job's id, with :index for a child.
+func (t *Task) ID() string {
+	if t.IsChild() {
+		return t.Job.ID + ":" + strconv.Itoa(int(t.Index))
 	}
-	job, n, ok := batch.SplitChildID(id)
-	return job, int32(n), ok
+	return t.Job.ID
 }
 
-// Fargate reports whether jobs of the definition run on Fargate.
-func (d *Definition) Fargate() bool {
-	return slices.Contains(d.Request.PlatformCapabilities, types.PlatformCapabilityFargate)
+// ARN returns the ARN of the task.
+func (t *Task) ARN() string {
+	if t.Job.Service != nil {
+		return t.Job.Resource().ARN()
+	}
+	return ARN(KindJob, t.ID())
+}
+
+// IsParent reports whether the task is the parent of an array.
+func (t *Task) IsParent() bool { return t.Index < 0 && len(t.Job.Children) > 0 }
+
+// IsChild reports whether the task is a child of an array.
+func (t *Task) IsChild() bool { return t.Index >= 0 }
+
+// compare compares by the order of submission; children of one array by index.
+func (t *Task) compare(u *Task) int {
+	return cmp.Or(cmp.Compare(t.Job.Seq, u.Job.Seq), cmp.Compare(t.Index, u.Index))
+}
+
+// Last returns the newest attempt; nil if there is none.
+func (t *Task) Last() *Attempt {
+	if len(t.Attempts) == 0 {
+		return nil
+	}
+	return &t.Attempts[len(t.Attempts)-1]
+}
+
+// Active returns the attempt that has started and not ended; nil if there is none.
+func (t *Task) Active() *Attempt {
+	if t.State == Scheduled || t.State == Starting || t.State == Running {
+		return t.Last()
+	}
+	return nil
+}
+
+// Stopped returns the reason for which the task, or its array, is being ended.
+func (t *Task) Stopped() (reason string, ok bool) {
+	if t.Cancelled || t.Terminated {
+		return t.stopReason, true
+	}
+	if p := &t.Job.Task; t.IsChild() && (p.Cancelled || p.Terminated) {
+		return p.stopReason, true
+	}
+	return "", false
+}
+
+// counted returns the number of attempts for the retry strategy. Preempted ones have their own limit.
+func (t *Task) counted() (n int) {
+	for i := range t.Attempts {
+		if !t.Attempts[i].Preempted {
+			n++
+		}
+	}
+	return n
 }

@@ -1,16 +1,9 @@
 package model
 
 import (
-	"iter"
 	"math"
 	"strings"
 )
-
-// deadlines remembers when the first action on a job of a queue is due.
-type deadlines struct {
-	first int64 // epoch milliseconds
-	stale bool  // a list of the queue has changed since
-}
 
 // Never is the deadline of a job without one.
 const Never = math.MaxInt64
@@ -29,12 +22,12 @@ func (q *Queue) deadline(t *Task) (at int64, reason string) {
 	return Never, ""
 }
 
-// NextDeadline returns when the first action on any job is due, in epoch milliseconds; Never if
+// nextDeadline returns when the first action on any job is due, in epoch milliseconds; Never if
 // none is.
-func (m *Model) NextDeadline() int64 {
+func nextDeadline(queues []*Queue, lines Lines) int64 {
 	first := int64(Never)
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
+	for _, q := range queues {
+		l := lines[q.Name]
 		if l == nil || len(q.TimeLimits) == 0 {
 			continue
 		}
@@ -50,14 +43,14 @@ func (m *Model) NextDeadline() int64 {
 	return first
 }
 
-// Overdue returns the events of all actions that are due.
-func (m *Model) Overdue(now int64) []Event {
-	if m.NextDeadline() > now {
+// overdue returns the events of all actions that are due.
+func overdue(queues []*Queue, lines Lines, now int64) []Event {
+	if nextDeadline(queues, lines) > now {
 		return nil
 	}
 	var events []Event
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
+	for _, q := range queues {
+		l := lines[q.Name]
 		if l == nil || len(q.TimeLimits) == 0 || l.limits.first > now {
 			continue
 		}
@@ -72,22 +65,4 @@ func (m *Model) Overdue(now int64) []Event {
 		}
 	}
 	return events
-}
-
-// runnable yields the RUNNABLE tasks of the queue.
-func (l *QueueJobs) runnable() iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for _, list := range l.waiting {
-			for _, t := range *list {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-		for _, t := range l.parked {
-			if !yield(t) {
-				return
-			}
-		}
-	}
 }

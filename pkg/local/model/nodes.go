@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -80,40 +79,4 @@ func NodeRange(text *string, n int32) (from, to int32, ok bool) {
 		to = number(last, n-1)
 	}
 	return from, to, from >= 0 && to >= from
-}
-
-// IsMultiNode reports whether the parts of the job are nodes.
-func (j *Job) IsMultiNode() bool { return len(j.Parts) > 0 && j.Parts[0].Node }
-
-// MainNode returns the index of the main node. The job must have nodes.
-func (j *Job) MainNode() int32 { return aws.ToInt32(j.Definition.Request.NodeProperties.MainNode) }
-
-// NodeID returns the id of node i of a job: job#i.
-func NodeID(job string, i int) string { return fmt.Sprintf("%s#%d", job, i) }
-
-// Node returns the task and index of the node with an id job#index; t is nil if it does not
-// exist.
-func (m *Model) Node(id string) (t *Task, i int) {
-	name, text, ok := strings.Cut(id, "#")
-	j := m.Jobs[name]
-	i, err := strconv.Atoi(text)
-	if !ok || err != nil || j == nil || !j.IsMultiNode() || i < 0 || i >= len(j.Parts) || strconv.Itoa(i) != text {
-		return nil, 0
-	}
-	return &j.Task, i
-}
-
-// NodeState returns the state of node i: the job's state, unless the node ended on its own.
-func (t *Task) NodeState(i int) State {
-	a := t.Last()
-	if a == nil || !t.State.Ended() || i >= len(a.Containers) || int32(i) == t.Job.MainNode() {
-		return t.State
-	}
-	switch end := a.Containers[i]; {
-	case end.Stopped:
-		return t.State
-	case end.Exit != nil && *end.Exit == 0:
-		return Succeeded
-	}
-	return Failed
 }

@@ -67,6 +67,22 @@ func Merged[V any](base, over map[string]V) map[string]V {
 	return out
 }
 
+// overlay returns a copy of base with the members that change has; both have the
+// wire form of one shape, or of two whose members have the same names.
+func overlay[T any](base *T, change any) (*T, error) {
+	out := new(T)
+	for _, v := range []any{base, change} {
+		text, err := wire.Marshal(v)
+		if err != nil {
+			return nil, err
+		}
+		if err := wire.Unmarshal(text, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Substitute replaces each element that is exactly Ref::name by the parameter with that name
 // (batch.ParameterReference). Inside a longer element the text stays: replacing it inside
 // `sh -c` would be an injection.

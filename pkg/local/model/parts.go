@@ -1,41 +1,9 @@
 package model
 
 import (
-	"slices"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-)
-
-// Part is one container of a job with ecsProperties or of a pod, or one node of a multi-node job, named
-// by its index.
-type Part struct {
-	Node      bool
-	Pod       *PodPart                      // nil for a container that is not in a pod
-	Declared  types.TaskContainerProperties // with the overrides of the job
-	Container *types.ContainerProperties    // the same, as an executor takes it
-}
-
-// Commands returns the texts that may have parameters: the command, and for a pod also its entrypoint.
-func (p *Part) Commands() [][]string {
-	if p.Pod == nil {
-		return [][]string{p.Container.Command}
-	}
-	return [][]string{p.Pod.Entrypoint, p.Container.Command}
-}
-
-// Name returns the container's name, or the node's index.
-func (p *Part) Name() string { return aws.ToString(p.Declared.Name) }
-
-// Essential reports whether the task ends with the container. That is the default.
-func (p *Part) Essential() bool { return p.Declared.Essential == nil || *p.Declared.Essential }
-
-// Conditions of a dependency between containers.
-const (
-	OnStart    = "START"
-	OnComplete = "COMPLETE"
-	OnSuccess  = "SUCCESS"
 )
 
 // Parts returns the containers of a job's task, or its nodes; none for a job with one container.
@@ -89,34 +57,4 @@ func overrideOf(name string, o *types.EcsPropertiesOverride) *types.ContainerOve
 		}
 	}
 	return nil
-}
-
-// leading returns the first essential container, which represents the job where a single container
-// is needed.
-func leading(all []Part) *Part {
-	at := slices.IndexFunc(all, func(p Part) bool { return p.Essential() })
-	return &all[at]
-}
-
-// FindPart returns the index of the container with a name; -1 if it does not exist.
-func FindPart(all []Part, name string) int {
-	return slices.IndexFunc(all, func(p Part) bool { return p.Name() == name })
-}
-
-// requests returns what the containers of a job are and request together.
-func requests(d *Definition, in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []Part, need Amount, err error) {
-	all = Parts(d.Request, in)
-	if len(all) == 0 {
-		container = Override(d.Request.ContainerProperties, in.ContainerOverrides)
-		need, err = Requested(container)
-		return container, nil, need, err
-	}
-	for i := range all {
-		one, err := Requested(all[i].Container)
-		if err != nil {
-			return nil, nil, need, err
-		}
-		need = need.plus(one)
-	}
-	return leading(all).Container, all, need, nil
 }

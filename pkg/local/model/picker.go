@@ -20,28 +20,16 @@ type cursor struct {
 	group int // the share's index in picker.first
 }
 
-// fairness decides between the shares of a queue.
-type fairness struct {
-	claims []claim // by the number of the share
-	budget int64   // thousandths of a vCPU that the shares may still take
-	// idle is true if no job of the queue runs.
-	idle bool
-}
-
-// claim is how much a share has had, and how much its jobs count.
-type claim struct{ used, weight float64 }
-
-// picker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
-func (m *Model) picker(name string, now int64, capacity Amount) *picker {
+// newPicker returns an iterator over the tasks of a queue. Jobs of deleted queues come last.
+func newPicker(r *ControlPlane, name string, l *QueueJobs, now int64, capacity Amount) *picker {
 	p := &picker{priority: -1}
-	if q, ok := m.Queue(name); ok {
+	if q, ok := r.Queue(name); ok {
 		p.priority = q.Priority
 	}
-	l := m.Lines[name]
-	if v := m.PolicyOf(name); v != nil && v.Quota != nil {
-		p.quota = m.quotas(name)
+	if v := r.PolicyOf(name); v != nil && v.Quota != nil {
+		p.quota = newQuotas(r.SharesOf(name), l)
 	} else if v != nil {
-		p.fair = m.fairness(l, v, now, m.Decay(name), m.vcpus(name, capacity))
+		p.fair = newFairness(l, v, now, v.decay(), r.queueLimit(name, capacity))
 	}
 	p.lists = make([]cursor, 0, len(l.waiting))
 	groups, n := make([]int, len(l.shares)+1), 0 // by the number of the share; the last one is for none
@@ -63,38 +51,6 @@ func (m *Model) picker(name string, now int64, capacity Amount) *picker {
 	p.first = make([]int, n)
 	p.choose()
 	return p
-}
-
-// vcpus returns the most that a queue may use, in thousandths of a vCPU, or of an instance.
-func (m *Model) vcpus(name string, capacity Amount) int64 {
-	sum := int64(0)
-	if q, ok := m.Queue(name); ok {
-		if v := m.ServiceEnvironments[q.Service]; v != nil {
-			return v.allInstances()
-		}
-		for _, name := range q.Environments {
-			if v := m.Environments[name]; v != nil {
-				sum += min(v.limit(nil), capacity.MilliCPU)
-			}
-		}
-	}
-	return min(sum, capacity.MilliCPU)
-}
-
-// fairness computes the claims of a queue's shares now, and what they may still use together.
-// decay is in milliseconds, capacity in thousandths of a vCPU.
-func (m *Model) fairness(l *QueueJobs, p *Policy, now, decay, capacity int64) *fairness {
-	f := &fairness{claims: make([]claim, len(l.shares)), idle: l.inUse == 0}
-	active := 0
-	for id, s := range l.shares {
-		if s.isActive(now, decay) {
-			active++
-		}
-		weight := p.weight(id)
-		f.claims[s.number] = claim{s.claim(now, decay, weight), weight}
-	}
-	f.budget = p.usable(capacity, active) - l.inUse
-	return f
 }
 
 // head returns the next task; nil if none is left.

@@ -15,28 +15,6 @@ import (
 // A pod is one task here, with its containers as parts. As in Kubernetes, init containers run first,
 // one after the other, and the pod ends when all of its containers have ended.
 
-// PodPart is what a container of a pod has beyond other containers.
-type PodPart struct {
-	// Init means that it runs before the containers, until it ends.
-	Init bool
-	// Entrypoint is the command of the EksContainer, which replaces the image's ENTRYPOINT. Its args are
-	// the Command of the Part.
-	Entrypoint []string
-	// NoNewPrivileges is allowPrivilegeEscalation false.
-	NoNewPrivileges bool
-	EmptyDirs       []EmptyDir
-}
-
-// EmptyDir is a mount of an emptyDir volume. The volume belongs to the pod.
-type EmptyDir struct {
-	Volume   string
-	Path     string
-	ReadOnly bool
-	// InMemory is medium Memory, SizeMiB its sizeLimit; 0 for none.
-	InMemory bool
-	SizeMiB  int64
-}
-
 // DescribedPods returns the pod of a definition as Batch shows it: its containers have empty
 // lists instead of missing ones.
 func DescribedPods(p *types.EksProperties) *types.EksProperties {

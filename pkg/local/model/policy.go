@@ -17,20 +17,24 @@ type Policy struct {
 	Quota *types.QuotaSharePolicy
 }
 
+// PolicyTable has the scheduling policies, by name.
+type PolicyTable struct {
+	Policies map[string]*Policy
+}
+
 // createPolicy adds a scheduling policy.
-func (m *Model) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) error {
+func (s *PolicyTable) createPolicy(in *awsbatch.CreateSchedulingPolicyInput) (Resource, error) {
 	name := aws.ToString(in.Name)
-	if name == "" || m.Policies[name] != nil {
-		return fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
+	if name == "" || s.Policies[name] != nil {
+		return "", fmt.Errorf("create scheduling policy %q: it exists, or has no name", name)
 	}
-	m.Policies[name] = &Policy{name, in.FairsharePolicy, in.QuotaSharePolicy}
-	m.tag(ResourceOf(KindPolicy, name), in.Tags)
-	return nil
+	s.Policies[name] = &Policy{name, in.FairsharePolicy, in.QuotaSharePolicy}
+	return ResourceOf(KindPolicy, name), nil
 }
 
 // updatePolicy replaces the shares of a policy, if the update has any.
-func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
-	p := m.Policies[ResourceName(aws.ToString(in.Arn), KindPolicy)]
+func (s *PolicyTable) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
+	p := s.Policies[ResourceName(aws.ToString(in.Arn), KindPolicy)]
 	if p == nil {
 		return fmt.Errorf("update scheduling policy %q: no such policy", aws.ToString(in.Arn))
 	}
@@ -47,25 +51,16 @@ func (m *Model) updatePolicy(in *awsbatch.UpdateSchedulingPolicyInput) error {
 // FairsharePolicy).
 const leastDecay = 600
 
-// Decay returns the decay period of a queue's policy in milliseconds.
-func (m *Model) Decay(queue string) int64 {
+// decay returns the decay period in milliseconds. p may be nil.
+func (p *Policy) decay() int64 {
 	seconds := int32(0)
-	if p := m.PolicyOf(queue); p != nil && p.Share != nil {
+	if p != nil && p.Share != nil {
 		seconds = aws.ToInt32(p.Share.ShareDecaySeconds)
 	}
 	if seconds == 0 {
 		seconds = leastDecay
 	}
 	return int64(seconds) * 1000
-}
-
-// PolicyOf returns the policy of a queue; nil means first in, first out.
-func (m *Model) PolicyOf(name string) *Policy {
-	q, ok := m.Queue(name)
-	if !ok || q.Policy == "" {
-		return nil
-	}
-	return m.Policies[q.Policy]
 }
 
 // weight returns the weight factor of a share identifier, 1 by default.

@@ -98,23 +98,6 @@ func quantitiesOf(c *types.EksContainerDetail) Amount {
 	return Amount{MilliCPU: milliCPU(reserved(podCPU)), MemoryMiB: mebibytes(reserved(podMemory)), GPUs: int64(quantity(reserved(podGPU)))}
 }
 
-// requirements returns the amount in the form of a container on ECS.
-func (a Amount) requirements() (all []types.ResourceRequirement) {
-	add := func(kind types.ResourceType, value string) {
-		all = append(all, types.ResourceRequirement{Type: kind, Value: &value})
-	}
-	if a.MilliCPU > 0 {
-		add(types.ResourceTypeVcpu, strconv.FormatFloat(float64(a.MilliCPU)/1000, 'f', -1, 64))
-	}
-	if a.MemoryMiB > 0 {
-		add(types.ResourceTypeMemory, strconv.FormatInt(a.MemoryMiB, 10))
-	}
-	if a.GPUs > 0 {
-		add(types.ResourceTypeGpu, strconv.FormatInt(a.GPUs, 10))
-	}
-	return all
-}
-
 // suffixes are the units of quantities in Kubernetes.
 var suffixes = []struct {
 	text   string
@@ -158,11 +141,6 @@ func podNeed(all []Part) (need Amount) {
 		}
 	}
 	return need.most(first)
-}
-
-// most returns the larger of each resource.
-func (a Amount) most(b Amount) Amount {
-	return Amount{max(a.MilliCPU, b.MilliCPU), max(a.MemoryMiB, b.MemoryMiB), max(a.GPUs, b.GPUs)}
 }
 
 // userOf returns the user of a security context in the form USER:GROUP; nil means the image's.

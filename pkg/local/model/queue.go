@@ -10,10 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// ComputeEnvironment is the name of the compute environment that every engine has: the local
-// machine.
-const ComputeEnvironment = "local"
-
 // QueueSpec is a job queue. Its compute environments are only names: all of them mean the local
 // machine.
 type QueueSpec struct {
@@ -38,38 +34,28 @@ type Queue struct {
 	ServiceOrder int32
 }
 
+// QueueTable has the job queues.
+type QueueTable struct {
+	// Queues are the queues of the options, then those of CreateJobQueue.
+	Queues []*Queue
+}
+
 // Queue returns the queue with that name; ok is false if it does not exist.
-func (m *Model) Queue(name string) (*Queue, bool) {
-	at := slices.IndexFunc(m.Queues, func(q *Queue) bool { return q.Name == name })
+func (s *QueueTable) Queue(name string) (*Queue, bool) {
+	at := slices.IndexFunc(s.Queues, func(q *Queue) bool { return q.Name == name })
 	if at < 0 {
 		return nil, false
 	}
-	return m.Queues[at], true
+	return s.Queues[at], true
 }
 
-// queued adds a queue of an older engine, whose environments were only names. If the options now
-// configure it, they apply.
-func (m *Model) queued(q *QueueSpec) {
-	if _, ok := m.Queue(q.Name); !ok {
-		m.addQueue(&Queue{QueueSpec: *q})
-	}
-}
-
-// addQueue adds a queue, and creates the machine's environments that it names.
-func (m *Model) addQueue(q *Queue) {
-	for _, name := range q.Environments {
-		m.machineEnvironment(name)
-	}
-	m.Queues = append(m.Queues, q)
-}
-
-// createQueue adds a queue, unless the options now configure one of this name.
-func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
+// newQueue returns the queue of a request; nil if the options now configure one of this name.
+func (s *QueueTable) newQueue(in *awsbatch.CreateJobQueueInput) (*Queue, error) {
 	name := aws.ToString(in.JobQueueName)
-	if q, ok := m.Queue(name); ok && q.Configured {
-		return nil
+	if q, ok := s.Queue(name); ok && q.Configured {
+		return nil, nil
 	} else if ok || name == "" {
-		return fmt.Errorf("create job queue %q: it exists, or has no name", name)
+		return nil, fmt.Errorf("create job queue %q: it exists, or has no name", name)
 	}
 	q := &Queue{
 		QueueSpec:  QueueSpec{Name: name, Priority: aws.ToInt32(in.Priority)},
@@ -79,14 +65,12 @@ func (m *Model) createQueue(in *awsbatch.CreateJobQueueInput) error {
 	}
 	q.setService(in.ServiceEnvironmentOrder)
 	q.setEnvironments(in.ComputeEnvironmentOrder)
-	m.addQueue(q)
-	m.tag(ResourceOf(KindQueue, name), in.Tags)
-	return nil
+	return q, nil
 }
 
-// updateQueue applies the members of an update. Jobs that wait are examined again.
-func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
-	q, ok := m.Queue(aws.ToString(in.JobQueue))
+// updateQueue applies the members of an update, unless the options now configure the queue.
+func (s *QueueTable) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
+	q, ok := s.Queue(aws.ToString(in.JobQueue))
 	switch {
 	case !ok:
 		return fmt.Errorf("update job queue %q: no such queue", aws.ToString(in.JobQueue))
@@ -101,9 +85,6 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	}
 	if in.ComputeEnvironmentOrder != nil {
 		q.setEnvironments(in.ComputeEnvironmentOrder)
-		for _, name := range q.Environments {
-			m.machineEnvironment(name)
-		}
 	}
 	q.setService(in.ServiceEnvironmentOrder)
 	if in.SchedulingPolicyArn != nil {
@@ -112,29 +93,18 @@ func (m *Model) updateQueue(in *awsbatch.UpdateJobQueueInput) error {
 	if in.JobStateTimeLimitActions != nil {
 		q.TimeLimits = in.JobStateTimeLimitActions
 	}
-	m.reconsider(func(v *Queue) bool { return v == q })
 	return nil
+}
+
+// deleteQueue removes a queue, unless the options now configure it.
+func (s *QueueTable) deleteQueue(name string) {
+	s.Queues = slices.DeleteFunc(s.Queues, func(q *Queue) bool { return q.Name == name && !q.Configured })
 }
 
 // setService gives the queue its service environment, if there is one. A queue has at most one.
 func (q *Queue) setService(order []types.ServiceEnvironmentOrder) {
 	for _, o := range order {
 		q.Service, q.ServiceOrder = ResourceName(aws.ToString(o.ServiceEnvironment), KindServiceEnvironment), aws.ToInt32(o.Order)
-	}
-}
-
-// reconsider marks the waiting jobs of some queues as due: the cause of their wait may have
-// changed.
-func (m *Model) reconsider(which func(*Queue) bool) {
-	for _, q := range m.Queues {
-		l := m.Lines[q.Name]
-		if l == nil || !which(q) {
-			continue
-		}
-		for t := range l.runnable() {
-			m.due = append(m.due, t)
-		}
-		m.due = append(m.due, l.Jobs[Pending]...) // parents of arrays show it too
 	}
 }
 

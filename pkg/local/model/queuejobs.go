@@ -1,9 +1,8 @@
 package model
 
 import (
+	"iter"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // QueueJobs contains the jobs of one queue.
@@ -24,6 +23,25 @@ type QueueJobs struct {
 	All          []*Job
 	ByName       map[string][]*Job // in lower case
 	ByDefinition map[string][]*Job // without the revision
+}
+
+// deadlines remembers when the first action on a job of a queue is due.
+type deadlines struct {
+	first int64 // epoch milliseconds
+	stale bool  // a list of the queue has changed since
+}
+
+// Lines are the jobs of each queue, by its name.
+type Lines map[string]*QueueJobs
+
+// of returns the jobs of a queue, and adds an empty list if there is none.
+func (s Lines) of(queue string) *QueueJobs {
+	l := s[queue]
+	if l == nil {
+		l = NewLine()
+		s[queue] = l
+	}
+	return l
 }
 
 // NewLine returns the list of a queue without jobs.
@@ -54,16 +72,6 @@ func (l *QueueJobs) share(id string) *share {
 		l.shares[id] = s
 	}
 	return s
-}
-
-// class is what tasks in one list of a queue have in common: if one of them has to wait for a
-// consumable resource, all have to.
-type class struct {
-	share    string
-	priority int32 // in the share, higher first
-	platform types.PlatformCapability
-	consumes string
-	unit     string // instance type of service jobs
 }
 
 // enter adds a RUNNABLE task to its list.
@@ -97,6 +105,24 @@ func (l *QueueJobs) leave(t *Task) {
 	}
 }
 
+// runnable yields the RUNNABLE tasks of the queue.
+func (l *QueueJobs) runnable() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, list := range l.waiting {
+			for _, t := range *list {
+				if !yield(t) {
+					return
+				}
+			}
+		}
+		for _, t := range l.parked {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // openShares returns the number of shares that have unfinished jobs.
 func (l *QueueJobs) openShares() int {
 	n := 0
@@ -112,4 +138,40 @@ func (l *QueueJobs) openShares() int {
 // jobs.
 func (l *QueueJobs) TakesShare(id string, most int) bool {
 	return l.shares[id] != nil || l.openShares() < most
+}
+
+// shareUnit is an instance type with the share that uses it.
+type shareUnit struct{ share, unit string }
+
+// occupy reserves (sign 1) or releases (sign -1) what an attempt uses of its environment, and counts it for the
+// queue and the share. decay is the decay period of the queue's policy in milliseconds.
+func (l *QueueJobs) occupy(at, decay int64, t *Task, environment *Environment, sign int64) {
+	j, milli := t.Job, sign*t.Job.load()
+	l.inUse += milli
+	switch {
+	case j.Service != nil:
+		l.occupyInstances(j, environment, sign)
+	case environment != nil:
+		environment.used += milli
+	}
+	if s := l.shares[j.class.share]; s != nil {
+		s.use(at, milli, decay)
+	}
+}
+
+// occupyInstances reserves (sign 1) or releases (sign -1) the instances of a service job.
+func (l *QueueJobs) occupyInstances(j *Job, environment *Environment, sign int64) {
+	if l.instances == nil {
+		l.instances = map[shareUnit]int64{}
+	}
+	for _, g := range j.Service.Training.Instances() {
+		n := sign * g.InstanceCount * 1000
+		key := shareUnit{j.class.share, g.InstanceType}
+		if l.instances[key] += n; l.instances[key] == 0 {
+			delete(l.instances, key)
+		}
+		if environment != nil {
+			environment.instances[g.InstanceType] += n
+		}
+	}
 }

@@ -37,6 +37,18 @@ type Outcome struct {
 	Unrunnable bool
 }
 
+// ContainerEnd is how one container of a task ended.
+type ContainerEnd struct {
+	Name string `json:"name"`
+	// Exit is nil if the container left no exit code or never started.
+	Exit   *int32 `json:"exit,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Stopped means that it was asked to end because the task ended.
+	Stopped bool `json:"stopped,omitempty"`
+	// ImageDigest is that of its image; "" is unknown.
+	ImageDigest string `json:"imageDigest,omitempty"`
+}
+
 // Retries is retries for a strategy of a request; nil means one attempt.
 func Retries(s *types.RetryStrategy, attempts int, o Outcome) bool { return retries(s, attempts, o) }
 
@@ -75,44 +87,4 @@ func Glob(pattern *string, text string) bool {
 		return strings.HasPrefix(text, start)
 	}
 	return *pattern == text
-}
-
-// Ending returns the event for the end of a failed attempt. The retry strategy decides whether
-// the job becomes RUNNABLE or FAILED.
-func Ending(t *Task, o Outcome) Event {
-	o = t.Job.reported(o)
-	if !o.Unrunnable && retries(t.Job.Retry(), t.counted(), o) {
-		return ended(t, o, Runnable)
-	}
-	return ended(t, o, Failed)
-}
-
-// counted returns the number of attempts for the retry strategy. Preempted ones have their own limit.
-func (t *Task) counted() (n int) {
-	for i := range t.Attempts {
-		if !t.Attempts[i].Preempted {
-			n++
-		}
-	}
-	return n
-}
-
-// Ended returns the event for the end of an attempt that leads to a state.
-func Ended(t *Task, o Outcome, to State) Event { return ended(t, t.Job.reported(o), to) }
-
-// ended returns the event with an outcome whose status reason is final.
-func ended(t *Task, o Outcome, to State) Event {
-	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
-}
-
-// ContainerEnd is how one container of a task ended.
-type ContainerEnd struct {
-	Name string `json:"name"`
-	// Exit is nil if the container left no exit code or never started.
-	Exit   *int32 `json:"exit,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	// Stopped means that it was asked to end because the task ended.
-	Stopped bool `json:"stopped,omitempty"`
-	// ImageDigest is that of its image; "" is unknown.
-	ImageDigest string `json:"imageDigest,omitempty"`
 }

@@ -29,7 +29,8 @@ func started(waiting []*Task, free Amount) []*Task {
 		l.enter(t)
 	}
 	var all []*Task
-	for _, d := range schedule([]*picker{m.picker("gone", 0, free)}, m.freeCapacity(free), nil) {
+	s := m.scheduler()
+	for _, d := range schedule([]*picker{s.picker("gone", 0, free)}, s.freeCapacity(free), nil) {
 		if d.Environment != nil {
 			all = append(all, d.Task)
 		}
@@ -188,7 +189,7 @@ func TestPinUsesNoDeviceTwice(t *testing.T) {
 				held = held[1:]
 			}
 			n := rapid.Int64Range(0, int64(len(devices)-len(busy))).Draw(t, "ask")
-			got := (&Model{busy: busy}).Pin(devices, &Job{Work: Work{Need: Amount{GPUs: n}}})
+			got := (&Machine{busy: busy}).Pin(devices, &Job{Work: Work{Need: Amount{GPUs: n}}})
 			if int64(len(got)) != n {
 				t.Fatalf("asked for %d, got %v", n, got)
 			}
@@ -282,13 +283,14 @@ func TestScheduleKeepsEnvironmentsInBounds(t *testing.T) {
 		}
 		free := Amount{MilliCPU: 16000, MemoryMiB: 100}
 		used, licences, total := map[*Environment]int64{}, int64(0), int64(0)
-		for _, d := range schedule([]*picker{m.picker("q", 0, free)}, m.freeCapacity(free), nil) {
+		s := m.scheduler()
+		for _, d := range schedule([]*picker{s.picker("q", 0, free)}, s.freeCapacity(free), nil) {
 			if d.Environment == nil {
 				continue
 			}
 			total += d.Task.Job.Need.MilliCPU
-			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit(d.Task.Job) {
-				t.Fatalf("environment %s uses %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit(d.Task.Job))
+			if used[d.Environment] += d.Task.Job.Need.MilliCPU; used[d.Environment] > d.Environment.limit("") {
+				t.Fatalf("environment %s uses %d of %d", d.Environment.Name, used[d.Environment], d.Environment.limit(""))
 			}
 			for _, n := range d.Task.Job.Consumes {
 				licences += n.Quantity

@@ -60,7 +60,8 @@ func (s *shared) tick(now int64, machine Amount, duration func() int64) {
 			l.shares[t.Job.class.share].open--
 		}
 	}
-	for _, d := range schedule([]*picker{s.m.picker("q", now, machine)}, s.m.freeCapacity(machine.minus(s.m.used)), nil) {
+	x := s.m.scheduler()
+	for _, d := range schedule([]*picker{x.picker("q", now, machine)}, x.freeCapacity(machine.minus(s.m.used)), nil) {
 		if d.Environment == nil {
 			continue
 		}
@@ -180,7 +181,7 @@ func TestOrderOfSharesIsOne(t *testing.T) {
 			s.m.Lines["q"].enter(last)
 		}
 		var got []int64
-		for p := s.m.picker("q", 1, Amount{MilliCPU: 4000, MemoryMiB: 4}); p.head() != nil; p.next(starts) {
+		for p := s.m.scheduler().picker("q", 1, Amount{MilliCPU: 4000, MemoryMiB: 4}); p.head() != nil; p.next(starts) {
 			got = append(got, p.head().Job.Seq)
 		}
 		if want := []int64{2, 3, 1}; !slices.Equal(got, want) {

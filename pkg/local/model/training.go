@@ -78,8 +78,8 @@ func (v *Training) Instances() []InstanceGroup {
 	return []InstanceGroup{{InstanceType: v.Resources.InstanceType, InstanceCount: v.Resources.InstanceCount}}
 }
 
-// instances returns the number of instances.
-func (v *Training) instances() (n int64) {
+// instanceCount returns the number of instances.
+func (v *Training) instanceCount() (n int64) {
 	for _, g := range v.Instances() {
 		n += g.InstanceCount
 	}

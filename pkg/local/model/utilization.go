@@ -12,57 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// frontOfQueue is how many jobs a snapshot shows.
-const frontOfQueue = 100
-
-// Front returns the first RUNNABLE jobs in the order in which they may start, as if all of them
-// fitted. Jobs that can never fit come last.
-func (m *Model) Front(name string, now int64, capacity Amount) []types.FrontOfQueueJobSummary {
-	jobs := []types.FrontOfQueueJobSummary{}
-	l := m.Lines[name]
-	if l == nil {
-		return jobs
-	}
-	for t := range m.inOrder(name, now, capacity) {
-		if len(jobs) == frontOfQueue {
-			break
-		}
-		// The later jobs moved up when an earlier one left.
-		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
-	}
-	return jobs
-}
-
-// inOrder yields the RUNNABLE jobs of a queue as Front lists them.
-func (m *Model) inOrder(name string, now int64, capacity Amount) iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for p := m.picker(name, now, capacity); p.head() != nil; p.next(starts) {
-			if !yield(p.head()) {
-				return
-			}
-		}
-		for _, t := range m.Lines[name].parked {
-			if !yield(t) {
-				return
-			}
-		}
-	}
-}
-
-// FrontOfShares returns the first RUNNABLE job of each quota share of a queue.
-func (m *Model) FrontOfShares(name string, now int64) map[string][]types.FrontOfQuotaShareJobSummary {
-	fronts := map[string][]types.FrontOfQuotaShareJobSummary{}
-	if m.Lines[name] == nil {
-		return fronts
-	}
-	for t := range m.inOrder(name, now, Amount{}) {
-		if share := t.Job.class.share; fronts[share] == nil {
-			fronts[share] = []types.FrontOfQuotaShareJobSummary{{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(t.since)}}
-		}
-	}
-	return fronts
-}
-
 // vcpuUnit is the unit in which snapshots count.
 const vcpuUnit = "VCPU"
 
