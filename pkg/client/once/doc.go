@@ -21,13 +21,36 @@
 //
 //	accepted ──► checked again (secondCheck, lateCheck) ──► the only one, or its duplicates are ended
 //
-// submit.go, resume.go, take.go and retry.go are the entrances; runner.go carries out a submission step by step:
+// A submission whose SubmitJob gets no answer takes this way:
 //
-//	the record      intent.go makes it, run.go and job.go hold its states, runlog.go writes it, logtext.go reads it
-//	a call          send.go; if the answer is missing, recover.go with find.go, findmany.go and lag.go
-//	a second job    duplicates.go, lastcheck.go and recheck.go search for one, twice.go reports it
-//	a waiting job   follow.go, ends.go and nextstep.go; climb.go, rungs.go and targets.go run a failed one again
-//	the ledger      ledger.go, entries.go, outcomes.go, runs.go and openruns.go; lines.go seals each line
-//	the memory      recall.go and memory.go; package attempts records what each attempt used
-//	what it made    resources.go and revisions.go list and remove it
+//	Client.Submit        the caller's entrance (submit.go)
+//	Client.newRun        a run with an intent for each job of the plan (intent.go)
+//	run.open             the intents are on disk before the first call (run.go, logdir.go)
+//	runner.carryOut      rounds of sending and waiting, then run.close (runner.go, close.go)
+//	runner.send          definition, staged texts, resource, then the job itself
+//	sender.submitOnce    one request; no answer is an AmbiguousError (send.go)
+//	run.note             "unclear" is in the log before the search begins
+//	finder.search        searches for the job until the listing has settled (find.go)
+//	run.accepted         the job was listed: its id is in the log
+//	run.note             "checked" follows if only one request was sent; otherwise duplicateChecks searches
+//	                     for duplicates a minute later and ends them (lastcheck.go)
+//
+// No file uses a file that uses it, directly or not. By purpose, from the callers to the disk:
+//
+//	the entrances      submit.go, resume.go, take.go, retry.go with retryorder.go, retrycells.go, retryrequest.go
+//	the intents        intent.go, earlier.go, request.go, limits.go
+//	a run in progress  runner.go; stop.go after a rejection
+//	jobs that wait     follow.go, nextstep.go, ends.go, notices.go
+//	failed jobs        climb.go runs them again, capacity.go cancels those that wait, rungs.go reads the rungs
+//	other targets      targets.go
+//	duplicates         duplicates.go at one target, lastcheck.go at all, recheck.go a day later; lag.go, twice.go
+//	a call             send.go, recover.go after a crash, find.go, findmany.go; answers.go reads rejections
+//	before a call      register.go, staged.go, parallel.go: definitions, texts, consumable resources; each.go
+//	leftovers          resources.go, revisions.go
+//	ended jobs         recall.go, memory.go, outcomes.go; package attempts records what each attempt used
+//	the settings       client.go; replayable.go tells whether requests can arrive twice
+//	a run as state     run.go, job.go; replay.go and jobline.go read its log, close.go ends it, openruns.go
+//	the ledger         ledger.go, entries.go, recent.go, runs.go, platforms.go, targettimes.go
+//	the log of a run   logdir.go, runlog.go (what always holds), logtext.go, logline.go
+//	the disk           lines.go (sealed lines), disk.go, lock.go
 package once
