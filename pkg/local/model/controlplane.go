@@ -19,7 +19,7 @@ type ControlPlane struct {
 	Tags map[Resource]map[string]string
 }
 
-// newResources returns empty tables.
+// newControlPlane returns empty tables.
 func newControlPlane() ControlPlane {
 	return ControlPlane{
 		EnvironmentTable: newEnvironmentTable(),
