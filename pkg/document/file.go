@@ -40,24 +40,38 @@ type File struct {
 	platform *Platform
 }
 
-// UnknownMember is a member of which no value is known. An element of a list counts under the list's name.
+// UnknownMember is a member whose value is unknown. An element of a list counts under the list's name.
 type UnknownMember struct {
 	Name string
 	// At is where the value is written.
 	At diag.Span
 }
 
-// EntryAt returns the element of a list of jobs or resources that a span of the text lies in. It is zero outside such
-// a list, and in a file with one job or resource.
-func (f *File) EntryAt(at diag.Span) diag.Span {
+// Entries are the places of the jobs or resources in the lists of a file, in the order of the text.
+type Entries []diag.Span
+
+// Entries returns the jobs or resources in the lists of the file; none for a file with one job or resource.
+func (f *File) Entries() (all Entries) {
 	for list := range f.lists() {
 		for n := range list.Children() {
-			if n.Source == f.Source && n.Span.Start <= at.Start && at.End <= n.Span.End {
-				return n.Span
+			if n.Source == f.Source {
+				all = append(all, n.Span)
 			}
 		}
 	}
-	return diag.Span{}
+	return all
+}
+
+// At returns the entry that contains a span of the text; zero outside all entries.
+func (e Entries) At(at diag.Span) diag.Span {
+	i, exact := slices.BinarySearchFunc(e, at.Start, func(entry diag.Span, start int) int { return entry.Start - start })
+	if !exact {
+		i--
+	}
+	if i < 0 || at.End > e[i].End {
+		return diag.Span{}
+	}
+	return e[i]
 }
 
 // lists returns the lists of the file whose elements are jobs or resources.

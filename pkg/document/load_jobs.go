@@ -28,16 +28,20 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	} else {
 		clean = []*jsontree.Node{root}
 	}
+	unreadable := map[diag.Span][]string{} // by entry; those of the defaults belong to no entry
+	if len(c.unknown) > 0 {
+		entries := f.Entries()
+		for _, m := range c.unknown {
+			entry := entries.At(m.At)
+			unreadable[entry] = append(unreadable[entry], m.Name)
+		}
+	}
 	var diags diag.List
 	for i, job := range clean {
 		l := l
 		l.lost = l.lost || c.lost(written[i])
 		l.spoilt = l.spoilt || c.spoilt(written[i].Get("array"))
-		for _, m := range c.unknown {
-			if entry := f.EntryAt(m.At); entry == written[i].Span || entry == (diag.Span{}) {
-				l.unreadable = append(l.unreadable, m.Name)
-			}
-		}
+		l.unreadable = slices.Concat(unreadable[diag.Span{}], unreadable[written[i].Span])
 		j, problems := lower(job, l, o)
 		j.Node = written[i]
 		f.Jobs = append(f.Jobs, j)

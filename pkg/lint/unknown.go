@@ -54,25 +54,48 @@ func withoutUnknown(files []*document.File, found diag.List) diag.List {
 		if len(f.Unknown)+len(f.Unreadable) == 0 {
 			continue
 		}
+		entries := f.Entries()
+		placeholders, unreadable := newUnknown(entries, f.Unknown), newUnknown(entries, f.Unreadable)
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 			return d.Source == f.Source &&
-				(slices.ContainsFunc(f.Unknown, func(m document.UnknownMember) bool { return depends(d.Rule, m.Name) && reaches(f, m, d) }) ||
-					slices.ContainsFunc(f.Unreadable, func(m document.UnknownMember) bool {
-						return (depends(d.Rule, m.Name) || slices.Contains(strings.Fields(unread[d.Rule]), m.Name)) && reaches(f, m, d)
+				(placeholders.any(entries, d, func(member string) bool { return depends(d.Rule, member) }) ||
+					unreadable.any(entries, d, func(member string) bool {
+						return depends(d.Rule, member) || slices.Contains(strings.Fields(unread[d.Rule]), member)
 					}))
 		})
 	}
 	return found
 }
 
-// reaches reports whether a problem may follow from an unknown member. That of one job or resource says nothing about
-// another one in the same list, except for rules that compare the names of all.
-func reaches(f *document.File, m document.UnknownMember, d diag.Diagnostic) bool {
-	if d.Rule == "dep-unknown-job" {
-		return true
+// unknown has the names of the unknown members of a file, each once: of the whole file, and of each entry of its list.
+type unknown struct {
+	all     []string
+	byEntry map[diag.Span][]string // the zero entry has those outside all entries
+}
+
+// newUnknown sorts members by the entry that they are in.
+func newUnknown(entries document.Entries, members []document.UnknownMember) unknown {
+	u := unknown{byEntry: map[diag.Span][]string{}}
+	for _, m := range members {
+		entry := entries.At(m.At)
+		if !slices.Contains(u.byEntry[entry], m.Name) {
+			u.byEntry[entry] = append(u.byEntry[entry], m.Name)
+		}
+		if !slices.Contains(u.all, m.Name) {
+			u.all = append(u.all, m.Name)
+		}
 	}
-	of, at := f.EntryAt(m.At), f.EntryAt(d.Span)
-	return of == at || of == diag.Span{} || at == diag.Span{}
+	return u
+}
+
+// any reports whether an unknown member decides about a problem. The members of one job or resource do not decide about
+// another one in the same list, except for a rule that compares the names of all.
+func (u unknown) any(entries document.Entries, d diag.Diagnostic, decides func(member string) bool) bool {
+	entry := entries.At(d.Span)
+	if entry == (diag.Span{}) || d.Rule == "dep-unknown-job" {
+		return slices.ContainsFunc(u.all, decides)
+	}
+	return slices.ContainsFunc(u.byEntry[entry], decides) || slices.ContainsFunc(u.byEntry[diag.Span{}], decides)
 }
 
 // depends reports whether a rule knows nothing without the value of a member.
