@@ -18,6 +18,9 @@ type cardRow struct {
 	// peak is the cards' rate of multiplications and additions, in operations per second; 0 if it
 	// does not limit the operation.
 	peak float64
+	// repeated is how long the kernels take for the images of a repeat when launches follow each
+	// other, in seconds; 0 if it was not measured.
+	repeated float64
 	// alone is how long the first card took for all images, in seconds for each repeat.
 	alone []float64
 }
@@ -70,13 +73,16 @@ func (c *cardRow) complete(r *measure.Result, bytes int64, operations float64) {
 		return
 	}
 	giga := float64(bytes) / 1e9
-	if len(c.bandwidths) > 0 && r.KernelSeconds > 0 {
+	// The copies and the multiply-adds of a limit follow each other without a gap, so that they are
+	// compared with kernels that do.
+	r.RepeatedKernelSeconds = c.repeated
+	if len(c.bandwidths) > 0 && c.repeated > 0 {
 		r.Ceilings = append(r.Ceilings,
-			measure.NewCeiling(copyBandwidth, measure.Median(c.bandwidths)/1e9, "GB/s", giga/r.KernelSeconds),
+			measure.NewCeiling(copyBandwidth, measure.Median(c.bandwidths)/1e9, "GB/s", giga/c.repeated),
 			measure.NewCeiling("PCIe copy", giga/measure.Median(c.copied), "GB/s", giga/r.Median))
 	}
-	if c.peak > 0 && r.KernelSeconds > 0 {
-		r.Ceilings = append(r.Ceilings, measure.NewCeiling("FMA peak", c.peak/1e9, "GFLOP/s", operations/1e9/r.KernelSeconds))
+	if c.peak > 0 && c.repeated > 0 {
+		r.Ceilings = append(r.Ceilings, measure.NewCeiling("FMA peak", c.peak/1e9, "GFLOP/s", operations/1e9/c.repeated))
 	}
 	if len(c.uuids) > 1 {
 		for i, uuid := range c.uuids {

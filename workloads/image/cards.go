@@ -208,6 +208,9 @@ type cardJob struct {
 	// their rate of multiply-adds, in operations per second, if that can limit the operation.
 	bandwidth, peak float64
 	arithmetic      bool
+	// repeated is how long the kernels of all images take in launches that follow each other, in
+	// seconds; of several cards, the slowest.
+	repeated float64
 }
 
 // before measures the copies without the kernel, and overwrites the cards' memory.
@@ -241,16 +244,21 @@ func (j *cardJob) after(context.Context) error {
 	if j.bandwidth > 0 || j.bytes < leastCopied {
 		return nil
 	}
-	rates, peaks := make([]float64, len(j.rings)), make([]float64, len(j.rings))
+	limits := make([]struct{ bandwidth, peak, repeated float64 }, len(j.rings))
 	err := j.gpus.Each(func(i int, _ *gpu.Card) (err error) {
-		if rates[i], err = j.rings[i].bandwidth(); err == nil && j.arithmetic {
-			peaks[i], err = j.rings[i].peak()
+		of, r := &limits[i], j.rings[i]
+		if of.bandwidth, err = r.bandwidth(); err != nil {
+			return err
+		}
+		if of.repeated, err = r.repeated(); err == nil && j.arithmetic {
+			of.peak, err = r.peak()
 		}
 		return err
 	})
-	for i := range rates {
-		j.bandwidth += rates[i]
-		j.peak += peaks[i]
+	for _, of := range limits {
+		j.bandwidth += of.bandwidth
+		j.peak += of.peak
+		j.repeated = max(j.repeated, of.repeated)
 	}
 	return err
 }
@@ -259,6 +267,7 @@ func (j *cardJob) report(w *row, repeats int) {
 	last := len(j.shares) - repeats
 	w.cards.add(j.gpus, j.shares[last:], j.copied[last:], j.bandwidth)
 	w.cards.peak = j.peak
+	w.cards.repeated += j.repeated
 }
 
 func (j *cardJob) close() error {

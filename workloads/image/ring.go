@@ -244,6 +244,23 @@ func (r *ring) finish(did *share, chunks int) error {
 	return nil
 }
 
+// repeated is how long the kernels of all the card's images take, in seconds, if their launches
+// follow each other without a gap. The launches of a run wait for copies, and each has its start in
+// its time. It computes on what is in the first slot.
+func (r *ring) repeated() (float64, error) {
+	images := len(r.chunks[0].src)
+	input := r.slots[0].Pointer
+	output := input + gpu.Pointer(outputsAt(r.from, int64(images)))
+	seconds, err := r.kernels.Repeated(r.compute, func() error {
+		return r.launch(r.kernels, r.compute, batchAt(output, r.to, images), batchAt(input, r.from, images))
+	})
+	all := 0
+	for _, c := range r.chunks {
+		all += len(c.src)
+	}
+	return seconds * float64(all) / float64(images), err
+}
+
 // bandwidth is the card's rate of copies from one half of a slot to the other, in bytes per
 // second. It moves as many bytes as a chunk reads and writes, so caches have the same effect.
 func (r *ring) bandwidth() (float64, error) {

@@ -135,17 +135,17 @@ func TestCardRow(t *testing.T) {
 	c.alone = []float64{8, 8}
 	r := measure.Result{}
 	r.SetTimes(measure.Times{Seconds: []float64{4, 6}, Splits: c.splits()})
-	c.peak = 4e9
+	c.peak, c.repeated = 4e9, 0.8
 	c.complete(&r, 3e9, 2e9)
-	if r.KernelSeconds != 1 || r.CopyInSeconds != 2.25 || r.CopyOutSeconds != 2 || r.Efficiency != 0.8 {
+	if r.KernelSeconds != 1 || r.RepeatedKernelSeconds != 0.8 || r.CopyInSeconds != 2.25 || r.CopyOutSeconds != 2 || r.Efficiency != 0.8 {
 		t.Errorf("got %+v", r)
 	}
 	want := []measure.CardShare{{UUID: "GPU-a", Seconds: 5, Kernel: 1, CopyIn: 2, CopyOut: 1}, {UUID: "GPU-b", Seconds: 4, Kernel: 0.75, CopyIn: 2.25, CopyOut: 2}}
 	if diff := cmp.Diff(want, r.Cards); diff != "" {
 		t.Error(diff)
 	}
-	ceilings := []measure.Ceiling{{Name: "copy bandwidth", Rate: 15, Unit: "GB/s", Share: 0.2}, {Name: "PCIe copy", Rate: 1, Unit: "GB/s", Share: 0.6},
-		{Name: "FMA peak", Rate: 4, Unit: "GFLOP/s", Share: 0.5}}
+	ceilings := []measure.Ceiling{{Name: "copy bandwidth", Rate: 15, Unit: "GB/s", Share: 0.25}, {Name: "PCIe copy", Rate: 1, Unit: "GB/s", Share: 0.6},
+		{Name: "FMA peak", Rate: 4, Unit: "GFLOP/s", Share: 0.625}}
 	if diff := cmp.Diff(ceilings, r.Ceilings); diff != "" {
 		t.Error(diff)
 	}

@@ -41,6 +41,9 @@ type Result struct {
 	CopyInSeconds  float64 `json:"copyInSeconds,omitempty"`
 	CopyOutSeconds float64 `json:"copyOutSeconds,omitempty"`
 	CopiesIncluded bool    `json:"copiesIncluded,omitempty"`
+	// RepeatedKernelSeconds is how long the same kernels take, measured apart, in launches that follow
+	// each other without a gap. The shares of the ceilings are by this time, if it was measured.
+	RepeatedKernelSeconds float64 `json:"repeatedKernelSeconds,omitempty"`
 	// GFLOPS and MPixels are the rate of the median repeat, whichever fits: 1e9
 	// floating-point operations or 1e6 input pixels per second.
 	GFLOPS  float64 `json:"gflops,omitempty"`

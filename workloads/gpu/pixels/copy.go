@@ -20,11 +20,11 @@ func (k *Kernels) CopyBandwidth(q *gpu.Queue, dst, src gpu.Pointer, size int64) 
 	}
 	byDriver := func() error { return q.CopyOver(dst, src, size) }
 	byKernel := func() error {
-		return k.launch(q, "pixels_copy", k.line(size/16, lineThreads), gpu.Dim{lineThreads, 1, 1}, 0, dst, src, size)
+		return k.launch(q, "pixels_copy", k.line(size/16, lineThreads, lineBlocks), gpu.Dim{lineThreads, 1, 1}, 0, dst, src, size)
 	}
 	best := 0.0
 	for _, way := range []func() error{byDriver, byKernel} {
-		seconds, err := k.seconds(q, way)
+		seconds, err := k.Repeated(q, way)
 		if err != nil {
 			return 0, fmt.Errorf("measure the copy bandwidth: %w", err)
 		}
@@ -33,9 +33,10 @@ func (k *Kernels) CopyBandwidth(q *gpu.Queue, dst, src gpu.Pointer, size int64) 
 	return best, nil
 }
 
-// seconds is the time of one f of many, which repeats until it can be measured. The first
+// Repeated is the time in seconds that one f takes of many which the queue runs one behind the
+// other, so that no start of a kernel is in it. It repeats f until that can be measured. The first
 // run of one warms up.
-func (k *Kernels) seconds(q *gpu.Queue, f func() error) (each float64, err error) {
+func (k *Kernels) Repeated(q *gpu.Queue, f func() error) (each float64, err error) {
 	start, err := k.card.NewMark()
 	if err != nil {
 		return 0, err

@@ -83,11 +83,12 @@ func checkWeights(weights []float32) error {
 	return nil
 }
 
-// gaussianRows is how many rows a block computes: as many as leave a few times the blocks
-// that the card holds at once, because twice the radius more are read.
+// gaussianRows is how many rows a block computes: as many as leave three blocks for each
+// multiprocessor, which hold two or three at once, because twice the radius more are read. On an
+// H200 half as many rows take 2 to 10 % longer, and a single round of blocks up to 14 %.
 func (k *Kernels) gaussianRows(columns, height int) int {
 	rows := 256
-	for rows > 32 && columns*over(height, rows) < 8*k.card.Info.Multiprocessors {
+	for rows > 32 && columns*over(height, rows) < 3*k.card.Info.Multiprocessors {
 		rows /= 2
 	}
 	return rows

@@ -62,6 +62,26 @@ func TestSobel(t *testing.T) {
 	})
 }
 
+// TestSobelRows checks the division of images among warps: what an H200 was measured with, and that
+// all rows are computed, by threes with the two around them.
+func TestSobelRows(t *testing.T) {
+	const resident = 132 * sobelWideWarps
+	for _, test := range []struct{ columns, height, want int }{
+		{16, 4096, 22}, {64, 4096, 85}, {1, 1, 1}, {1, 9, 7}, {1 << 20, 3, 4}, {4, 1 << 30, 1355737},
+	} {
+		if got := sobelRows(test.columns, test.height, resident); got != test.want {
+			t.Errorf("%d columns of %d rows: %d rows for a warp, want %d", test.columns, test.height, got, test.want)
+		}
+	}
+	for height := range 500 {
+		for _, columns := range []int{1, 7, 300, 5000} {
+			if rows := sobelRows(columns, height+1, resident); rows < 1 || rows%3 != 1 {
+				t.Fatalf("%d columns of %d rows: %d rows for a warp", columns, height+1, rows)
+			}
+		}
+	}
+}
+
 func TestTable(t *testing.T) {
 	r := seeded(t)
 	onCard(t, func(b *bench) {
