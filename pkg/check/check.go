@@ -197,6 +197,9 @@ func (c *Checker) Check(documents []Document) *Result {
 		switch {
 		case v.unchecked != "":
 			r.Skipped.Unchecked = append(r.Skipped.Unchecked, Unchecked{documents[i].Path, v.unchecked})
+			if v.checked { // in part
+				r.Checked = append(r.Checked, documents[i].Path)
+			}
 		case v.checked:
 			r.Checked = append(r.Checked, documents[i].Path)
 		case v.err == nil:
@@ -278,6 +281,14 @@ func ReadStdin(in io.Reader) (*diag.Source, error) {
 	return diag.NewSource("-", string(text)), nil
 }
 
+// checkPart checks the content of one member of a job definition. It is not compared with other files, because its
+// name and everything else around it are unknown.
+func (w *worker) checkPart(file *document.File, problems diag.List, p *Platform) verdict {
+	problems = append(problems, w.lint.Check([]*document.File{file}, p.Content, w.rules)...)
+	w.arena.Reset()
+	return verdict{rare: &rare{unchecked: "the job definition around this " + file.Part}, checked: true, problems: problems, platform: p}
+}
+
 // worker checks one document after the other and reuses its memory.
 type worker struct {
 	*Checker
@@ -339,6 +350,9 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	file, problems := document.Load(src, options)
 	if file != nil {
 		problems = lint.Waive(file, p.Content, problems)
+	}
+	if file != nil && file.Part != "" {
+		return w.checkPart(file, problems, p)
 	}
 	if file != nil && file.Unchecked != "" {
 		unchecked := verdict{rare: &rare{unchecked: file.Unchecked}, problems: problems, platform: p}

@@ -16,6 +16,9 @@ type File struct {
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
 	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
+	// Part is the member of a job definition whose content is the whole file, such as containerProperties; "" for all
+	// other documents. What belongs around it is not in the file, and is not checked.
+	Part string
 	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them.
 	Unknown []UnknownMember
 	// Unreadable lists the members whose values are left out since they have the wrong type or are not allowed. Each

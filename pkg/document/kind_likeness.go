@@ -16,6 +16,9 @@ func kindOf(root *jsontree.Node) Kind {
 	if isResources(root) {
 		return KindResources
 	}
+	if _, ok := partOf(root); ok {
+		return KindJobDefinition
+	}
 	best, most := Kind(""), 0
 	read := spellingsOf(root)
 	for _, k := range kinds {

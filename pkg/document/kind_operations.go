@@ -78,6 +78,9 @@ func uncheckedOf(root *jsontree.Node) string {
 		}
 		return ""
 	}
+	if isOverrides(root) {
+		return "containerOverrides of a submission"
+	}
 	return either(operationsOf(root))
 }
 

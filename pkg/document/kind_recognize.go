@@ -106,6 +106,9 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 	if uncheckedOf(root) != "" {
 		return NotChecked
 	}
+	if _, ok := partOf(root); ok {
+		return Ours
+	}
 	if isResources(root) {
 		return Ours
 	}

@@ -97,6 +97,11 @@ func (f *File) load(o Options) (diags diag.List) {
 	if f.Kind.createsResources() && o.Platform.mentionedIn(f.Root) {
 		return append(diags, f.loadExpanded(o)...)
 	}
+	if f.Kind == KindJobDefinition {
+		if p, ok := partOf(f.Root); ok {
+			return append(diags, f.loadPart(p, o)...)
+		}
+	}
 	c := check(f.Root, f.Kind, surplus...)
 	diags, f.Unreadable = append(diags, c.diags...), append(f.Unreadable, c.unknown...)
 	if c.overflow {
