@@ -281,12 +281,16 @@ func ReadStdin(in io.Reader) (*diag.Source, error) {
 	return diag.NewSource("-", string(text)), nil
 }
 
-// checkPart checks the content of one member of a job definition. It is not compared with other files, because its
+// checkPart checks the content of one member of a request. It is not compared with other files, because its
 // name and everything else around it are unknown.
 func (w *worker) checkPart(file *document.File, problems diag.List, p *Platform) verdict {
+	around := "job definition"
+	if file.Kind == document.KindComputeEnvironment {
+		around = "compute environment"
+	}
 	problems = append(problems, w.lint.Check([]*document.File{file}, p.Content, w.rules)...)
 	w.arena.Reset()
-	return verdict{rare: &rare{unchecked: "the job definition around this " + file.Part}, checked: true, problems: problems, platform: p}
+	return verdict{rare: &rare{unchecked: "the " + around + " around this " + file.Part}, checked: true, problems: problems, platform: p}
 }
 
 // worker checks one document after the other and reuses its memory.

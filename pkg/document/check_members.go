@@ -32,6 +32,7 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 		}
 		if name != "" {
 			taken[name] = true
+			c.unknown = append(c.unknown, UnknownMember{name, child.Span})
 			c.diags[len(c.diags)-1].Fix = renamed(child, name)
 		}
 	}

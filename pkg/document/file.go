@@ -16,7 +16,7 @@ type File struct {
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
 	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
-	// Part is the member of a job definition whose content is the whole file, such as containerProperties; "" for all
+	// Part is the member of a request of Kind whose content is the whole file, such as containerProperties; "" for all
 	// other documents. What belongs around it is not in the file, and is not checked.
 	Part string
 	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them.

@@ -18,6 +18,8 @@ var otherTools = [...]struct {
 	{"an EventBridge event", "detailtype", "detail source"},
 	{"a Kubernetes object", "apiversion", "kind"},
 	{"a Step Functions state machine", "startat", "states"},
+	{"a Terraform configuration", "resource", "provider terraform variable output data locals module"},
+	{"a job of Google Cloud Batch", "taskgroups", "logspolicy allocationpolicy labels priority notifications"},
 	{"a Compose file", "services", "version networks volumes name configs secrets xcommon"},
 }
 
@@ -38,6 +40,11 @@ func otherTool(root *jsontree.Node) string {
 		}
 		names[plain(m.Name)] = m
 	}
+	for kind := range names["resource"].Children() {
+		if strings.HasPrefix(kind.Name, "aws_") {
+			return "a Terraform configuration"
+		}
+	}
 	for _, t := range otherTools {
 		m := names[t.member]
 		if m == nil || t.what == "a Compose file" && !m.Is(jsontree.Object) {
@@ -52,6 +59,24 @@ func otherTool(root *jsontree.Node) string {
 		if t.member == "taskdefinition" && otherTool(m) != "" {
 			return t.what
 		}
+	}
+	return ""
+}
+
+// ofEventBridge names what EventBridge starts jobs of AWS Batch with: the targets of a rule, or a schedule; "" for
+// anything else.
+func ofEventBridge(root *jsontree.Node) string {
+	targets := root.Get("Targets")
+	if root.Is(jsontree.Array) {
+		targets = root
+	}
+	for t := range targets.Children() {
+		if t.Get("BatchParameters") != nil && t.Get("Arn") != nil {
+			return "EventBridge targets"
+		}
+	}
+	if root.Get("ScheduleExpression") != nil && strings.Contains(root.Get("Target").Get("Arn").Str(), ":batch:submitJob") {
+		return "EventBridge schedule"
 	}
 	return ""
 }

@@ -16,8 +16,8 @@ func kindOf(root *jsontree.Node) Kind {
 	if isResources(root) {
 		return KindResources
 	}
-	if _, ok := partOf(root); ok {
-		return KindJobDefinition
+	if p, ok := partOf(root); ok {
+		return p.kind
 	}
 	best, most := Kind(""), 0
 	read := spellingsOf(root)

@@ -66,6 +66,9 @@ var operations = sync.OnceValue(func() map[string][]*operation {
 // uncheckedOf names the document if it belongs to AWS Batch and batchctl does not check it: "UpdateJobQueue" for such
 // a request, "ListJobs or ListServiceJobs" if it can be several. It returns "" for any other document.
 func uncheckedOf(root *jsontree.Node) string {
+	if name := ofEventBridge(root); name != "" {
+		return name
+	}
 	if !root.Is(jsontree.Object) || kindOfSchema(root.Get("$schema").Str()) != "" {
 		return ""
 	}

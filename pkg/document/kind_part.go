@@ -8,48 +8,58 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// definitionPart is a member of a job definition whose content can be a file of its own: the AWS CLI reads it with
+// requestPart is a member of a request whose content can be a file of its own: the AWS CLI reads it with
 // --container-properties file://container.json, and Terraform with file("container.json").
-type definitionPart struct {
-	member, jobType string
+type requestPart struct {
+	kind   Kind
+	member string
+	// typeAround is the type of the job definition or compute environment.
+	typeAround string
 	// marks distinguish the content from a job file and from documents of other tools. Each is enough.
 	marks []string
 	// needs is a member that it has too; "" if the mark is enough.
 	needs string
 }
 
-var definitionParts = []definitionPart{
-	{"containerProperties", "container", []string{"resourceRequirements", "vcpus", "jobRoleArn", "executionRoleArn", "linuxParameters", "logConfiguration",
+var requestParts = []requestPart{
+	{KindJobDefinition, "containerProperties", "container", []string{"resourceRequirements", "vcpus", "jobRoleArn", "executionRoleArn", "linuxParameters", "logConfiguration",
 		"mountPoints", "fargatePlatformConfiguration", "readonlyRootFilesystem"}, "image"},
-	{"ecsProperties", "container", []string{"taskProperties"}, ""},
-	{"eksProperties", "container", []string{"podProperties"}, ""},
-	{"nodeProperties", "multinode", []string{"nodeRangeProperties"}, "numNodes"},
+	{KindJobDefinition, "ecsProperties", "container", []string{"taskProperties"}, ""},
+	{KindJobDefinition, "eksProperties", "container", []string{"podProperties"}, ""},
+	{KindJobDefinition, "nodeProperties", "multinode", []string{"nodeRangeProperties"}, "numNodes"},
+	{KindComputeEnvironment, "computeResources", "MANAGED", []string{"maxvCpus"}, "subnets"},
 }
 
-// partOf returns the part of a job definition that the object is; ok is false for anything else. It has no member of
-// a job or a definition besides, which would be the author's document.
-func partOf(root *jsontree.Node) (p definitionPart, ok bool) {
+// partOf returns the part of a request that the object is; ok is false for anything else. It has no member of a job or
+// a request besides, which would be the author's document.
+func partOf(root *jsontree.Node) (p requestPart, ok bool) {
 	if !root.Is(jsontree.Object) || root.Len() > mostMembers || kindOfSchema(root.Get("$schema").Str()) != "" {
-		return definitionPart{}, false
+		return requestPart{}, false
 	}
-	i := slices.IndexFunc(definitionParts, func(p definitionPart) bool {
-		return (p.needs == "" || root.Get(p.needs) != nil) && slices.ContainsFunc(p.marks, func(m string) bool { return root.Get(m) != nil })
-	})
+	has := func(member string) bool {
+		for m := range root.Children() {
+			if plain(m.Name) == plain(member) {
+				return true
+			}
+		}
+		return false
+	}
+	i := slices.IndexFunc(requestParts, func(p requestPart) bool { return (p.needs == "" || has(p.needs)) && slices.ContainsFunc(p.marks, has) })
 	if i < 0 {
-		return definitionPart{}, false
+		return requestPart{}, false
 	}
-	inside := membersOf[KindJobDefinition]()[definitionParts[i].member].memberNames()
+	inside := membersOf[requestParts[i].kind]()[requestParts[i].member].memberNames()
 	strangers := 0
 	for m := range root.Children() {
 		switch name := plain(m.Name); {
 		case strings.HasPrefix(m.Name, "$") || inside[name]:
 		case isMember()[m.Name] || isMember()[name]:
-			return definitionPart{}, false
+			return requestPart{}, false
 		default:
 			strangers++
 		}
 	}
-	return definitionParts[i], 2*strangers < root.Len()
+	return requestParts[i], 2*strangers < root.Len()
 }
 
 // isOverrides reports whether the object is the content of containerOverrides, which the AWS CLI reads with
@@ -78,27 +88,29 @@ func (s *shape) memberNames() map[string]bool {
 	return all
 }
 
-// around returns a job definition with the content. What the file does not say is chosen such that no rule misses it:
-// the platform is the one that the content is for, and the name is the member's.
-func (p definitionPart) around(root *jsontree.Node) *jsontree.Node {
-	definition := jsontree.NewObject(root)
-	definition.Set("jobDefinitionName", jsontree.NewString(p.member, root))
-	definition.Set("type", jsontree.NewString(p.jobType, root))
-	if p.forFargate(root) {
-		capabilities := jsontree.NewArray(root)
-		capabilities.Append(jsontree.NewString("FARGATE", root))
-		definition.Set("platformCapabilities", capabilities)
+// around returns a request with the content. What the file does not say is chosen such that no rule misses it: the
+// platform is the one that the content is for, and the name is the member's.
+func (p requestPart) around(root *jsontree.Node) *jsontree.Node {
+	request := jsontree.NewObject(root)
+	request.Set(p.kind.NameMember(), jsontree.NewString(p.member, root))
+	request.Set("type", jsontree.NewString(p.typeAround, root))
+	if p.kind == KindJobDefinition {
+		if p.forFargate(root) {
+			capabilities := jsontree.NewArray(root)
+			capabilities.Append(jsontree.NewString("FARGATE", root))
+			request.Set("platformCapabilities", capabilities)
+		}
+		timeout := jsontree.NewObject(root)
+		timeout.Set("attemptDurationSeconds", jsontree.NewInt(3600, root))
+		request.Set("timeout", timeout)
 	}
-	timeout := jsontree.NewObject(root)
-	timeout.Set("attemptDurationSeconds", jsontree.NewInt(3600, root))
-	definition.Set("timeout", timeout)
-	definition.Set(p.member, root.Clone())
-	return definition
+	request.Set(p.member, root.Clone())
+	return request
 }
 
 // forFargate reports whether the content has a member that only jobs on Fargate may have, or a vCPU that only Fargate
 // divides.
-func (p definitionPart) forFargate(root *jsontree.Node) bool {
+func (p requestPart) forFargate(root *jsontree.Node) bool {
 	if p.member == "ecsProperties" {
 		root = root.Get("taskProperties").Index(0)
 	}
@@ -115,14 +127,14 @@ func (p definitionPart) forFargate(root *jsontree.Node) bool {
 	return false
 }
 
-// loadPart is load for the content of one member of a job definition.
-func (f *File) loadPart(p definitionPart, o Options) diag.List {
+// loadPart is load for the content of one member of a request.
+func (f *File) loadPart(p requestPart, o Options) diag.List {
 	f.Part = p.member
-	definition := p.around(f.Root)
-	c := check(definition, f.Kind)
+	request := p.around(f.Root)
+	c := check(request, f.Kind)
 	f.Unreadable = append(f.Unreadable, c.unknown...)
 	if !c.overflow {
-		f.take(definition, c.clean(definition), o)
+		f.take(request, c.clean(request), o)
 	}
 	return c.diags
 }

@@ -10,6 +10,10 @@ import (
 // neither a job file whose author forgot the name, nor a document of another tool.
 func TestParts(t *testing.T) {
 	for text, want := range map[string]string{
+		`{ "Image": "a:1", "ResourceRequirements": [ { "Type": "VCPU", "Value": "1" } ] }`:                                    "containerProperties",
+		`{ "image": "a:1", "resource_requirements": [], "execution_role_arn": "a" }`:                                          "containerProperties",
+		`{ "type": "EC2", "maxvCpus": 16, "subnets": ["subnet-1"] }`:                                                          "computeResources",
+		`{ "type": "MANAGED", "maxvCpus": 16, "subnets": ["subnet-1"], "computeEnvironmentName": "a" }`:                       "",
 		`{ "image": "a:1", "command": ["b"], "resourceRequirements": [] }`:                                                    "containerProperties",
 		`{ "image": "a:1", "vcpus": 1, "memory": 512 }`:                                                                       "containerProperties",
 		`{ "Image": "a:1", "image": "a:1", "jobRoleArn": "arn:aws:iam::123456789012:role/a" }`:                                "containerProperties",

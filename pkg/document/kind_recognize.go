@@ -90,6 +90,9 @@ func foreignFile(base string) bool {
 // recognizedRoot decides from the members whether a JSON document is for batchctl. The
 // output of describe commands is foreign: --from-describe reads it.
 func recognizedRoot(root *jsontree.Node) Recognition {
+	if ofEventBridge(root) != "" {
+		return NotChecked
+	}
 	if root.Is(jsontree.Array) {
 		// A list of jobs is not a document, but its author meant one.
 		if m := traitsOf(root.Index(0)); m.verdict() == Ours {

@@ -97,8 +97,8 @@ func (f *File) load(o Options) (diags diag.List) {
 	if f.Kind.createsResources() && o.Platform.mentionedIn(f.Root) {
 		return append(diags, f.loadExpanded(o)...)
 	}
-	if f.Kind == KindJobDefinition {
-		if p, ok := partOf(f.Root); ok {
+	if f.Kind == KindJobDefinition || f.Kind == KindComputeEnvironment {
+		if p, ok := partOf(f.Root); ok && p.kind == f.Kind {
 			return append(diags, f.loadPart(p, o)...)
 		}
 	}

@@ -90,8 +90,8 @@ func areNative(files []*document.File) (bool, error) {
 	for _, f := range files {
 		switch {
 		case f.Part != "":
-			return false, exit.Usage("%s has only the %s of a job definition", f.Source.Name, f.Part).
-				Try(`convert a whole one: { "jobDefinitionName": "...", "type": "...", "%s": ... }`, f.Part)
+			return false, exit.Usage("%s has only %s", f.Source.Name, f.Part).
+				Try("convert the whole request that it belongs to")
 		case len(f.Jobs) > 0:
 		case len(f.Requests) > 0:
 			return false, exit.Usage("%s holds resources of AWS Batch, which have no other form", f.Source.Name).

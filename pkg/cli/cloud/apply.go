@@ -154,6 +154,9 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 // file is not recognised would be deleted.
 func passedOver(con *term.Console, o applyOptions, documents []check.Document, skipped check.Skipped) error {
 	over := slices.Concat(skipped.Unclear, skipped.Foreign)
+	for _, u := range skipped.Unchecked {
+		over = append(over, u.Path)
+	}
 	for _, dir := range o.paths {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 			hidden := path != dir && strings.HasPrefix(entry.Name(), ".")
