@@ -73,7 +73,7 @@ func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string
 		return document.NoWaivers, nil, false
 	}
 	if isNote(n.Name) {
-		return "remove it", Site{Job: j}.remove(n), false
+		return "remove it", j.remove(n), false
 	}
 	if hint, fix = j.knownMember(n, around); hint == "" {
 		return "AWS Batch rejects a member that it does not have", nil, true

@@ -42,7 +42,7 @@ func (p *Pass) begin(files []*document.File, platform *document.Platform) {
 	*p = Pass{Files: files, Platform: platform, jobs: p.jobs[:0], definitions: p.definitions[:0], submits: p.submits[:0], facts: p.facts, reached: p.reached}
 	for _, f := range files {
 		for _, j := range f.Jobs {
-			p.add(Job{Job: j, File: f, pass: p})
+			p.add(Job{Job: j, userFile: userFile{f}, pass: p})
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (p *Pass) add(j Job) {
 // Job is a job with its file.
 type Job struct {
 	*document.Job
-	File *document.File
+	userFile
 	pass *Pass
 }
 

@@ -121,14 +121,13 @@ func refersTo(list []reference, name string) bool {
 // hasParameter reports whether the submission or its definition has a value for a
 // parameter, of any type. Another rule reports a value that is not a string.
 func (j Job) hasParameter(name string) bool {
-	s := Site{Job: j}
-	return !s.lacksParameter(j.Submit, name) || !s.lacksParameter(j.Known(), name)
+	return !j.lacksParameter(j.Submit, name) || !j.lacksParameter(j.Known(), name)
 }
 
 // lacksParameter reports whether a request has no value for a parameter.
-func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
+func (f userFile) lacksParameter(request *jsontree.Node, name string) bool {
 	list := request.Get("parameters")
-	return list == nil || s.lacks(list, name)
+	return list == nil || f.lacks(list, name)
 }
 
 // withRegister returns the job with the known definition that it runs.

@@ -25,7 +25,7 @@ func parameterRules() []*Rule {
 						continue // submit-ref-unresolved also sees the submission
 					}
 					for _, r := range commandReferences.of(p)[j.Register] {
-						if !r.inside && (Site{Job: j}).lacksParameter(j.Register, r.name) {
+						if !r.inside && j.lacksParameter(j.Register, r.name) {
 							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
 								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
 						}

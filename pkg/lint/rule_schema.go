@@ -138,7 +138,7 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	for _, f := range p.Files {
 		switch f.Kind {
 		case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
-			visit(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+			visit(Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}, f.Root)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func timeoutRules() []*Rule {
 				for _, j := range p.Definitions() {
 					// An empty object sets no timeout.
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
-					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
+					empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
 						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j), own)
 					}

@@ -41,7 +41,7 @@ func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 				continue
 			}
 			for n := range f.Root.Get("waivers").Children() {
-				if !yield(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, waiverOf(n)) {
+				if !yield(Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}, waiverOf(n)) {
 					return
 				}
 			}
@@ -95,7 +95,7 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					n := w.Node.Get("reason")
-					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
+					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !j.lacks(w.Node, "reason") {
 						continue
 					}
 					j.Report("a waiver needs a reason", `add why, and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)

@@ -162,7 +162,7 @@ func collect(p *Pass, s *sites) {
 	for _, f := range p.Files {
 		for _, r := range f.Requests {
 			if r.Is(jsontree.Object) {
-				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, File: f, pass: p}, Node: r.Node})
+				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, userFile: userFile{f}, pass: p}, Node: r.Node})
 			}
 		}
 	}
