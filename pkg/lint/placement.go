@@ -118,7 +118,7 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 	r := need.Parts[0].Request
 	choice, err := plan.ChooseQueue(platform, need)
 	queueName := j.Submit.Get("jobQueue").Str()
-	if queueName == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
+	if queueName == "" && j.Submit != nil && !j.pass.listsQueues() {
 		return placementResult{} // there may be other queues than those of the files
 	}
 	if queueName == "" {

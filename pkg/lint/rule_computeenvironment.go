@@ -256,8 +256,8 @@ func checkInstanceTypes(s Site) {
 // checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
 // have.
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
-		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
+	if n.Is(jsontree.String) && s.pass.instanceTypes().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
+		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.instanceTypes()), s.pass.instanceTypes().hint(n.Str()), n)
 	}
 }
 
@@ -267,7 +267,7 @@ func checkOneArchitecture(s Site) {
 	list := s.Node.Get(resourcesOf).Get("instanceTypes")
 	first, name := "", ""
 	for n := range list.Children() {
-		switch a := s.pass.archOf([]string{n.Str()}); {
+		switch a := s.pass.instanceTypes().archOf([]string{n.Str()}); {
 		case a == "":
 		case first == "":
 			first, name = a, n.Str()

@@ -208,7 +208,7 @@ func checkQueueCount(p *Pass) {
 // checkQueueArchitectures reports a queue that mixes x86 and Arm environments.
 func checkQueueArchitectures(s Site) {
 	s.mixed(func(e Site) string {
-		return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
+		return s.pass.instanceTypes().archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
 	})
 }
 

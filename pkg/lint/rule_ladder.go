@@ -167,7 +167,7 @@ func (r jobRung) checkQueue(p *Pass) {
 		r.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
 		return
 	}
-	if !hasPlatformQueues(p) {
+	if !p.listsQueues() {
 		return
 	}
 	if _, ok := p.Platform.Queue(name); !ok {

@@ -114,7 +114,7 @@ func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	case isBundle(n.Str()):
 		s.Report("an override must target types or families, not the bundle "+n.Str(), "list the families", n)
 	case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {
-		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.catalog().Expand(n.Str())) > 0 && s.pass.within(n.Str(), e)
+		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.instanceTypes().Expand(n.Str())) > 0 && s.pass.instanceTypes().within(n.Str(), e)
 	}):
 		s.Report(fmt.Sprintf("%s is not among the instanceTypes of the environment", quote(n.Str())), "add it there, or remove it here", n)
 	}

@@ -310,7 +310,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	// least is the number of vCPUs of the smallest instance type.
 	least := 0
 	for _, entry := range entriesOf(c.Get("instanceTypes")) {
-		types := s.pass.catalog().Expand(entry)
+		types := s.pass.instanceTypes().Expand(entry)
 		if len(types) == 0 {
 			return // an unknown type
 		}
@@ -334,7 +334,7 @@ func checkNodesFitMaxvCpus(s Site) {
 func checkNodesInstanceType(s Site) {
 	for g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
-		if n.Str() == "" || !s.pass.someEnvironment(s, func(types []string) bool { return s.pass.launches(types, n.Str()) }) {
+		if n.Str() == "" || !s.pass.someEnvironment(s, func(types []string) bool { return s.pass.instanceTypes().launches(types, n.Str()) }) {
 			continue
 		}
 		s.Report(fmt.Sprintf("no compute environment of these files launches %s", n.Str()), "add it to the instanceTypes of one", n)

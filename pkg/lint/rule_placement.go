@@ -98,7 +98,7 @@ func queueRules() []*Rule {
 // the files. The platform file lists all queues; the files may not.
 func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 	platform := creations.of(p).platform
-	if hasPlatformQueues(p) {
+	if p.listsQueues() {
 		j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
 		return
 	}

@@ -19,7 +19,7 @@ func stuckRules() []*Rule {
 			// gpu and other are the first entries of the two kinds.
 			var gpu, other *jsontree.Node
 			for n := range list.Children() {
-				switch types := s.pass.catalog().Expand(n.Str()); {
+				switch types := s.pass.instanceTypes().Expand(n.Str()); {
 				case len(types) == 0:
 				case slices.ContainsFunc(types, catalog.InstanceType.RunsGPUJobs):
 					gpu = firstOf(gpu, n)
@@ -72,7 +72,7 @@ func stuckRules() []*Rule {
 		}, "The default log driver of jobs is awslogs. AWS Batch does not place them on an instance whose agent does not offer it.", guide("jobs stuck in RUNNABLE"))),
 		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
-			if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
+			if v, ok := number(n); ok && v > 6 && v <= 32 && !s.pass.listsQueues() {
 				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
 			}
 		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. Not reported if a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
@@ -126,7 +126,7 @@ func (s Site) nodeOverhead() {
 			return
 		}
 		for _, entry := range entries {
-			types := s.pass.catalog().Expand(entry)
+			types := s.pass.instanceTypes().Expand(entry)
 			if len(types) == 0 {
 				return
 			}

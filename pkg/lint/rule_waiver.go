@@ -153,7 +153,7 @@ func waiverRules() []*Rule {
 				for j, w := range p.waivers() {
 					r := namedRules.of(p)[w.Rule]
 					// A waiver of the platform file is for many documents, and this pass has only some.
-					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.isDescribed() && r.needsPlatform() {
 						continue
 					}
 					j.Report(fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
@@ -162,6 +162,3 @@ func waiverRules() []*Rule {
 		},
 	}
 }
-
-// described reports whether a platform file governs the files.
-func (p *Pass) described() bool { return p.Platform != nil && p.Platform.Root != nil }
