@@ -22,23 +22,6 @@ func (t instanceTypes) archOf(entries []string) string {
 	return ""
 }
 
-// invalid reports whether a compute environment will become INVALID for a
-// reason that is in its file.
-func (p *Pass) invalid(e Site) bool {
-	// These images and families exclude each other (user guide, compute resource AMIs).
-	c := e.Node.Get(resourcesOf)
-	for cfg := range each(c, "ec2Configuration") {
-		t := cfg.Get("imageType").Str()
-		for _, entry := range entriesOf(c.Get("instanceTypes")) {
-			family := familyOf(entry)
-			if strings.Contains(t, "AL2023") && family == "a1" || strings.HasSuffix(t, "AL2023_NVIDIA") && (family == "p3" || family == "g3") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // familyOf returns the family of an instance type: c5 for c5.large. A family is its own
 // family.
 func familyOf(entry string) string {
@@ -74,14 +57,6 @@ func hasFamily(entries []string, families ...string) string {
 func (t instanceTypes) hasGPU(entry string) bool {
 	types := t.Expand(entry)
 	return len(types) > 0 && !slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return !one.RunsGPUJobs() })
-}
-
-// orchestration returns where an environment runs its containers: "EKS" or "ECS".
-func orchestration(e Site) string {
-	if e.Node.Get("eksConfiguration") != nil {
-		return "EKS"
-	}
-	return "ECS"
 }
 
 // isBundle reports whether an entry of instanceTypes stands for types that AWS Batch

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -53,7 +52,7 @@ func (j Job) runReferences() []reference {
 		return nil // nearly all jobs
 	}
 	var list []reference
-	for c := range j.changes() {
+	for c := range j.resolved().changes() {
 		for command := range c.commands() {
 			list = addReferences(list, command)
 		}
@@ -129,13 +128,3 @@ func (f userFile) lacksParameter(request *jsontree.Node, name string) bool {
 	list := request.Get("parameters")
 	return list == nil || f.lacks(list, name)
 }
-
-// withRegister returns the job with the known definition that it runs.
-func withRegister(j Job) *document.Job {
-	job := *j.Job
-	job.Register = j.Known()
-	return &job
-}
-
-// runsOnEKS reports whether the submission's definition is known and on EKS.
-func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }

@@ -96,7 +96,7 @@ func checkDefinitionExists(s Site) {
 
 // checkQueueEnabled reports a submission to a queue that a file creates DISABLED.
 func checkQueueEnabled(s Site) {
-	if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
+	if q, ok := s.createdQueue(); ok && q.Node.Get("state").Str() == "DISABLED" {
 		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
 	}
 }
@@ -119,7 +119,7 @@ func checkFairSharePriority(s Site) {
 
 // checkFIFOShare reports the members that need a scheduling policy on a queue without one.
 func checkFIFOShare(s Site) {
-	q, ok := s.queueOf()
+	q, ok := s.createdQueue()
 	if !ok || q.Node.Get("schedulingPolicyArn") != nil {
 		return
 	}
@@ -137,13 +137,13 @@ func checkQueueOrchestration(s Site) {
 		return
 	}
 	job := "ECS"
-	if s.runsOnEKS() {
+	if s.resolved().definition.onEKS() {
 		job = "EKS"
 	}
-	if q, ok := s.queueOf(); ok {
+	if q, ok := s.createdQueue(); ok {
 		for e := range creations.of(s.pass).environmentsOf(q) {
-			if e.Node != nil && orchestration(e) != job {
-				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
+			if e.Node != nil && e.orchestration() != job {
+				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, e.orchestration()), "submit it to another queue", s.Node.Get("jobQueue"))
 				return
 			}
 		}
@@ -244,7 +244,7 @@ func (s Site) definitionElsewhere() bool { return s.Known() == nil && len(defini
 // fairShare reports whether the files create the job's queue with a fair-share
 // policy.
 func (s Site) fairShare() bool {
-	q, ok := s.queueOf()
+	q, ok := s.createdQueue()
 	arn := q.Node.Get("schedulingPolicyArn")
 	if !ok || arn == nil || isSageMaker(q.Node) {
 		return false

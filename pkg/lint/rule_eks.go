@@ -63,9 +63,9 @@ func eksRules() []*Rule {
 			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too.", api("EksContainerEnvironmentVariable")),
 		row("eks-env-name-required", High, in(podParts, "env[]"), needs(`name: "NAME"`),
 			"A variable has a name.", api("EksContainerEnvironmentVariable.name")),
-		row("eks-no-platformcapabilities", Medium, in(where(definitions, Site.onEKS), "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
+		row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
 			"platformCapabilities selects EC2 or Fargate on ECS. An EKS job does not have it.", api("RegisterJobDefinition.platformCapabilities")),
-		row("eks-no-propagatetags", High, in(where(definitions, Site.onEKS), "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
+		row("eks-no-propagatetags", High, in(definitionsOnEKS, "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
 			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
 		// AWS Batch accepts these; Kubernetes rejects them or behaves unexpectedly.
 		check("eks-runasnonroot-uid0", Low, podContainers, checkNonRoot,
@@ -218,6 +218,9 @@ func checkDNSPolicy(s Site) {
 
 // mebibytes matches the only form of memory that AWS Batch accepts on EKS.
 var mebibytes = lazy(`^[0-9]{1,12}Mi$`)
+
+// definitionsOnEKS returns the definitions for EKS.
+var definitionsOnEKS = where(definitions, func(s Site) bool { return s.ownDefinition().onEKS() })
 
 // podAndParts returns pods, their containers and the overrides of those.
 func podAndParts(p *Pass) []Site { return slices.Concat(podParts(p), pods(p)) }

@@ -110,7 +110,7 @@ func containersIn(member string) scope {
 // twice reports a deprecated member next to the requirement that replaces it.
 func (s Site) twice(legacy, kind string) {
 	n := s.Node.Get(legacy)
-	if n == nil || !s.requires(kind) {
+	if n == nil || !requires(s.Node, kind) {
 		return
 	}
 	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s mean the same", legacy, kind), "remove "+legacy, key(n))
@@ -122,7 +122,7 @@ func (s Site) deprecated() {
 	var kept []*jsontree.Node
 	var entries []string
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
-		if n := s.Node.Get(m[0]); n != nil && !s.requires(m[1]) {
+		if n := s.Node.Get(m[0]); n != nil && !requires(s.Node, m[1]) {
 			kept = append(kept, n)
 			entries = append(entries, fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text))
 		}

@@ -58,7 +58,7 @@ func ladderRules() []*Rule {
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, r := range rungs.of(p) {
-					asked := r.requestsFor("MEMORY").total
+					asked := r.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
 						r.Report(fmt.Sprintf("outOfMemory goes up to %s, and the job already requests %s", formatMemory(most), formatMemory(asked)),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))

@@ -162,10 +162,11 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 // checkImageTypePlatform reports an image for ECS in an environment on EKS, and the
 // reverse.
 func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
-	prefix := orchestration(s) + "_"
+	orchestration := environment{s}.orchestration()
+	prefix := orchestration + "_"
 	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[prefix]
 	if rest, ok := strings.CutPrefix(n.Str(), other); ok {
-		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration(s), prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
+		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration, prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
 	}
 }
 

@@ -71,7 +71,7 @@ func queueRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placementOf(j); at.placement.Cause == catalog.TightMemory {
-						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.culprit(catalog.TooMuchMemory))
+						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.resolved().culprit(catalog.TooMuchMemory))
 					}
 				}
 			},
@@ -126,7 +126,7 @@ func (j Job) justOver(at placementResult) {
 		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
 		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, describeInstance(now), s.PerInstance, at.placement.PerInstance)
 	}
-	j.Report(message, hint, j.requestsFor(kind).largest())
+	j.Report(message, hint, j.resolved().requestsFor(kind).largest())
 }
 
 // describeInstance describes an instance type.
@@ -165,7 +165,7 @@ func orUnplaceable(r *Rule, causes ...catalog.Cause) *Rule {
 				continue
 			}
 			created := false
-			for range p.environmentsFor(j) {
+			for range j.environments() {
 				created = true
 			}
 			if !created {

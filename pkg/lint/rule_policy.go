@@ -222,7 +222,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, format func(float6
 		if j.Submit == nil && len(runs.of(p)[j.Register]) > 0 {
 			continue // counted with the submissions that run it
 		}
-		d := j.requestsFor(kind)
+		d := j.resolved().requestsFor(kind)
 		if d.total <= most {
 			continue
 		}

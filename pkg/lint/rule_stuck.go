@@ -36,8 +36,8 @@ func stuckRules() []*Rule {
 				return
 			}
 			some := false
-			for e := range s.pass.environmentsFor(s.Job) {
-				if typeOf(e) != "FARGATE_SPOT" {
+			for e := range s.environments() {
+				if e.resourceType() != "FARGATE_SPOT" {
 					return
 				}
 				some = true
@@ -52,7 +52,7 @@ func stuckRules() []*Rule {
 			}
 			// on holds the definitions that may run here, with their Fargate.
 			on := map[*jsontree.Node]bool{}
-			for _, d := range s.pass.definitionsOn(s) {
+			for _, d := range (environment{s}).definitions() {
 				on[d.Register] = d.Fargate
 			}
 			for _, b := range bodies(s.pass) {
@@ -120,7 +120,7 @@ func (s Site) nodeOverhead() {
 	}
 	// If the pod fits no type, the message compares it with the largest.
 	var largest catalog.InstanceType
-	for e := range s.pass.environmentsFor(s.Job) {
+	for e := range s.environments() {
 		entries := entriesOf(e.Node.Get(resourcesOf).Get("instanceTypes"))
 		if e.Node.Get("eksConfiguration") == nil || len(entries) == 0 {
 			return

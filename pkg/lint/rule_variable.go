@@ -31,7 +31,7 @@ func environmentRules() []*Rule {
 			Source: apiReference + ", ContainerOverrides.environment",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					for o := range j.overrides() {
+					for o := range overridesOf(j.Submit) {
 						reservedNames(j, o.Get("environment"))
 					}
 				}
