@@ -109,7 +109,7 @@ func asPlatform(environments []Site) *document.Platform {
 func findPlacement(j Job, platform *document.Platform) placementResult {
 	need, known := plan.QueueNeed(j.Known(), j.Submit)
 	if !known {
-		return j.wrongPlatform(platform)
+		return wrongPlatform(j, platform)
 	}
 	// On EC2 a definition does not name its architecture. The image's name may contain it.
 	if r := &need.Parts[0].Request; r.Arch == "" && !r.Fargate {
@@ -165,7 +165,7 @@ func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 
 // wrongPlatform is the placing of a multi-node job, whose requests are not compared with
 // instance types: it only has to be on EC2.
-func (j Job) wrongPlatform(platform *document.Platform) placementResult {
+func wrongPlatform(j Job, platform *document.Platform) placementResult {
 	q, ok := j.queueIn(platform)
 	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || j.resolved().definition.onEKS() ||
 		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {

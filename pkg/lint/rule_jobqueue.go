@@ -121,7 +121,7 @@ func checkEnvironmentOrder(s Site) {
 
 // checkQueueOfOneKind reports a queue that mixes environments on EC2 and on Fargate.
 func checkQueueOfOneKind(s Site) {
-	s.mixed(func(e environment) string {
+	checkMixedKinds(s, func(e environment) string {
 		if t := e.resourceType(); t == "FARGATE" || t == "FARGATE_SPOT" {
 			return "Fargate"
 		}
@@ -207,7 +207,7 @@ func checkQueueCount(p *Pass) {
 
 // checkQueueArchitectures reports a queue that mixes x86 and Arm environments.
 func checkQueueArchitectures(s Site) {
-	s.mixed(func(e environment) string {
+	checkMixedKinds(s, func(e environment) string {
 		return s.pass.instanceTypes().archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
 	})
 }
@@ -215,7 +215,7 @@ func checkQueueArchitectures(s Site) {
 // checkQueueOrchestrations reports a queue that mixes environments on EKS and on ECS, or
 // whose type contradicts its environments.
 func checkQueueOrchestrations(s Site) {
-	s.mixed(environment.orchestration)
+	checkMixedKinds(s, environment.orchestration)
 	kind := s.Node.Get("jobQueueType")
 	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node != nil && (kind.Str() == "EKS") != (e.orchestration() == "EKS") && kind.Str() != "" {
@@ -316,9 +316,9 @@ func isSageMaker(queue *jsontree.Node) bool {
 	return queue.Get("jobQueueType").Str() == "SAGEMAKER_TRAINING"
 }
 
-// mixed reports the first environment of a queue whose kind differs from the kind
+// checkMixedKinds reports the first environment of a queue whose kind differs from the kind
 // of an earlier one. A kind of "" is unknown.
-func (s Site) mixed(kind func(environment) string) {
+func checkMixedKinds(s Site, kind func(environment) string) {
 	first, name := "", ""
 	i := -1
 	for e := range creations.of(s.pass).environmentsOf(s) {

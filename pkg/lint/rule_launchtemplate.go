@@ -60,10 +60,10 @@ func launchTemplateRules() []*Rule {
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
 			"AWS Batch rejects images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
-			s.noFamily(false, "AL2023", "Amazon Linux 2023", "a1")
+			checkFamilies(s, false, "AL2023", "Amazon Linux 2023", "a1")
 		}, "Amazon Linux 2023 does not run on A1 instances.", guide("compute resource AMIs")),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
-			s.noFamily(true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
+			checkFamilies(s, true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
 		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", guide("compute resource AMIs")),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
 			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
@@ -204,10 +204,10 @@ func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 	}
 }
 
-// noFamily reports the first instance type of families that an image does not run.
+// checkFamilies reports the first instance type of families that an image does not run.
 // Of two image choices, one is for instances with GPUs and one for the others. The
 // families are either all with GPUs or all without.
-func (s Site) noFamily(gpu bool, imageType, name string, families ...string) {
+func checkFamilies(s Site, gpu bool, imageType, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
 	some := false
 	for cfg := range each(c, "ec2Configuration") {

@@ -41,7 +41,7 @@ func queueRules() []*Rule {
 						continue
 					}
 					if _, ok := platform.Queue(n.Text); !ok {
-						p.missingQueue(j, n)
+						reportMissingQueue(p, j, n)
 					}
 				}
 			},
@@ -86,7 +86,7 @@ func queueRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placementOf(j); at.saving != nil {
-						j.justOver(at)
+						reportJustOver(j, at)
 					}
 				}
 			},
@@ -94,9 +94,9 @@ func queueRules() []*Rule {
 	}
 }
 
-// missingQueue reports a queue that is neither in the platform file nor created by
+// reportMissingQueue reports a queue that is neither in the platform file nor created by
 // the files. The platform file lists all queues; the files may not.
-func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
+func reportMissingQueue(p *Pass, j Job, n *jsontree.Node) {
 	platform := creations.of(p).platform
 	if p.listsQueues() {
 		j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
@@ -106,8 +106,8 @@ func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
-// justOver reports what the job would gain by requesting less.
-func (j Job) justOver(at placementResult) {
+// reportJustOver reports what the job would gain by requesting less.
+func reportJustOver(j Job, at placementResult) {
 	// The message names only the resources that the smaller request reduces.
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)

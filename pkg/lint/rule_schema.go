@@ -70,7 +70,7 @@ func schemaRules() []*Rule {
 								return // other rules check these
 							}
 						}
-						j.wrongType(n, s.Kind)
+						reportWrongType(j, n, s.Kind)
 					})
 				})
 			},
@@ -116,7 +116,7 @@ func stringMap(name string, paths []string, doc, source string) *Rule {
 				for _, m := range p.reached {
 					for v := range m.Children() {
 						if m.Is(jsontree.Object) && !v.Is(jsontree.String) && !strings.HasPrefix(v.Name, "$") {
-							j.wrongType(v, jsontree.String)
+							reportWrongType(j, v, jsontree.String)
 						}
 					}
 				}
@@ -143,9 +143,9 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	}
 }
 
-// wrongType reports a value that is not of the wanted kind. There is a fix only if the
+// reportWrongType reports a value that is not of the wanted kind. There is a fix only if the
 // text of the value stays the same: a number or boolean gets quotes, or loses them.
-func (j Job) wrongType(n *jsontree.Node, kind jsontree.Kind) {
+func reportWrongType(j Job, n *jsontree.Node, kind jsontree.Kind) {
 	label := n.Name
 	if label == "" {
 		label = "an element"

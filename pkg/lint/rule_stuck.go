@@ -76,7 +76,7 @@ func stuckRules() []*Rule {
 				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
 			}
 		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. Not reported if a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
-		check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
+		check("stuck-eks-node-overhead", Medium, definitions, checkNodeOverhead,
 			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 	}
 }
@@ -111,8 +111,8 @@ func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) 
 	return cpu, memoryMiB, gpus, ok
 }
 
-// nodeOverhead compares a pod with the nodes of its environments.
-func (s Site) nodeOverhead() {
+// checkNodeOverhead compares a pod with the nodes of its environments.
+func checkNodeOverhead(s Site) {
 	pod := s.Node.Get("eksProperties").Get("podProperties")
 	cpu, memory, gpus, ok := podRequest(pod)
 	if !ok {
@@ -149,8 +149,8 @@ func (s Site) nodeOverhead() {
 		"request less, or add a larger instance type", pod.Get("containers").Index(0).Get("resources"), pod)
 }
 
-// sumTooBig warns about a task whose containers fit separately but not together.
-func (s Site) sumTooBig() {
+// checkTaskSum warns about a task whose containers fit separately but not together.
+func checkTaskSum(s Site) {
 	task := s.Known().Get("ecsProperties").Get("taskProperties").Index(0)
 	list := task.Get("containers")
 	if list.Len() < 2 {

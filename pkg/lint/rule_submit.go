@@ -62,7 +62,7 @@ func submitRules() []*Rule {
 			"A definition with ecsProperties needs ecsPropertiesOverride, which names the containers.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
-		check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
+		check("submit-override-container-unknown", Medium, submits, checkUnknownOverrides,
 			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
@@ -276,9 +276,9 @@ func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 // nativeSubmits returns the submissions of native files.
 var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
 
-// unknownOverrides reports overrides for containers that the definition does not have, in
+// checkUnknownOverrides reports overrides for containers that the definition does not have, in
 // tasks, pods and nodes.
-func (s Site) unknownOverrides() {
+func checkUnknownOverrides(s Site) {
 	known := s.Known()
 	names := map[string]bool{}
 	add := func(body *jsontree.Node) {
