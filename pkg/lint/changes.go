@@ -91,6 +91,36 @@ func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
 	return withMember(overrides, "name", podName(container))
 }
 
+// overridesOf yields the containerOverrides of a SubmitJob request: the job's, a
+// node range's, and those of the containers of ecsPropertiesOverride.
+//
+//go:noinline
+func overridesOf(submit *jsontree.Node) iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		body := func(body *jsontree.Node) bool {
+			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
+				return false
+			}
+			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if !yield(n) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !body(submit) {
+			return
+		}
+		for group := range submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+			if !body(group) {
+				return
+			}
+		}
+	}
+}
+
 // overridesSize returns the length of the overrides of one container that AWS Batch sends
 // to Amazon ECS, as JSON: the command with its placeholders replaced, environment and
 // resources. The command is included even if only parameters change it.
