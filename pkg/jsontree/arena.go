@@ -17,8 +17,9 @@ const keepNodes = 1 << 15
 
 // Parse is the function Parse with nodes of the arena, which are valid until Reset.
 func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
-	p := &parser{src: src}
-	p.text, p.list = diag.Conflicts(src, RuleSyntax)
+	text, conflicts := diag.Conflicts(src, RuleSyntax)
+	p := newParser(src, text)
+	p.list = conflicts
 	if !p.plausible() {
 		return nil, p.list
 	}

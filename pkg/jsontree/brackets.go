@@ -5,6 +5,29 @@ import (
 	"strings"
 )
 
+// openBrackets are the brackets around a token, outermost first.
+type openBrackets []*Node
+
+// innermost returns the innermost bracket of a kind, or nil.
+func (o openBrackets) innermost(kind Kind) *Node {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].Kind == kind {
+			return o[i]
+		}
+	}
+	return nil
+}
+
+// closers returns their closing brackets, innermost first.
+func (o openBrackets) closers() string {
+	var all strings.Builder
+	for i := len(o) - 1; i >= 0; i-- {
+		_, shut := o[i].Kind.brackets()
+		all.WriteString(shut)
+	}
+	return all.String()
+}
+
 // closes handles the closing bracket at tok. It returns true if the level ends here, even
 // if the bracket belongs to an outer level.
 func (p *parser) closes(l *level) bool {
@@ -59,20 +82,14 @@ func (p *parser) mismatch(n *Node) bracketSlip {
 	if p.tok.kind == closeObject {
 		kind = Object
 	}
-	// outer is the innermost open bracket of this kind, if there is one.
-	outer := -1
-	for i, o := range p.open {
-		if o.Kind == kind {
-			outer = i
-		}
-	}
-	if indent, first := p.indent(p.tok.start); first {
+	outer := p.open.innermost(kind)
+	if indent, first := indentAt(p.text, p.tok.start); first {
 		// The closing bracket has the indentation of n's line: only its kind is wrong.
-		if own, _ := p.indent(n.Span.Start); own == indent {
+		if own, _ := indentAt(p.text, n.Span.Start); own == indent {
 			return wrongBracket
 		}
-		if outer >= 0 {
-			if theirs, _ := p.indent(p.open[outer].Span.Start); theirs == indent {
+		if outer != nil {
+			if theirs, _ := indentAt(p.text, outer.Span.Start); theirs == indent {
 				return lostBracket
 			}
 		}
@@ -80,11 +97,11 @@ func (p *parser) mismatch(n *Node) bracketSlip {
 	if p.quiet {
 		return wrongBracket
 	}
-	balance := p.balance()
+	balance := balanceOf(p.text[p.pos:])
 	switch {
 	case balance >= len(p.open):
 		return strayBracket
-	case balance < len(p.open)-1 && outer >= 0:
+	case balance < len(p.open)-1 && outer != nil:
 		return lostBracket
 	}
 	return wrongBracket
@@ -98,38 +115,37 @@ func (p *parser) lostBracket(n *Node, i int) {
 	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line), "%s is never closed", open)
 }
 
-// lost returns the first bracket inside n whose closing bracket, according to its
-// indentation, belongs to an outer bracket.
-func (p *parser) lost(n *Node) *Node {
+// findLost returns the first bracket inside n whose closing bracket, according to its
+// indentation in the text, belongs to an outer bracket.
+func findLost(text string, n *Node) *Node {
 	for c := range n.Children() {
-		text := p.text[c.Span.Start:c.Span.End]
-		if c.Kind < Array || !strings.Contains(text, "\n") {
+		if c.Kind < Array || !strings.Contains(text[c.Span.Start:c.Span.End], "\n") {
 			continue
 		}
-		if inner := p.lost(c); inner != nil {
+		if inner := findLost(text, c); inner != nil {
 			return inner
 		}
-		own, _ := p.indent(c.Span.Start)
-		if shut, first := p.indent(c.Span.End - 1); first && strings.HasPrefix(own, shut) && shut != own {
+		own, _ := indentAt(text, c.Span.Start)
+		if shut, first := indentAt(text, c.Span.End-1); first && strings.HasPrefix(own, shut) && shut != own {
 			return c
 		}
 	}
 	return nil
 }
 
-// indent returns the blanks at the start of the line of offset i, and whether only blanks
+// indentAt returns the blanks at the start of the line of offset i, and whether only blanks
 // precede i.
-func (p *parser) indent(i int) (blanks string, first bool) {
-	line := p.text[strings.LastIndexByte(p.text[:i], '\n')+1:]
+func indentAt(text string, i int) (blanks string, first bool) {
+	line := text[strings.LastIndexByte(text[:i], '\n')+1:]
 	rest := strings.TrimLeft(line, " \t")
 	blanks = line[:len(line)-len(rest)]
-	return blanks, len(line)-(len(p.text)-i) == len(blanks)
+	return blanks, len(line)-(len(text)-i) == len(blanks)
 }
 
-// balance returns how many more brackets close than open after tok. It reads only a
-// limited distance, since it is called for every wrong bracket.
-func (p *parser) balance() int {
-	rest := p.text[p.pos:min(len(p.text), p.pos+1<<20)]
+// balanceOf returns how many more brackets close than open in the rest of a text. It reads only
+// a limited distance, since it is called for every wrong bracket.
+func balanceOf(rest string) int {
+	rest = rest[:min(len(rest), 1<<20)]
 	net, inString := 0, false
 	for i := 0; i < len(rest); i++ {
 		switch c := rest[i]; {
@@ -154,15 +170,10 @@ func (p *parser) unclosed(n *Node) {
 	if p.done {
 		return
 	}
-	if lost := p.lost(p.open[0]); lost != nil {
+	if lost := findLost(p.text, p.open[0]); lost != nil {
 		p.lostBracket(lost, lost.Span.End-1)
 		p.done = true
 		return
-	}
-	var shut strings.Builder
-	for i := len(p.open) - 1; i >= 0; i-- {
-		_, s := p.open[i].Kind.brackets()
-		shut.WriteString(s)
 	}
 	open, _ := n.Kind.brackets()
 	line, col := p.src.Position(len(p.text))
@@ -173,7 +184,7 @@ func (p *parser) unclosed(n *Node) {
 			more = ", nor is the bracket around it"
 		}
 	}
-	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s at the end", shut.String()),
+	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s at the end", p.open.closers()),
 		"%s is never closed%s: the text ends at line %d, column %d", open, more, line, col)
 	p.done = true
 }
@@ -189,7 +200,7 @@ func (p *parser) ranOver(l *level) bool {
 		return false
 	}
 	p.forgiven = true
-	if lost := p.lost(l.node); lost != nil {
+	if lost := findLost(p.text, l.node); lost != nil {
 		p.lostBracket(lost, lost.Span.End-1)
 		return true
 	}

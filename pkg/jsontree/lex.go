@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,92 +35,124 @@ type token struct {
 	unclosed bool
 }
 
-// advance reads the next token into tok.
-func (p *parser) advance() {
-	p.end = p.tok.end
-	p.blanks()
-	p.tok = token{kind: eof, start: p.pos, end: p.pos}
-	if p.pos < len(p.text) {
-		p.scan()
+// scanner cuts a text with slips into tokens. It can also end the current token elsewhere,
+// because some slips become visible only in the context that the parser knows.
+type scanner struct {
+	problems
+	text   string
+	pos    int   // the first byte after tok
+	tok    token // the next token to read
+	end    int   // the end of the token before tok
+	parens int   // how many ( were read as [
+
+	notUTF8 bool // the file's encoding is reported already
+}
+
+// report adds a slip. After too many of them, the scanner stops.
+func (s *scanner) report(start, end int, hint, format string, args ...any) {
+	s.add(RuleSyntax, start, end, hint, fmt.Sprintf(format, args...))
+}
+
+// add adds a problem of a rule.
+func (s *scanner) add(rule string, start, end int, hint, message string) {
+	if s.record(rule, start, end, hint, message) {
+		s.stop()
 	}
-	if p.done {
-		p.tok = token{kind: eof, start: p.pos, end: p.pos}
+}
+
+// stop skips the rest of the text.
+func (s *scanner) stop() {
+	s.done = true
+	s.pos = len(s.text)
+	s.tok.kind = eof
+}
+
+// advance reads the next token into tok.
+func (s *scanner) advance() {
+	s.end = s.tok.end
+	s.blanks()
+	s.tok = token{kind: eof, start: s.pos, end: s.pos}
+	if s.pos < len(s.text) {
+		s.scan()
+	}
+	if s.done {
+		s.tok = token{kind: eof, start: s.pos, end: s.pos}
 	}
 }
 
 // scan reads a token that begins at pos. A semicolon counts as a comma, because authors
 // confuse them; a message follows.
-func (p *parser) scan() {
-	switch c := p.text[p.pos]; c {
+func (s *scanner) scan() {
+	switch c := s.text[s.pos]; c {
 	case '"':
-		p.string()
+		s.string()
 	case ',', ';':
-		p.take(comma, 1)
+		s.take(comma, 1)
 	case ':':
-		p.take(colon, 1)
+		s.take(colon, 1)
 	case '{':
-		p.take(openObject, 1)
+		s.take(openObject, 1)
 	case '}':
-		p.take(closeObject, 1)
+		s.take(closeObject, 1)
 	case '[':
-		p.take(openArray, 1)
+		s.take(openArray, 1)
 	case ']':
-		p.take(closeArray, 1)
+		s.take(closeArray, 1)
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if n := numberLen(p.text[p.pos:]); n > 0 && endsWord(p.text, p.pos+n) {
-			p.take(number, n)
+		if n := numberLen(s.text[s.pos:]); n > 0 && endsWord(s.text, s.pos+n) {
+			s.take(number, n)
 			return
 		}
-		p.oddity()
+		s.oddity()
 	default:
-		p.oddity()
+		s.oddity()
 	}
 }
 
 // take makes the next n bytes the token.
-func (p *parser) take(kind tokenKind, n int) {
-	p.tok = token{kind: kind, start: p.pos, end: p.pos + n, text: p.text[p.pos : p.pos+n]}
-	p.pos += n
+func (s *scanner) take(kind tokenKind, n int) {
+	s.tok = token{kind: kind, start: s.pos, end: s.pos + n, text: s.text[s.pos : s.pos+n]}
+	s.pos += n
 }
 
 // oddity reads a token that is neither punctuation, a string nor a number of JSON.
-func (p *parser) oddity() {
-	rest := p.text[p.pos:]
+func (s *scanner) oddity() {
+	rest := s.text[s.pos:]
 	switch r, size := utf8.DecodeRuneInString(rest); {
 	case strings.HasPrefix(rest, "=>"), strings.HasPrefix(rest, "->"):
-		p.take(colon, 2)
+		s.take(colon, 2)
 	case r == '=':
-		p.take(colon, 1)
+		s.take(colon, 1)
 	case r == '，' || r == '、' || r == '；':
-		p.take(comma, size)
+		s.take(comma, size)
 	case r == '：':
-		p.take(colon, size)
+		s.take(colon, size)
 	case r == '(':
-		p.parens++
-		p.take(openArray, 1)
-		p.report(p.tok.start, p.tok.end, "write [ ] in place of ( )", "( ) are not JSON brackets")
-	case r == ')' && p.parens > 0:
-		p.parens--
-		p.take(closeArray, 1)
+		s.parens++
+		s.take(openArray, 1)
+		s.report(s.tok.start, s.tok.end, "write [ ] in place of ( )", "( ) are not JSON brackets")
+	case r == ')' && s.parens > 0:
+		s.parens--
+		s.take(closeArray, 1)
 	case r == '\'' || r == '`' || isQuote(r):
-		p.foreignString(r, size)
+		s.foreignString(r, size)
 	default:
-		p.take(bareword, max(wordLen(rest), size))
+		s.take(bareword, max(wordLen(rest), size))
 	}
 }
 
 // blanks skips white space, and characters that look like it.
-func (p *parser) blanks() {
-	for p.pos < len(p.text) {
-		switch c := p.text[p.pos]; {
+func (s *scanner) blanks() {
+	for s.pos < len(s.text) {
+		switch c := s.text[s.pos]; {
 		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
-			p.pos++
+			s.pos++
 		case c == '#' || c == '/':
-			if !p.comment() {
+			if !s.comment() {
 				return
 			}
 		case c < 0x20 || c >= 0x7f:
-			if !p.oddBlank() {
+			if !s.oddBlank() {
 				return
 			}
 		default:
@@ -129,26 +162,26 @@ func (p *parser) blanks() {
 }
 
 // comment skips a comment, or several in a row.
-func (p *parser) comment() bool {
-	start, end := p.pos, p.pos
+func (s *scanner) comment() bool {
+	start, end := s.pos, s.pos
 	for {
-		n := commentLen(p.text[p.pos:])
+		n := commentLen(s.text[s.pos:])
 		if n == 0 {
 			break
 		}
 		if n < 0 {
-			p.report(start, start+2, "remove it", "comment /* without */; JSON has no comments")
-			p.stop()
+			s.report(start, start+2, "remove it", "comment /* without */; JSON has no comments")
+			s.stop()
 			return true
 		}
-		end = p.pos + n
-		p.pos = end
-		for p.pos < len(p.text) && isBlank(p.text[p.pos]) {
-			p.pos++
+		end = s.pos + n
+		s.pos = end
+		for s.pos < len(s.text) && isBlank(s.text[s.pos]) {
+			s.pos++
 		}
 	}
 	if end > start {
-		p.report(start, end, `remove it, or make it a member "$comment"`, "JSON has no comments")
+		s.report(start, end, `remove it, or make it a member "$comment"`, "JSON has no comments")
 	}
 	return end > start
 }
@@ -173,25 +206,25 @@ func commentLen(s string) int {
 
 // oddBlank skips a run of characters that look like white space but are not white space in
 // JSON, or that are not characters at all.
-func (p *parser) oddBlank() bool {
-	start := p.pos
-	first, _ := utf8.DecodeRuneInString(p.text[p.pos:])
-	for p.pos < len(p.text) {
-		r, size := utf8.DecodeRuneInString(p.text[p.pos:])
+func (s *scanner) oddBlank() bool {
+	start := s.pos
+	first, _ := utf8.DecodeRuneInString(s.text[s.pos:])
+	for s.pos < len(s.text) {
+		r, size := utf8.DecodeRuneInString(s.text[s.pos:])
 		if !isOddBlank(r, size) {
 			break
 		}
-		p.pos += size
+		s.pos += size
 	}
 	switch {
-	case p.pos == start:
+	case s.pos == start:
 		return false
 	case first == utf8.RuneError:
-		p.invalidUTF8(start)
+		s.invalidUTF8(start)
 	case unicode.IsSpace(first):
-		p.report(start, p.pos, "write an ordinary space", "space U+%04X outside a string", first)
+		s.report(start, s.pos, "write an ordinary space", "space U+%04X outside a string", first)
 	default:
-		p.report(start, p.pos, "remove it", "invisible character U+%04X outside a string", first)
+		s.report(start, s.pos, "remove it", "invisible character U+%04X outside a string", first)
 	}
 	return true
 }

@@ -42,76 +42,19 @@ func (p *parser) document() (*Node, diag.List) {
 	return root, p.list
 }
 
-// parser reads a text with slips, token by token.
+// parser builds the tree of a text with slips from the tokens of its scanner.
 type parser struct {
-	src    *diag.Source
-	text   string
-	pos    int     // the first byte after tok
-	tok    token   // the next token to read
-	end    int     // the end of the token before tok
-	open   []*Node // the brackets around tok, outermost first
+	scanner
+	open   openBrackets
 	slab   []Node
 	values int
-	parens int // how many ( were read as [
-	list   diag.List
-
-	fresh  bool // the last slip was reported, and is the last of the list
-	quiet  bool // tok is in a part that is already reported
-	hushed int  // slips found there
 	// forgiven is true if a reported slip explains that there is no comma before tok.
 	forgiven bool
-
-	done    bool // the rest of the text is not read
-	notUTF8 bool // the file's encoding is reported already
 }
 
-// report adds a slip. After too many of them, the parser stops.
-func (p *parser) report(start, end int, hint, format string, args ...any) {
-	p.add(RuleSyntax, start, end, hint, fmt.Sprintf(format, args...))
-}
-
-// add adds a problem. In a part that is already reported, it only counts.
-func (p *parser) add(rule string, start, end int, hint, message string) {
-	p.fresh = false
-	if p.done {
-		return
-	}
-	if p.quiet {
-		p.hushed++
-		if p.hushed < maxHushed {
-			return
-		}
-	}
-	d := diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: end}, Message: message, Hint: hint}
-	if len(p.list) == maxErrors || p.quiet {
-		d.Rule, d.Message, d.Hint = RuleSyntax, tooMany, "fix the others first"
-		p.stop()
-	}
-	p.list = append(p.list, d)
-	p.fresh = !p.done
-}
-
-// fix adds an edit to the last reported slip: text in its place. A placeholder gets no
-// edit, since another program replaces it.
-func (p *parser) fix(text string) {
-	if !p.fresh {
-		return
-	}
-	d := &p.list[len(p.list)-1]
-	if IsPlaceholder(p.text[d.Span.Start:d.Span.End]) {
-		return
-	}
-	d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: d.Span, Text: text}}}
-}
-
-// whole returns text as a JSON string for an edit; quoted, for messages, shortens it.
-func whole(text string) string { return string(appendString(nil, text)) }
-
-// stop skips the rest of the text.
-func (p *parser) stop() {
-	p.done = true
-	p.pos = len(p.text)
-	p.tok.kind = eof
+// newParser returns a parser at the start of a text that has the offsets of src.
+func newParser(src *diag.Source, text string) *parser {
+	return &parser{scanner: scanner{problems: problems{src: src}, text: text}}
 }
 
 // node allocates a node for the value that begins at tok.

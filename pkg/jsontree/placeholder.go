@@ -134,21 +134,21 @@ func bracesLen(s string) int {
 }
 
 // bare returns the end of the value without quotes at tok if a placeholder is a part of it; 0 otherwise.
-func (p *parser) bare() int {
-	if p.tok.kind != bareword && p.tok.kind != number && p.tok.kind != openObject {
+func (s *scanner) bare() int {
+	if s.tok.kind != bareword && s.tok.kind != number && s.tok.kind != openObject {
 		return 0
 	}
-	end, found := p.tok.start, false
-	for end < len(p.text) {
-		if n := PlaceholderLen(p.text[end:]); n > 0 {
+	end, found := s.tok.start, false
+	for end < len(s.text) {
+		if n := PlaceholderLen(s.text[end:]); n > 0 {
 			end, found = end+n, true
 			continue
 		}
-		if endsWord(p.text, end) {
+		if endsWord(s.text, end) {
 			break
 		}
 		// A word beside a placeholder belongs to the same value: 2${size} and ${a}-${b}.
-		for end++; end < len(p.text) && !endsWord(p.text, end) && PlaceholderLen(p.text[end:]) == 0; end++ {
+		for end++; end < len(s.text) && !endsWord(s.text, end) && PlaceholderLen(s.text[end:]) == 0; end++ {
 		}
 	}
 	if !found {
@@ -169,8 +169,8 @@ func (p *parser) placeholder() *Node {
 }
 
 // reportPlaceholder reports that tok is a placeholder.
-func (p *parser) reportPlaceholder() {
-	p.add(RulePlaceholder, p.tok.start, p.tok.end, PlaceholderHint, PlaceholderMessage(p.tok.text))
+func (s *scanner) reportPlaceholder() {
+	s.add(RulePlaceholder, s.tok.start, s.tok.end, PlaceholderHint, PlaceholderMessage(s.tok.text))
 }
 
 // members reads a placeholder for whole members in place of a name: { "a": 1, ${more} }.

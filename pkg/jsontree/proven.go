@@ -42,7 +42,7 @@ func proven(src *diag.Source, list diag.List) diag.List {
 func withFixes(src *diag.Source, list diag.List) (*Node, *diag.Source, diag.List) {
 	text, _ := diag.Apply(src, list)
 	src = diag.NewSource(src.Name, text)
-	p := &parser{src: src, text: text}
+	p := newParser(src, text)
 	var root *Node
 	if p.plausible() {
 		root, _ = p.document()

@@ -36,13 +36,13 @@ func closesQuote(open, r rune) bool {
 }
 
 // foreignString reads a string in quotes that are not JSON's.
-func (p *parser) foreignString(open rune, size int) {
-	start, before, notUTF8 := p.pos, len(p.list), p.notUTF8
-	d := decoder{p: p, start: start, pos: start + size, quote: open}
+func (s *scanner) foreignString(open rune, size int) {
+	start, before, notUTF8 := s.pos, len(s.list), s.notUTF8
+	d := decoder{s: s, start: start, pos: start + size, quote: open}
 	d.foreign()
-	p.tok = token{kind: str, start: start, end: d.pos, text: string(d.out), unclosed: d.unclosed}
-	p.pos = d.pos
-	if p.done || d.unclosed {
+	s.tok = token{kind: str, start: start, end: d.pos, text: string(d.out), unclosed: d.unclosed}
+	s.pos = d.pos
+	if s.done || d.unclosed {
 		return
 	}
 	name := map[rune]string{'\'': "single quotes", '`': "backticks"}[open]
@@ -50,23 +50,23 @@ func (p *parser) foreignString(open rune, size int) {
 		name = "typographic quotes"
 	}
 	// Other slips inside change with the quotes.
-	p.list, p.notUTF8 = p.list[:before], notUTF8
-	p.report(start, d.pos, "write "+quoted(p.tok.text), "a string in %s", name)
-	p.fix(whole(p.tok.text))
+	s.list, s.notUTF8 = s.list[:before], notUTF8
+	s.report(start, d.pos, "write "+quoted(s.tok.text), "a string in %s", name)
+	s.fix(whole(s.tok.text))
 }
 
 // foreign reads up to the closing quote as run does, but a quote that is followed by more
 // text is part of the string: 'it's'.
 func (d *decoder) foreign() {
 	d.run()
-	for !d.unclosed && d.quote != '`' && d.pos < len(d.p.text) && isLetter(d.p.text[d.pos]) {
-		rest := d.p.text[d.pos:]
+	for !d.unclosed && d.quote != '`' && d.pos < len(d.s.text) && isLetter(d.s.text[d.pos]) {
+		rest := d.s.text[d.pos:]
 		i := strings.IndexAny(rest, "\n"+string(d.quote)+string(closing(d.quote)))
 		if i < 0 || rest[i] == '\n' {
 			return
 		}
-		_, size := utf8.DecodeLastRuneInString(d.p.text[:d.pos])
-		d.out = append(d.out, d.p.text[d.pos-size:d.pos]...)
+		_, size := utf8.DecodeLastRuneInString(d.s.text[:d.pos])
+		d.out = append(d.out, d.s.text[d.pos-size:d.pos]...)
 		d.run()
 	}
 }
@@ -76,33 +76,36 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c &
 // innerQuotes fixes the string at tok if text follows it immediately. Either its closing
 // quote is missing, and another string follows: "train.py, "--epochs"; or it contains bare
 // quotes: "say "hi" now".
-func (p *parser) innerQuotes() {
-	if p.tok.unclosed || p.text[p.pos-1] != '"' {
+func (s *scanner) innerQuotes() {
+	if s.tok.unclosed || s.text[s.pos-1] != '"' {
 		return
 	}
-	raw := strings.TrimRight(p.text[p.tok.start:p.pos-1], " \t")
+	raw := strings.TrimRight(s.text[s.tok.start:s.pos-1], " \t")
 	if strings.HasSuffix(raw, ",") && len(raw) > 2 {
-		p.recut(p.tok.start + len(raw) - 1)
-		p.report(p.tok.start, p.tok.end, `write " at the end`, "the string is not closed")
+		s.recut(s.tok.start + len(raw) - 1)
+		s.report(s.tok.start, s.tok.end, `write " at the end`, "the string is not closed")
 		return
 	}
-	at := p.pos - 1
-	for i := at + 1; i < len(p.text) && p.text[i] != '\n'; i++ {
-		if p.text[i] != '"' || !endsValue(p.text[i+1:]) || nameEnds(p.text, i+1) {
+	at := s.pos - 1
+	for i := at + 1; i < len(s.text) && s.text[i] != '\n'; i++ {
+		if s.text[i] != '"' || !endsValue(s.text[i+1:]) || nameEnds(s.text, i+1) {
 			continue
 		}
-		p.recut(i)
-		p.pos, p.tok.end = i+1, i+1
-		p.report(at, at+1, `write \" inside a string`, `a bare " in a string`)
+		s.recut(i)
+		s.pos, s.tok.end = i+1, i+1
+		s.report(at, at+1, `write \" inside a string`, `a bare " in a string`)
 		return
 	}
 }
 
 // recut ends the string at tok at offset end.
-func (p *parser) recut(end int) {
-	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start+1:end], "\ufffd")
-	p.tok.end, p.pos = end, end
+func (s *scanner) recut(end int) {
+	s.tok.text = strings.ToValidUTF8(s.text[s.tok.start+1:end], "\ufffd")
+	s.tok.end, s.pos = end, end
 }
+
+// whole returns text as a JSON string for an edit; quoted, for messages, shortens it.
+func whole(text string) string { return string(appendString(nil, text)) }
 
 // quoted returns s as JSON writes it, shortened if it is long.
 func quoted(s string) string { return string(appendString(nil, clip(s))) }
@@ -121,18 +124,18 @@ func clip(s string) string {
 
 // repairName ends the member name at tok where its closing quote is missing: "name:
 // "value".
-func (p *parser) repairName() {
-	raw := p.text[p.tok.start:p.tok.end]
+func (s *scanner) repairName() {
+	raw := s.text[s.tok.start:s.tok.end]
 	n := strings.IndexByte(raw, ':')
 	if n < 2 {
 		return
 	}
-	if rest := strings.TrimLeft(p.text[p.pos:], " \t\r\n"); !p.tok.unclosed &&
+	if rest := strings.TrimLeft(s.text[s.pos:], " \t\r\n"); !s.tok.unclosed &&
 		(strings.TrimSpace(raw[n+1:]) != `"` || rest == "" || rest[0] == ':' || rest[0] == '=') {
 		return
 	}
-	if !p.tok.unclosed {
-		p.report(p.tok.start, p.tok.start+n, fmt.Sprintf("write %s:", quoted(raw[1:n])), "the name is not closed")
+	if !s.tok.unclosed {
+		s.report(s.tok.start, s.tok.start+n, fmt.Sprintf("write %s:", quoted(raw[1:n])), "the name is not closed")
 	}
-	p.recut(p.tok.start + n)
+	s.recut(s.tok.start + n)
 }

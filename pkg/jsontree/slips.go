@@ -45,12 +45,12 @@ func (p *parser) separated(l *level) bool {
 }
 
 // startsMember reports whether tok, without a comma before it, looks like a name.
-func (p *parser) startsMember() bool {
-	line, _, _ := strings.Cut(p.text[p.end:p.tok.start], "\n")
+func (s *scanner) startsMember() bool {
+	line, _, _ := strings.Cut(s.text[s.end:s.tok.start], "\n")
 	// A string on a line of its own is the next name, whose comma and colon may be
 	// missing.
-	newLine := len(line) < p.tok.start-p.end
-	return (p.tok.kind == str || p.tok.kind == bareword) && (newLine || p.colonFollows())
+	newLine := len(line) < s.tok.start-s.end
+	return (s.tok.kind == str || s.tok.kind == bareword) && (newLine || s.colonFollows())
 }
 
 // key reads the member's name at tok. Without a name it reports the slip, skips the member and
@@ -141,24 +141,24 @@ func (p *parser) noValue(key token) {
 }
 
 // atName reports whether tok is not a value but the next member's name.
-func (p *parser) atName() bool {
-	switch p.tok.kind {
+func (s *scanner) atName() bool {
+	switch s.tok.kind {
 	case str:
-		return p.colonFollows()
+		return s.colonFollows()
 	case bareword:
 		// nginx:latest is a value, nginx: latest a member
-		return p.colonFollows() && p.attached(p.pos) == p.pos
+		return s.colonFollows() && attached(s.text, s.pos) == s.pos
 	}
 	return false
 }
 
 // colonFollows reports whether a colon comes after tok.
-func (p *parser) colonFollows() bool {
+func (s *scanner) colonFollows() bool {
 	// Most strings are values, and end here without a scan.
-	if p.pos < len(p.text) && (p.text[p.pos] == ',' || p.text[p.pos] == '\n') {
+	if s.pos < len(s.text) && (s.text[s.pos] == ',' || s.text[s.pos] == '\n') {
 		return false
 	}
-	return nameEnds(p.text, p.pos)
+	return nameEnds(s.text, s.pos)
 }
 
 // skip skips the rest of an item that is already reported.

@@ -10,9 +10,9 @@ const bom = "\ufeff"
 
 // plausible reports whether the text can be JSON with slips. Any other kind of text gets
 // one message that names it.
-func (p *parser) plausible() bool {
+func (s *scanner) plausible() bool {
 	message, hint := "", "save it as UTF-8"
-	switch t := p.text; {
+	switch t := s.text; {
 	case len(t) > maxBytes:
 		message, hint = "the file is larger than 16 MiB", "split it"
 	case strings.HasPrefix(t, "\xff\xfe"), strings.HasPrefix(t, "\xfe\xff"), strings.HasPrefix(t, "\x00\x00\xfe\xff"):
@@ -20,18 +20,18 @@ func (p *parser) plausible() bool {
 	case len(t) > 1 && (t[0] == 0) != (t[1] == 0):
 		message = "the text is UTF-16"
 	default:
-		p.pos = len(t) - len(strings.TrimPrefix(t, bom))
-		message, hint = foreign(t[p.pos:])
+		s.pos = len(t) - len(strings.TrimPrefix(t, bom))
+		message, hint = foreign(t[s.pos:])
 	}
 	if message == "" {
 		return true
 	}
-	start := p.pos
-	for start < len(p.text) && isBlank(p.text[start]) {
+	start := s.pos
+	for start < len(s.text) && isBlank(s.text[start]) {
 		start++
 	}
-	_, size := utf8.DecodeRuneInString(p.text[start:])
-	p.report(start, start+size, hint, "%s", message)
+	_, size := utf8.DecodeRuneInString(s.text[start:])
+	s.report(start, start+size, hint, "%s", message)
 	return false
 }
 

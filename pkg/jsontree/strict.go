@@ -247,10 +247,10 @@ func plain(eight string) bool {
 
 // decoded reads a string with escapes or characters outside ASCII as the parser does.
 func (s *strict) decoded() (text string, ok bool) {
-	p := parser{src: s.src, text: s.text, pos: s.pos}
-	p.string()
-	s.pos = p.pos
-	return p.tok.text, len(p.list) == 0 && !p.tok.unclosed
+	tolerant := scanner{problems: problems{src: s.src}, text: s.text, pos: s.pos}
+	tolerant.string()
+	s.pos = tolerant.pos
+	return tolerant.tok.text, len(tolerant.list) == 0 && !tolerant.tok.unclosed
 }
 
 // twice reports whether two members of an object have one name.

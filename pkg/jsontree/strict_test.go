@@ -33,7 +33,7 @@ func FuzzStrict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		src := diag.NewSource("job.json", text)
-		p := &parser{src: src, text: text}
+		p := newParser(src, text)
 		if !p.plausible() {
 			return
 		}

@@ -9,17 +9,17 @@ import (
 )
 
 // string reads the string whose opening quote is at pos.
-func (p *parser) string() {
-	start := p.pos
+func (s *scanner) string() {
+	start := s.pos
 	var high byte
-	for i := start + 1; i < len(p.text); i++ {
-		c := p.text[i]
+	for i := start + 1; i < len(s.text); i++ {
+		c := s.text[i]
 		if c == '"' {
-			if high >= utf8.RuneSelf && !utf8.ValidString(p.text[start+1:i]) {
+			if high >= utf8.RuneSelf && !utf8.ValidString(s.text[start+1:i]) {
 				break
 			}
-			p.tok = token{kind: str, start: start, end: i + 1, text: p.text[start+1 : i]}
-			p.pos = i + 1
+			s.tok = token{kind: str, start: start, end: i + 1, text: s.text[start+1 : i]}
+			s.pos = i + 1
 			return
 		}
 		if c == '\\' || c < 0x20 {
@@ -27,15 +27,15 @@ func (p *parser) string() {
 		}
 		high |= c
 	}
-	d := decoder{p: p, start: start, pos: start + 1, quote: '"'}
+	d := decoder{s: s, start: start, pos: start + 1, quote: '"'}
 	d.run()
-	p.tok = token{kind: str, start: start, end: d.pos, text: string(d.out), unclosed: d.unclosed}
-	p.pos = d.pos
+	s.tok = token{kind: str, start: start, end: d.pos, text: string(d.out), unclosed: d.unclosed}
+	s.pos = d.pos
 }
 
 // decoder reads a string that contains escapes or slips.
 type decoder struct {
-	p     *parser
+	s     *scanner
 	start int // the opening quote
 	pos   int
 	quote rune // the opening quote
@@ -57,14 +57,14 @@ const (
 // slip reports a slip, once for each kind in a string.
 func (d *decoder) slip(kind, start, end int, hint, format string, args ...any) {
 	if !d.reported[kind] {
-		d.p.report(start, end, hint, format, args...)
+		d.s.report(start, end, hint, format, args...)
 	}
 	d.reported[kind] = true
 }
 
 // run reads up to and including the closing quote.
 func (d *decoder) run() {
-	text := d.p.text
+	text := d.s.text
 	for d.pos < len(text) {
 		c := text[d.pos]
 		switch {
@@ -86,7 +86,7 @@ func (d *decoder) run() {
 				return
 			}
 			if r == utf8.RuneError && size == 1 {
-				d.p.invalidUTF8(d.pos)
+				d.s.invalidUTF8(d.pos)
 			}
 			d.out = utf8.AppendRune(d.out, r)
 			d.pos += size
@@ -98,7 +98,7 @@ func (d *decoder) run() {
 // breaks reports whether the string continues after the line break at pos, and skips the
 // break if it does: the next quote is then a closing one.
 func (d *decoder) breaks() bool {
-	rest := d.p.text[d.pos:]
+	rest := d.s.text[d.pos:]
 	if d.pos > d.known {
 		n := strings.IndexRune(rest, closing(d.quote))
 		if n < 0 || !endsValue(rest[n+utf8.RuneLen(closing(d.quote)):]) {
@@ -126,14 +126,14 @@ func endsValue(s string) bool {
 // cut ends a string without a closing quote at the end of its line, before the commas and
 // closing brackets there that belong outside.
 func (d *decoder) cut() {
-	_, size := utf8.DecodeRuneInString(d.p.text[d.start:])
+	_, size := utf8.DecodeRuneInString(d.s.text[d.start:])
 	body := d.start + size
-	line := d.p.text[body:d.pos]
+	line := d.s.text[body:d.pos]
 	if n := strings.IndexFunc(line, isQuote); n >= 0 && d.quote == '"' {
 		r, size := utf8.DecodeRuneInString(line[n:])
 		if endsValue(line[n+size:]) {
 			end := body + n
-			d.p.report(end, end+size, fmt.Sprintf(`write " in place of %c`, r), "the string is closed by %c", r)
+			d.s.report(end, end+size, fmt.Sprintf(`write " in place of %c`, r), "the string is closed by %c", r)
 			d.pos, d.out = end+size, []byte(strings.ToValidUTF8(line[:n], "\ufffd"))
 			return
 		}
@@ -149,12 +149,12 @@ func (d *decoder) cut() {
 	at := body + len(end)
 	d.pos, d.unclosed = at, true
 	d.out = d.out[:len(d.out)-(len(line)-len(end))] // the part that is removed has no escapes
-	d.p.report(d.start, at, fmt.Sprintf("write %c at the end", closing(d.quote)), "the string is not closed")
+	d.s.report(d.start, at, fmt.Sprintf("write %c at the end", closing(d.quote)), "the string is not closed")
 }
 
 // escape reads the escape at pos.
 func (d *decoder) escape() {
-	text, start := d.p.text, d.pos
+	text, start := d.s.text, d.pos
 	if start+1 == len(text) || text[start+1] == '\n' || text[start+1] == '\r' {
 		d.pos++
 		return // the line break is the slip
@@ -188,7 +188,7 @@ func (d *decoder) escape() {
 
 // unicode reads the rest of a \u escape that began at start.
 func (d *decoder) unicode(start int) {
-	text := d.p.text
+	text := d.s.text
 	if n := hexLen(text[d.pos:], 4); n < 4 {
 		d.pos += n
 		d.slip(slipEscape, start, d.pos, `write \u and four digits, or \\ for a backslash`, `\u needs four hexadecimal digits`)
@@ -238,10 +238,10 @@ func jsonEscape(c byte) string {
 }
 
 // invalidUTF8 reports the encoding once: a file in Latin-1 is one slip.
-func (p *parser) invalidUTF8(at int) {
-	if p.notUTF8 || p.quiet {
+func (s *scanner) invalidUTF8(at int) {
+	if s.notUTF8 || s.quiet {
 		return
 	}
-	p.notUTF8 = true
-	p.report(at, at+1, "save the file as UTF-8", "the text is not UTF-8: byte 0x%02x", p.text[at])
+	s.notUTF8 = true
+	s.report(at, at+1, "save the file as UTF-8", "the text is not UTF-8: byte 0x%02x", s.text[at])
 }

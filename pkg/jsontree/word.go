@@ -52,16 +52,16 @@ func isNumber(s string) bool { return s != "" && numberLen(s) == len(s) }
 
 // unit extends the number at tok to a text with a unit, such as 30 GiB, and reports that
 // it lacks quotes.
-func (p *parser) unit() bool {
-	if p.pos+1 >= len(p.text) || p.text[p.pos] != ' ' || !isLetter(p.text[p.pos+1]) || digits(p.text[p.pos+1:]) > 0 {
+func (s *scanner) unit() bool {
+	if s.pos+1 >= len(s.text) || s.text[s.pos] != ' ' || !isLetter(s.text[s.pos+1]) || digits(s.text[s.pos+1:]) > 0 {
 		return false
 	}
-	end := p.bareEnd()
-	if end == p.tok.end {
+	end := s.bareEnd()
+	if end == s.tok.end {
 		return false
 	}
-	p.widen(end)
-	p.bareText()
+	s.widen(end)
+	s.bareText()
 	return true
 }
 
@@ -101,13 +101,13 @@ func (p *parser) literal() *Node {
 }
 
 // bareText reports a text without quotes.
-func (p *parser) bareText() {
-	if start, _ := FindPlaceholder(p.tok.text); start >= 0 {
-		p.reportPlaceholder()
+func (s *scanner) bareText() {
+	if start, _ := FindPlaceholder(s.tok.text); start >= 0 {
+		s.reportPlaceholder()
 		return
 	}
-	p.report(p.tok.start, p.tok.end, "put it in double quotes: "+quoted(p.tok.text), "%s is not a JSON value", clip(p.tok.text))
-	p.fix(whole(p.tok.text))
+	s.report(s.tok.start, s.tok.end, "put it in double quotes: "+quoted(s.tok.text), "%s is not a JSON value", clip(s.tok.text))
+	s.fix(whole(s.tok.text))
 }
 
 // foreignWords maps the constants of other languages to the closest ones of JSON.
@@ -119,50 +119,50 @@ var foreignWords = map[string]string{
 }
 
 // widen extends the token to an offset. Invalid UTF-8 in it is replaced.
-func (p *parser) widen(end int) {
-	p.tok.end, p.pos = end, end
-	p.tok.text = strings.ToValidUTF8(p.text[p.tok.start:end], "\ufffd")
+func (s *scanner) widen(end int) {
+	s.tok.end, s.pos = end, end
+	s.tok.text = strings.ToValidUTF8(s.text[s.tok.start:end], "\ufffd")
 }
 
 // bareEnd returns the end of the text without quotes that begins at tok: before a comma,
 // bracket, quote or comment, the end of the line, or a member's name.
-func (p *parser) bareEnd() int {
-	end := p.attached(p.pos)
+func (s *scanner) bareEnd() int {
+	end := attached(s.text, s.pos)
 	for {
 		next := end
-		for next < len(p.text) && (p.text[next] == ' ' || p.text[next] == '\t') {
+		for next < len(s.text) && (s.text[next] == ' ' || s.text[next] == '\t') {
 			next++
 		}
 		n := 0
-		if next < len(p.text) && commentLen(p.text[next:]) == 0 {
-			n = wordLen(p.text[next:])
+		if next < len(s.text) && commentLen(s.text[next:]) == 0 {
+			n = wordLen(s.text[next:])
 		}
-		if n == 0 || isConstant(p.text[next:next+n]) || nameEnds(p.text, next+n) {
+		if n == 0 || isConstant(s.text[next:next+n]) || nameEnds(s.text, next+n) {
 			return end
 		}
-		end = p.attached(next + n)
+		end = attached(s.text, next+n)
 	}
 }
 
-// attached skips characters that continue a word without white space: nginx:latest,
-// s3://bucket/key, a=b, ${HOME}.
-func (p *parser) attached(i int) int {
-	for i+1 < len(p.text) && !isBlank(p.text[i+1]) {
-		switch c := p.text[i]; {
-		case c == '{' && p.text[i-1] == '$':
-			n := strings.IndexAny(p.text[i:], "}\n")
-			if n < 0 || p.text[i+n] == '\n' {
+// attached returns the end of the characters at offset i that continue a word without white
+// space: nginx:latest, s3://bucket/key, a=b, ${HOME}.
+func attached(text string, i int) int {
+	for i+1 < len(text) && !isBlank(text[i+1]) {
+		switch c := text[i]; {
+		case c == '{' && text[i-1] == '$':
+			n := strings.IndexAny(text[i:], "}\n")
+			if n < 0 || text[i+n] == '\n' {
 				return i
 			}
 			i += n + 1
-		case (c == ':' || c == '=') && strings.IndexByte(`"'{[,`, p.text[i+1]) < 0:
+		case (c == ':' || c == '=') && strings.IndexByte(`"'{[,`, text[i+1]) < 0:
 			i++
-			for i < len(p.text) && (p.text[i] == '/' || !endsWord(p.text, i)) {
-				_, size := utf8.DecodeRuneInString(p.text[i:])
+			for i < len(text) && (text[i] == '/' || !endsWord(text, i)) {
+				_, size := utf8.DecodeRuneInString(text[i:])
 				i += size
 			}
 		default:
-			return i + wordLen(p.text[i:])
+			return i + wordLen(text[i:])
 		}
 	}
 	return i

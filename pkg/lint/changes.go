@@ -6,6 +6,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// resolvedJob is a job as AWS Batch runs it: a definition with the overrides of a submission.
+// Either is nil if it is unknown.
+type resolvedJob struct {
+	definition definition
+	submit     *jsontree.Node
+}
+
+// resolved returns the job with the definition that it runs.
+func (j Job) resolved() resolvedJob { return resolvedJob{definition{j.Known()}, j.Submit} }
+
 // change is a definition that runs, or one of its node ranges, with the overrides of a
 // submission.
 type change struct {
@@ -21,14 +31,13 @@ func (c change) container() *jsontree.Node {
 
 // changes yields the changes of a submission. The first is that of the whole definition,
 // without its node ranges.
-func (j Job) changes() iter.Seq[change] {
+func (r resolvedJob) changes() iter.Seq[change] {
 	return func(yield func(change) bool) {
-		known := j.Known()
-		if !yield(change{known, j.Submit}) {
+		if !yield(change{r.definition.Node, r.submit}) {
 			return
 		}
-		groups := j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides")
-		for g := range known.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		groups := r.submit.Get("nodeOverrides").Get("nodePropertyOverrides")
+		for g := range r.definition.Get("nodeProperties").Get("nodeRangeProperties").Children() {
 			if !yield(change{g, withMember(groups, "targetNodes", g.Get("targetNodes").Str())}) {
 				return
 			}
@@ -82,16 +91,46 @@ func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
 	return withMember(overrides, "name", podName(container))
 }
 
+// overridesOf yields the containerOverrides of a SubmitJob request: the job's, a
+// node range's, and those of the containers of ecsPropertiesOverride.
+//
+//go:noinline
+func overridesOf(submit *jsontree.Node) iter.Seq[*jsontree.Node] {
+	return func(yield func(*jsontree.Node) bool) {
+		body := func(body *jsontree.Node) bool {
+			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
+				return false
+			}
+			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
+				for n := range task.Get("containers").Children() {
+					if !yield(n) {
+						return false
+					}
+				}
+			}
+			return true
+		}
+		if !body(submit) {
+			return
+		}
+		for group := range submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+			if !body(group) {
+				return
+			}
+		}
+	}
+}
+
 // overridesSize returns the length of the overrides of one container that AWS Batch sends
 // to Amazon ECS, as JSON: the command with its placeholders replaced, environment and
 // resources. The command is included even if only parameters change it.
-func (j Job) overridesSize(c change) int {
+func (r resolvedJob) overridesSize(c change) int {
 	over := c.over.Get("containerOverrides")
 	command := over.Get("command")
-	if own := c.container().Get("command"); command == nil && (over != nil || j.Submit.Get("parameters") != nil) {
+	if own := c.container().Get("command"); command == nil && (over != nil || r.submit.Get("parameters") != nil) {
 		command = own
 	}
-	size := j.commandSize(command)
+	size := r.commandSize(command)
 	for _, member := range []string{"environment", "resourceRequirements"} {
 		if n := over.Get(member); n != nil {
 			size += len(n.AppendJSON(nil))
@@ -102,18 +141,18 @@ func (j Job) overridesSize(c change) int {
 
 // commandSize returns the length of a command as JSON, with its placeholders replaced by
 // the parameters of the submission, or else of the definition.
-func (j Job) commandSize(command *jsontree.Node) int {
+func (r resolvedJob) commandSize(command *jsontree.Node) int {
 	if command == nil {
 		return 0
 	}
 	size := len(command.AppendJSON(nil))
-	for _, r := range addReferences(nil, command) {
-		if r.inside {
+	for _, ref := range addReferences(nil, command) {
+		if ref.inside {
 			continue // the size is the least that is certain
 		}
-		value := firstOf(j.Submit.Get("parameters").Get(r.name), j.Known().Get("parameters").Get(r.name))
+		value := firstOf(r.submit.Get("parameters").Get(ref.name), r.definition.Get("parameters").Get(ref.name))
 		if value.Is(jsontree.String) {
-			size += len(value.AppendJSON(nil)) - len(`""`) - len("Ref::"+r.name)
+			size += len(value.AppendJSON(nil)) - len(`""`) - len("Ref::"+ref.name)
 		}
 	}
 	return size

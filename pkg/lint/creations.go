@@ -90,46 +90,46 @@ func asEnvironment(n *jsontree.Node) document.Environment {
 
 // environmentsOf yields the environments of a queue. An environment that the files do not create
 // has no Node.
-func (r resources) environmentsOf(queue Site) iter.Seq[Site] {
-	return func(yield func(Site) bool) {
+func (r resources) environmentsOf(queue Site) iter.Seq[environment] {
+	return func(yield func(environment) bool) {
 		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
 			ref := o.Get("computeEnvironment").Str()
-			if e, _ := r.environments.find(ref, queue.Job); ref != "" && !yield(e) {
+			if e, _ := r.environments.find(ref, queue.Job); ref != "" && !yield(environment{e}) {
 				return
 			}
 		}
 	}
 }
 
-// queueOf returns the queue that a submission names, if the files create it.
-func (s Site) queueOf() (Site, bool) {
-	return creations.of(s.pass).queues.find(s.Submit.Get("jobQueue").Str(), s.Job)
+// createdQueue returns the queue that a submission names, if the files create it.
+func (j Job) createdQueue() (Site, bool) {
+	return creations.of(j.pass).queues.find(j.Submit.Get("jobQueue").Str(), j)
 }
 
-// environmentsFor yields the environments on which a job may run, according to the files:
+// environments yields the environments on which a job may run, according to the files:
 // those of its queue. For a definition that no file submits, these are all environments in
 // its directory, unless the files have queues.
-func (p *Pass) environmentsFor(j Job) iter.Seq[Site] {
-	return func(yield func(Site) bool) {
+func (j Job) environments() iter.Seq[environment] {
+	return func(yield func(environment) bool) {
 		// A definition has no queue of its own: the submissions that run it have.
-		submits := runs.of(p)[j.Register]
+		submits := runs.of(j.pass)[j.Register]
 		if j.Submit != nil && len(submits) == 0 {
 			submits = []Job{j}
 		}
 		for _, run := range submits {
-			if q, ok := (Site{Job: run}).queueOf(); ok {
-				for e := range creations.of(p).environmentsOf(q) {
+			if q, ok := run.createdQueue(); ok {
+				for e := range creations.of(j.pass).environmentsOf(q) {
 					if e.Node != nil && !yield(e) {
 						return
 					}
 				}
 			}
 		}
-		if len(submits) > 0 || len(queues(p)) > 0 {
+		if len(submits) > 0 || len(queues(j.pass)) > 0 {
 			return
 		}
-		for _, e := range environmentsIn.of(p)[j.directory()] {
-			if !yield(e) {
+		for _, e := range environmentsIn.of(j.pass)[j.directory()] {
+			if !yield(environment{e}) {
 				return
 			}
 		}
@@ -162,65 +162,3 @@ func inDirectories(list []Site) map[string][]Site {
 var unsubmittedIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
 	return inDirectories(where(definitions, func(d Site) bool { return len(runs.of(p)[d.Register]) == 0 })(p))
 })
-
-// definitionsByEnvironment inverts environmentsFor if the files create queues: it holds the definitions that may
-// run on an environment.
-var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site) map[*jsontree.Node][]Site {
-	by := map[*jsontree.Node][]Site{}
-	for _, d := range definitions(p) {
-		for e := range p.environmentsFor(d.Job) {
-			on := by[e.Node]
-			if len(on) == 0 || on[len(on)-1].Node != d.Node {
-				by[e.Node] = append(on, d)
-			}
-		}
-	}
-	return by
-})
-
-// definitionsOn returns the definitions that may run on an environment.
-func (p *Pass) definitionsOn(environment Site) []Site {
-	if len(queues(p)) == 0 { // all that no file submits
-		return unsubmittedIn.of(p)[environment.directory()]
-	}
-	return definitionsByEnvironment.of(p)[environment.Node]
-}
-
-// multinode yields the multinode definitions that run on an environment.
-func (p *Pass) multinode(environment Site) iter.Seq[Site] {
-	return func(yield func(Site) bool) {
-		for _, d := range p.definitionsOn(environment) {
-			if (d.Register.Get("nodeProperties") != nil || d.Register.Get("type").Str() == "multinode") && !yield(d) {
-				return
-			}
-		}
-	}
-}
-
-// environmentsOfNodes returns the environments on which multinode jobs may run.
-func environmentsOfNodes(p *Pass) []Site {
-	return where(environments, func(s Site) bool {
-		for range p.multinode(s) {
-			return true
-		}
-		return false
-	})(p)
-}
-
-// someEnvironment reports whether the job has environments, and none of them has
-// suitable instance types.
-func (p *Pass) someEnvironment(s Site, will func(types []string) bool) bool {
-	some := false
-	for e := range p.environmentsFor(s.Job) {
-		some = true
-		if will(entriesOf(e.Node.Get("computeResources").Get("instanceTypes"))) {
-			return false
-		}
-	}
-	return some
-}
-
-// typeOf returns the type of an environment's resources, such as FARGATE.
-func typeOf(environment Site) string {
-	return cmp.Or(environment.Node.Get("computeResources").Get("type").Str(), "EC2")
-}

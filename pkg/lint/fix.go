@@ -1,22 +1,42 @@
 package lint
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// userFile is the file of a job or of another request, as the user wrote it.
+type userFile struct{ File *document.File }
+
+// directory returns the directory of the job's file.
+//
+//go:noinline
+func (f userFile) directory() string {
+	if f.File.Source == nil {
+		return ""
+	}
+	return filepath.Dir(f.File.Source.Name)
+}
+
+// compact reports whether the user writes the short form, so that hints use it too.
+func (f userFile) compact() bool {
+	return f.File.Kind == document.KindJob || f.File.Kind == document.KindWorkflow
+}
+
 // lacks reports whether the user did not write the member. A member that was dropped
 // because its value has the wrong type is not lacking.
-func (s Site) lacks(n *jsontree.Node, member string) bool {
-	return n.Get(member) == nil && s.raw(n).Get(member) == nil
+func (f userFile) lacks(n *jsontree.Node, member string) bool {
+	return n.Get(member) == nil && f.raw(n).Get(member) == nil
 }
 
 // raw returns the object or array as in the file; nil if it is not in the file.
-func (s Site) raw(n *jsontree.Node) *jsontree.Node {
+func (f userFile) raw(n *jsontree.Node) *jsontree.Node {
 	src, span := n.Location()
-	for raw := s.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
+	for raw := f.File.Root; raw != nil && raw.Source == src; raw = childAt(raw, span.Start) {
 		if raw.Span == span && (raw.Is(jsontree.Object) || raw.Is(jsontree.Array)) {
 			return raw
 		}
@@ -36,9 +56,9 @@ func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 
 // remove returns the fix that removes a member or an element with its comma. It returns
 // nil if the file does not contain it in this form.
-func (s Site) remove(n *jsontree.Node) *diag.Fix {
+func (f userFile) remove(n *jsontree.Node) *diag.Fix {
 	span, ok := removal(n)
-	if !ok || s.compact() && n.Key.Start == n.Key.End {
+	if !ok || f.compact() && n.Key.Start == n.Key.End {
 		return nil
 	}
 	// An element of an array has no name.
@@ -55,15 +75,15 @@ func (s Site) remove(n *jsontree.Node) *diag.Fix {
 
 // insert returns the fix that adds a member or an element, given as JSON text, at the end
 // of an object or array. It returns nil if the user did not write that object.
-func (s Site) insert(n *jsontree.Node, text string) *diag.Fix {
+func (j Job) insert(n *jsontree.Node, text string) *diag.Fix {
 	src, span := n.Location()
-	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || s.compact() && span == s.Job.Node.Span {
+	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || j.compact() && span == j.Node.Span {
 		return nil
 	}
 	if brackets := src.Text[span.Start:span.Start+1] + src.Text[span.End-1:span.End]; brackets != "{}" && brackets != "[]" {
 		return nil // also one that is never closed
 	}
-	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !s.lacks(n, name) {
+	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !j.lacks(n, name) {
 		return nil // it exists, but has the wrong type
 	}
 	end := len(strings.TrimRight(src.Text[:span.End-1], blanks))

@@ -87,7 +87,7 @@ func TestEditsKeepJSON(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(text, problems)
 		}
-		site := Site{Job: Job{Job: &document.Job{Node: root}, File: &document.File{Kind: document.KindJobDefinition}}}
+		site := Site{Job: Job{Job: &document.Job{Node: root}, userFile: userFile{&document.File{Kind: document.KindJobDefinition}}}}
 		pick := rapid.IntRange(0, n-1).Draw(t, "pick")
 		i := 0
 		for c := range root.Children() {

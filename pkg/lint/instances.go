@@ -8,39 +8,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// catalog returns the instance types with which jobs are compared.
-func (p *Pass) catalog() *catalog.Catalog {
-	if p.Platform == nil {
-		return nil
-	}
-	return p.Platform.Catalog
-}
+// instanceTypes are the instance types with which jobs are compared. Without a platform file they
+// are those of the embedded catalogue.
+type instanceTypes struct{ *catalog.Catalog }
 
 // archOf returns the common architecture of instance types, or "" if it is unknown.
-func (p *Pass) archOf(entries []string) string {
+func (t instanceTypes) archOf(entries []string) string {
 	for _, e := range entries {
-		if types := p.catalog().Expand(e); len(types) > 0 {
+		if types := t.Expand(e); len(types) > 0 {
 			return types[0].Arch
 		}
 	}
 	return ""
-}
-
-// invalid reports whether a compute environment will become INVALID for a
-// reason that is in its file.
-func (p *Pass) invalid(e Site) bool {
-	// These images and families exclude each other (user guide, compute resource AMIs).
-	c := e.Node.Get(resourcesOf)
-	for cfg := range each(c, "ec2Configuration") {
-		t := cfg.Get("imageType").Str()
-		for _, entry := range entriesOf(c.Get("instanceTypes")) {
-			family := familyOf(entry)
-			if strings.Contains(t, "AL2023") && family == "a1" || strings.HasSuffix(t, "AL2023_NVIDIA") && (family == "p3" || family == "g3") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // familyOf returns the family of an instance type: c5 for c5.large. A family is its own
@@ -75,17 +54,9 @@ func hasFamily(entries []string, families ...string) string {
 }
 
 // hasGPU reports whether all instance types of an entry have NVIDIA GPUs.
-func (p *Pass) hasGPU(entry string) bool {
-	types := p.catalog().Expand(entry)
-	return len(types) > 0 && !slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return !t.RunsGPUJobs() })
-}
-
-// orchestration returns where an environment runs its containers: "EKS" or "ECS".
-func orchestration(e Site) string {
-	if e.Node.Get("eksConfiguration") != nil {
-		return "EKS"
-	}
-	return "ECS"
+func (t instanceTypes) hasGPU(entry string) bool {
+	types := t.Expand(entry)
+	return len(types) > 0 && !slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return !one.RunsGPUJobs() })
 }
 
 // isBundle reports whether an entry of instanceTypes stands for types that AWS Batch
@@ -95,10 +66,10 @@ func isBundle(entry string) bool {
 }
 
 // within reports whether a bundle contains all types of an entry.
-func (p *Pass) within(entry, bundle string) bool {
-	all := p.catalog().Expand(bundle)
-	for _, t := range p.catalog().Expand(entry) {
-		if !slices.ContainsFunc(all, func(b catalog.InstanceType) bool { return b.Name == t.Name }) {
+func (t instanceTypes) within(entry, bundle string) bool {
+	all := t.Expand(bundle)
+	for _, one := range t.Expand(entry) {
+		if !slices.ContainsFunc(all, func(b catalog.InstanceType) bool { return b.Name == one.Name }) {
 			return false
 		}
 	}
@@ -106,26 +77,22 @@ func (p *Pass) within(entry, bundle string) bool {
 }
 
 // launches reports whether an environment of these entries launches the type.
-func (p *Pass) launches(entries []string, name string) bool {
+func (t instanceTypes) launches(entries []string, name string) bool {
 	for _, e := range entries {
-		types := p.catalog().Expand(e)
-		if len(types) == 0 || slices.ContainsFunc(types, func(t catalog.InstanceType) bool { return t.Name == name }) {
+		types := t.Expand(e)
+		if len(types) == 0 || slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return one.Name == name }) {
 			return true
 		}
 	}
 	return len(entries) == 0
 }
 
-// instanceHint suggests a known entry of instanceTypes for an unknown one. The catalogue
+// hint suggests a known entry of instanceTypes for an unknown one. The catalogue
 // has a date, so the hint also names the option for newer types.
-func (p *Pass) instanceHint(entry string) string {
+func (t instanceTypes) hint(entry string) string {
 	const newer = ", or give a file with newer types: --catalog FILE"
-	if near := near(entry, p.catalog().Entries()); near != "" {
+	if near := near(entry, t.Entries()); near != "" {
 		return "write " + quote(near) + newer
 	}
 	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer
 }
-
-// hasPlatformQueues reports whether a platform file lists the queues of the account, so
-// that a queue that it does not list is a mistake.
-func hasPlatformQueues(p *Pass) bool { return p.Platform != nil && len(p.Platform.Queues) > 0 }

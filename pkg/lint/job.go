@@ -1,28 +1,11 @@
 package lint
 
 import (
-	"path/filepath"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
-
-// directory returns the directory of the job's file.
-//
-//go:noinline
-func (j Job) directory() string {
-	if j.File.Source == nil {
-		return ""
-	}
-	return filepath.Dir(j.File.Source.Name)
-}
-
-// compact reports whether the user writes the short form, so that hints use it too.
-func (j Job) compact() bool {
-	return j.File.Kind == document.KindJob || j.File.Kind == document.KindWorkflow
-}
 
 // Known returns the definition that the job runs: its own, or the one of that name in
 // another file. It returns nil if the files do not register it.

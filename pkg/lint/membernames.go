@@ -68,14 +68,14 @@ var absentMembers = map[string]string{
 
 // unknownMember returns the hint and the fix for a member that the API does not have
 // in the innermost of the objects around it.
-func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix, isNew bool) {
-	if n.Name == "waivers" && !j.compact() {
+func (f userFile) unknownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix, isNew bool) {
+	if n.Name == "waivers" && !f.compact() {
 		return document.NoWaivers, nil, false
 	}
 	if isNote(n.Name) {
-		return "remove it", Site{Job: j}.remove(n), false
+		return "remove it", f.remove(n), false
 	}
-	if hint, fix = j.knownMember(n, around); hint == "" {
+	if hint, fix = knownMember(n, around); hint == "" {
 		return "AWS Batch rejects a member that it does not have", nil, true
 	}
 	return hint, fix, false
@@ -83,7 +83,7 @@ func (j Job) unknownMember(n *jsontree.Node, around []shape.Object) (hint string
 
 // knownMember suggests the member that an unknown one stands for: another spelling, another tool's
 // word, or a member of another object. The hint is empty if nothing resembles it.
-func (j Job) knownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix) {
+func knownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix) {
 	in := around[len(around)-1]
 	if n.Name == "name" && in.Shape.Members["jobDefinitionName"] != nil {
 		return instead(n, in, "jobDefinitionName")

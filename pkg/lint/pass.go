@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -9,24 +8,16 @@ import (
 // Pass is one run of the rules over all files. Its iterators yield the input of rules
 // in AWS's native form, even if the user wrote the compact form.
 type Pass struct {
-	Files    []*document.File
-	Platform *document.Platform
+	Files []*document.File
+	account
+	jobLists
+	findings
 
-	// rules are the rules of the run, rule is the running one, and found collects the
-	// problems of all.
-	rules []Rule
-	rule  *Rule
-	found diag.List
-
-	// definitions and submits are the jobs with a RegisterJobDefinition and a SubmitJob
-	// request. Most jobs of job files are in both.
-	jobs, definitions, submits []Job
+	rules []Rule // the rules of the run
 	// reached has the nodes that the running row checks.
 	reached []*jsontree.Node
 	// facts holds the values of facts by their slot; an entry is nil before the first use.
 	facts []expiring
-	// waived holds the waivers that have silenced a problem.
-	waived map[*jsontree.Node]bool
 }
 
 // expiring is a fact about the files of the current run, or of the run before.
@@ -39,29 +30,50 @@ func (p *Pass) begin(files []*document.File, platform *document.Platform) {
 			f.expire()
 		}
 	}
-	*p = Pass{Files: files, Platform: platform, jobs: p.jobs[:0], definitions: p.definitions[:0], submits: p.submits[:0], facts: p.facts, reached: p.reached}
+	*p = Pass{Files: files, account: account{platform}, jobLists: p.emptied(), facts: p.facts, reached: p.reached}
 	for _, f := range files {
 		for _, j := range f.Jobs {
-			p.add(Job{Job: j, File: f, pass: p})
+			p.add(Job{Job: j, userFile: userFile{f}, pass: p})
 		}
 	}
 }
 
+// jobLists holds the jobs of all files.
+type jobLists struct {
+	// definitions and submits are the jobs with a RegisterJobDefinition and a SubmitJob
+	// request. Most jobs of job files are in both.
+	jobs, definitions, submits []Job
+}
+
+// emptied returns the same memory without jobs.
+func (l *jobLists) emptied() jobLists {
+	return jobLists{l.jobs[:0], l.definitions[:0], l.submits[:0]}
+}
+
 // add adds a job to the lists that it belongs to.
-func (p *Pass) add(j Job) {
-	p.jobs = append(p.jobs, j)
+func (l *jobLists) add(j Job) {
+	l.jobs = append(l.jobs, j)
 	if j.Register != nil {
-		p.definitions = append(p.definitions, j)
+		l.definitions = append(l.definitions, j)
 	}
 	if j.Submit != nil {
-		p.submits = append(p.submits, j)
+		l.submits = append(l.submits, j)
 	}
 }
+
+// Jobs returns every job of every file.
+func (l *jobLists) Jobs() []Job { return l.jobs }
+
+// Definitions returns the jobs that have a RegisterJobDefinition request.
+func (l *jobLists) Definitions() []Job { return l.definitions }
+
+// Submits returns the jobs that have a SubmitJob request.
+func (l *jobLists) Submits() []Job { return l.submits }
 
 // Job is a job with its file.
 type Job struct {
 	*document.Job
-	File *document.File
+	userFile
 	pass *Pass
 }
 
@@ -82,15 +94,6 @@ type Site struct {
 
 // Iterators that are more than a slice are not inlined, because hundreds of rules range
 // over them: inlining added 2 seconds to 3 seconds of compiling.
-
-// Jobs returns every job of every file.
-func (p *Pass) Jobs() []Job { return p.jobs }
-
-// Definitions returns the jobs that have a RegisterJobDefinition request.
-func (p *Pass) Definitions() []Job { return p.definitions }
-
-// Submits returns the jobs that have a SubmitJob request.
-func (p *Pass) Submits() []Job { return p.submits }
 
 // The operations that no file contains, but that an engine receives.
 const (

@@ -109,7 +109,7 @@ func asPlatform(environments []Site) *document.Platform {
 func findPlacement(j Job, platform *document.Platform) placementResult {
 	need, known := plan.QueueNeed(j.Known(), j.Submit)
 	if !known {
-		return j.wrongPlatform(platform)
+		return wrongPlatform(j, platform)
 	}
 	// On EC2 a definition does not name its architecture. The image's name may contain it.
 	if r := &need.Parts[0].Request; r.Arch == "" && !r.Fargate {
@@ -118,12 +118,12 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 	r := need.Parts[0].Request
 	choice, err := plan.ChooseQueue(platform, need)
 	queueName := j.Submit.Get("jobQueue").Str()
-	if queueName == "" && j.Submit != nil && !hasPlatformQueues(j.pass) {
+	if queueName == "" && j.Submit != nil && !j.pass.listsQueues() {
 		return placementResult{} // there may be other queues than those of the files
 	}
 	if queueName == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
-			return placementResult{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.culprit(no.Cause)}}
+			return placementResult{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.resolved().culprit(no.Cause)}}
 		}
 		q, _ := platform.Queue(choice.Queue)
 		return placement(platform, q, need, *choice.Placement)
@@ -145,7 +145,7 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 		hints = append(hints, fmt.Sprintf("submit it to queue %s, where it fits", cmp.Or(other.Alias, other.Name)))
 	}
 	return placementResult{refused: &refusal{
-		cause: held.Cause, node: j.culprit(held.Cause), hint: strings.Join(hints, "; "),
+		cause: held.Cause, node: j.resolved().culprit(held.Cause), hint: strings.Join(hints, "; "),
 		message: fmt.Sprintf("queue %s cannot hold %s: %s", queueName, need, held.Reason),
 	}}
 }
@@ -154,7 +154,7 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 // one of the platform file.
 func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 	ref, r := j.Submit.Get("jobQueue").Str(), creations.of(j.pass)
-	if q, ok := (Site{Job: j}).queueOf(); ok {
+	if q, ok := j.createdQueue(); ok {
 		return r.queue(q), true
 	}
 	if len(r.queues[batch.Name(ref)]) > 0 {
@@ -165,9 +165,9 @@ func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 
 // wrongPlatform is the placing of a multi-node job, whose requests are not compared with
 // instance types: it only has to be on EC2.
-func (j Job) wrongPlatform(platform *document.Platform) placementResult {
+func wrongPlatform(j Job, platform *document.Platform) placementResult {
 	q, ok := j.queueIn(platform)
-	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || (Site{Job: j}).runsOnEKS() ||
+	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || j.resolved().definition.onEKS() ||
 		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
 		return placementResult{}
 	}
@@ -189,29 +189,29 @@ func placement(platform *document.Platform, q document.Queue, need plan.Need, he
 }
 
 // culprit returns the request that a refusal is about.
-func (j Job) culprit(c catalog.Cause) *jsontree.Node {
+func (r resolvedJob) culprit(c catalog.Cause) *jsontree.Node {
 	kind := map[catalog.Cause]string{
 		catalog.OverMaxvCpus: "VCPU", catalog.OverFargateMaxvCpus: "VCPU", catalog.TooManyVCPUs: "VCPU",
 		catalog.TooMuchMemory: "MEMORY", catalog.NominalMemory: "MEMORY", catalog.NotTogether: "MEMORY",
 		catalog.NoGPUType: "GPU", catalog.NoGPUInBundle: "GPU", catalog.UnsupportedGPU: "GPU", catalog.TooManyGPUs: "GPU",
 	}[c]
-	container := j.Known().Get("containerProperties")
-	if nodes := j.Known().Get("nodeProperties"); nodes != nil {
+	container := r.definition.Get("containerProperties")
+	if nodes := r.definition.Get("nodeProperties"); nodes != nil {
 		if c == catalog.NodesOverMaxvCpus {
-			return firstOf(j.Submit.Get("nodeOverrides").Get("numNodes"), firstOf(nodes.Get("numNodes"), nodes))
+			return firstOf(r.submit.Get("nodeOverrides").Get("numNodes"), firstOf(nodes.Get("numNodes"), nodes))
 		}
 		if c == catalog.NodesOnSpot {
-			return firstOf(j.Submit.Get("jobQueue"), nodes)
+			return firstOf(r.submit.Get("jobQueue"), nodes)
 		}
 		container = firstOf(nodes.Get("nodeRangeProperties").Index(0).Get("container"), nodes)
 	}
-	if n := plan.Requirement(container, j.Submit.Get("containerOverrides"), kind); n != nil {
+	if n := plan.Requirement(container, r.submit.Get("containerOverrides"), kind); n != nil {
 		if src, _ := n.Location(); src != nil {
 			return n
 		}
 	}
-	if j.Submit == nil {
+	if r.submit == nil {
 		return container
 	}
-	return j.Submit.Get("jobQueue")
+	return r.submit.Get("jobQueue")
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -53,7 +52,7 @@ func (j Job) runReferences() []reference {
 		return nil // nearly all jobs
 	}
 	var list []reference
-	for c := range j.changes() {
+	for c := range j.resolved().changes() {
 		for command := range c.commands() {
 			list = addReferences(list, command)
 		}
@@ -121,22 +120,11 @@ func refersTo(list []reference, name string) bool {
 // hasParameter reports whether the submission or its definition has a value for a
 // parameter, of any type. Another rule reports a value that is not a string.
 func (j Job) hasParameter(name string) bool {
-	s := Site{Job: j}
-	return !s.lacksParameter(j.Submit, name) || !s.lacksParameter(j.Known(), name)
+	return !j.lacksParameter(j.Submit, name) || !j.lacksParameter(j.Known(), name)
 }
 
 // lacksParameter reports whether a request has no value for a parameter.
-func (s Site) lacksParameter(request *jsontree.Node, name string) bool {
+func (f userFile) lacksParameter(request *jsontree.Node, name string) bool {
 	list := request.Get("parameters")
-	return list == nil || s.lacks(list, name)
+	return list == nil || f.lacks(list, name)
 }
-
-// withRegister returns the job with the known definition that it runs.
-func withRegister(j Job) *document.Job {
-	job := *j.Job
-	job.Register = j.Known()
-	return &job
-}
-
-// runsOnEKS reports whether the submission's definition is known and on EKS.
-func (s Site) runsOnEKS() bool { return Site{Job: Job{Job: withRegister(s.Job)}}.onEKS() }

@@ -13,17 +13,25 @@ import (
 // The functions of this file are not inlined: hundreds of calls, none of which a correct file reaches, would
 // make the program larger.
 
+// findings collects the problems of a run.
+type findings struct {
+	rule  *Rule // the running rule
+	found diag.List
+	// waived holds the waivers that have silenced a problem.
+	waived map[*jsontree.Node]bool
+}
+
 // Report reports a problem of the running rule at a node. Of an object or array it
 // marks only the opening bracket, for example if a member is missing.
 //
 //go:noinline
-func (p *Pass) Report(n *jsontree.Node, message, hint string) {
-	p.report(p.rule.Severity, nil, n, message, hint)
+func (f *findings) Report(n *jsontree.Node, message, hint string) {
+	f.report(f.rule.Severity, nil, n, message, hint)
 }
 
 // report adds a problem of the running rule at a node. A fix that would change a
 // placeholder of another program is dropped. The hint then asks for the value.
-func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
+func (f *findings) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, message, hint string) {
 	src, span := n.Location()
 	// A whole object underlined would hide where the problem is.
 	if (n.Is(jsontree.Object) || n.Is(jsontree.Array)) && span.End > span.Start {
@@ -32,8 +40,8 @@ func (p *Pass) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Node, m
 	if fix != nil && editsPlaceholder(src, fix) {
 		fix, hint = nil, "fill in the placeholder, then check again"
 	}
-	p.found = append(p.found, diag.Diagnostic{
-		Severity: severity, Rule: p.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: classified(fix, severity, p.rule.KeepsMeaning, hint),
+	f.found = append(f.found, diag.Diagnostic{
+		Severity: severity, Rule: f.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: classified(fix, severity, f.rule.KeepsMeaning, hint),
 	})
 }
 
@@ -129,14 +137,6 @@ func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
 // constantLists removes lists of constants, which look like placeholders in brackets.
 var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
-// policy returns the policy of the platform file, or an empty policy without one.
-func (p *Pass) policy() document.Policy {
-	if p.Platform == nil {
-		return document.Policy{}
-	}
-	return p.Platform.Policy
-}
-
 // policyHint adds to the hint of a policy's problem whom to ask, and where the job
 // declares a waiver.
 func (j Job) policyHint(hint string) string {
@@ -161,11 +161,16 @@ func (j Job) amend(d *diag.Diagnostic) {
 	if name := j.NameNode(); name.Is(jsontree.String) {
 		waivers = slices.Concat(waivers, platformWaivers(j.pass.Platform, name.Text))
 	}
-	if w := j.pass.rule.waive(d, waivers); w != nil {
-		if j.pass.waived == nil {
-			j.pass.waived = map[*jsontree.Node]bool{}
+	j.pass.waive(d, waivers)
+}
+
+// waive marks a problem of the running rule if one of the waivers is for it.
+func (f *findings) waive(d *diag.Diagnostic, waivers []document.Waiver) {
+	if w := f.rule.waive(d, waivers); w != nil {
+		if f.waived == nil {
+			f.waived = map[*jsontree.Node]bool{}
 		}
-		j.pass.waived[w.Node] = true
+		f.waived[w.Node] = true
 	}
 }
 

@@ -35,8 +35,8 @@ type part struct {
 
 // requestsFor adds up the job's requests for "VCPU", "MEMORY" (in MiB) or "GPU". It leaves
 // out invalid numbers, and those of an unknown definition.
-func (j Job) requestsFor(kind string) (d requested) {
-	for _, p := range j.parts() {
+func (r resolvedJob) requestsFor(kind string) (d requested) {
+	for _, p := range r.parts() {
 		for _, s := range p.shares(kind) {
 			s.nodes = p.nodes
 			d.shares = append(d.shares, s)
@@ -57,10 +57,10 @@ func (d requested) largest() *jsontree.Node {
 }
 
 // parts returns the job itself, or each range of equal nodes.
-func (j Job) parts() []part {
-	node, override := j.Known().Get("nodeProperties"), j.Submit.Get("nodeOverrides")
+func (r resolvedJob) parts() []part {
+	node, override := r.definition.Get("nodeProperties"), r.submit.Get("nodeOverrides")
 	if node == nil && override == nil {
-		return []part{{definition: j.Known(), override: j.Submit, container: "containerProperties", nodes: 1}}
+		return []part{{definition: r.definition.Node, override: r.submit, container: "containerProperties", nodes: 1}}
 	}
 	own, over := node.Get("nodeRangeProperties"), override.Get("nodePropertyOverrides")
 	count, _ := node.Get("numNodes").Int()

@@ -79,7 +79,7 @@ func TestDemands(t *testing.T) {
 			p := &Pass{}
 			p.begin(files, nil)
 			for _, j := range p.Submits() {
-				d := j.requestsFor("VCPU")
+				d := j.resolved().requestsFor("VCPU")
 				got := ""
 				if src, span := d.largest().Location(); src != nil {
 					got = src.Text[span.Start:span.End]

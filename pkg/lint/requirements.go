@@ -43,10 +43,10 @@ var required = newFact(func(p *Pass, all *requirements) *requirements {
 	return all
 })
 
-// requires reports whether the site lists a requirement of that type, with or without a
+// requires reports whether a container lists a requirement of that type, with or without a
 // value.
-func (s Site) requires(kind string) bool {
-	for r := range s.Node.Get("resourceRequirements").Children() {
+func requires(container *jsontree.Node, kind string) bool {
+	for r := range container.Get("resourceRequirements").Children() {
 		if r.Get("type").Str() == kind {
 			return true
 		}
@@ -89,12 +89,12 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	return func(yield func(Site, *jsontree.Node) bool) {
 		for _, s := range wholes(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.onManagedInstances() && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && !yield(s, n) {
 				return
 			}
 		}
 		for _, s := range overrides(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.onManagedInstances() && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
 				return
 			}
 		}

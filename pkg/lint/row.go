@@ -204,11 +204,6 @@ func looksNewer(value string, known []string) bool {
 }
 
 // badValue reports a value that is not in the list, and suggests the closest.
-func (s Site) badValue(n *jsontree.Node, label string, values []string) {
-	s.Job.badValue(n, label, values)
-}
-
-// badValue is Site.badValue for rules that have no site.
 func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	hint, fix := "", (*diag.Fix)(nil)
 	if near := near(n.Text, values); near != "" {

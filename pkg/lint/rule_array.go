@@ -41,7 +41,7 @@ func arrayRules() []*Rule {
 				}
 			},
 		}).onlyWith("arrayProperties"),
-		check("array-variable-reserved", High, requirers, Site.reservedVariables,
+		check("array-variable-reserved", High, requirers, checkReservedVariables,
 			"batchctl sets some variables of an array with a matrix, a table or a command list: MATRIX_ plus the name of an axis, and those that tell a child its values. A value from the job would be overwritten, or would hide what the child has to read.",
 			ourArrays).onlyWith("environment"),
 		{
@@ -51,7 +51,7 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if exclude := j.Array.Get("exclude"); exclude.Len() > 1 && j.Array.Get("matrix") != nil {
-						j.unusedExcludes(exclude)
+						checkUnusedExcludes(j, exclude)
 					}
 				}
 			},
@@ -85,8 +85,8 @@ func tooManyHint(j Job, size int64) string {
 // maxExcludes bounds the entries that are compared with each other.
 const maxExcludes = 1000
 
-// unusedExcludes reports entries that only remove cells that another entry removes.
-func (j Job) unusedExcludes(exclude *jsontree.Node) {
+// checkUnusedExcludes reports entries that only remove cells that another entry removes.
+func checkUnusedExcludes(j Job, exclude *jsontree.Node) {
 	if exclude.Len() > maxExcludes {
 		return
 	}
@@ -112,8 +112,8 @@ func includesAll(entry, other *jsontree.Node) bool {
 	return other.Len() > 0
 }
 
-// reservedVariables reports variables that the launcher sets.
-func (s Site) reservedVariables() {
+// checkReservedVariables reports variables that the launcher sets.
+func checkReservedVariables(s Site) {
 	if document.ArraySource(s.Array) == nil {
 		return
 	}
@@ -126,13 +126,13 @@ func (s Site) reservedVariables() {
 				s.Report(fmt.Sprintf("batchctl sets the variable %s for the children that share a command list", name.Str()), "remove it", name)
 			}
 		default:
-			s.valueVariable(name)
+			checkValueVariable(s, name)
 		}
 	}
 }
 
-// valueVariable reports a variable that holds the child's value of an axis or column.
-func (s Site) valueVariable(variable *jsontree.Node) {
+// checkValueVariable reports a variable that holds the child's value of an axis or column.
+func checkValueVariable(s Site, variable *jsontree.Node) {
 	if s.Sweep == nil || !strings.HasPrefix(variable.Str(), sweep.VariablePrefix) {
 		return
 	}

@@ -153,7 +153,7 @@ func (s stagedLocation) checkCheckpointLocation() {
 }
 
 // checkpointLocation returns the checkpoint of a job for the rules about staged locations.
-func (j Job) checkpointLocation(c *document.Checkpoint) stagedLocation {
+func checkpointLocation(j Job, c *document.Checkpoint) stagedLocation {
 	to := c.To
 	if to == nil {
 		to = jsontree.NewString("", c.Path)

@@ -118,13 +118,13 @@ func environmentFileRules() []*Rule {
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
 			"The strategy says how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they only warn.", tried("CRAllocationStrategy")),
-		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
+		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
 			"Strategies that begin with SPOT are for Spot instances.", tried("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
 			"A bid is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return typeOf(s) == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
+		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
 			"On-Demand instances have no bid.", derived),
-		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return typeOf(s) == "SPOT" }), checkSpotFleetRole,
+		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return environment{s}.resourceType() == "SPOT" }), checkSpotFleetRole,
 			"With BEST_FIT, AWS Batch requests Spot instances through a Spot Fleet, which needs a role.", tried("ComputeResource.spotIamFleetRole")),
 		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), checkScaleDownDelay,
 			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
@@ -256,8 +256,8 @@ func checkInstanceTypes(s Site) {
 // checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
 // have.
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && s.pass.catalog().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
-		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.catalog()), s.pass.instanceHint(n.Str()), n)
+	if n.Is(jsontree.String) && s.pass.instanceTypes().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
+		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.instanceTypes()), s.pass.instanceTypes().hint(n.Str()), n)
 	}
 }
 
@@ -267,7 +267,7 @@ func checkOneArchitecture(s Site) {
 	list := s.Node.Get(resourcesOf).Get("instanceTypes")
 	first, name := "", ""
 	for n := range list.Children() {
-		switch a := s.pass.archOf([]string{n.Str()}); {
+		switch a := s.pass.instanceTypes().archOf([]string{n.Str()}); {
 		case a == "":
 		case first == "":
 			first, name = a, n.Str()

@@ -42,7 +42,7 @@ func crossRules() []*Rule {
 			"An image for another architecture does not start. The rule reads names such as amd64/busybox or app:1.0-arm64. Without cpuArchitecture, Fargate is x86_64.", guide("Fargate"))),
 		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNLocations,
 			"All resources of a request are in the Region and account that receive the request.", derived),
-		check("stuck-ecs-sum-gt-instance", Low, submits, Site.sumTooBig,
+		check("stuck-ecs-sum-gt-instance", Low, submits, checkTaskSum,
 			"The containers of a task run together on one instance, so the sum of their requests has to fit.", guide("jobs stuck in RUNNABLE")),
 	}
 }
@@ -73,7 +73,7 @@ func checkDefinitionExists(s Site) {
 	n := s.Node.Get("jobDefinition")
 	name, revision, pinned := strings.Cut(batch.Name(n.Str()), ":")
 	known := registered.of(s.pass)
-	if n.Str() == "" || batch.IsARN(n.Str()) || isPlaceholder(n.Str()) || !s.besideDefinitions() {
+	if n.Str() == "" || batch.IsARN(n.Str()) || isPlaceholder(n.Str()) || !hasDefinitionsBeside(s) {
 		return
 	}
 	if _, ok := known[name]; ok {
@@ -96,7 +96,7 @@ func checkDefinitionExists(s Site) {
 
 // checkQueueEnabled reports a submission to a queue that a file creates DISABLED.
 func checkQueueEnabled(s Site) {
-	if q, ok := s.queueOf(); ok && q.Node.Get("state").Str() == "DISABLED" {
+	if q, ok := s.createdQueue(); ok && q.Node.Get("state").Str() == "DISABLED" {
 		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
 	}
 }
@@ -104,7 +104,7 @@ func checkQueueEnabled(s Site) {
 // checkShareRequired and checkFairSharePriority report what a queue with a fair-share
 // policy requires. Both find nothing if the files do not create the queue.
 func checkShareRequired(s Site) {
-	if s.fairShare() && s.lacks(s.Node, "shareIdentifier") {
+	if hasFairShare(s) && s.lacks(s.Node, "shareIdentifier") {
 		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
 	}
 }
@@ -112,14 +112,14 @@ func checkShareRequired(s Site) {
 // checkFairSharePriority reports a job without a priority, unless its definition is
 // unknown and may have one.
 func checkFairSharePriority(s Site) {
-	if s.fairShare() && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !s.definitionElsewhere()) {
+	if hasFairShare(s) && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !isDefinedElsewhere(s)) {
 		s.Report("the queue has a fair-share policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
 	}
 }
 
 // checkFIFOShare reports the members that need a scheduling policy on a queue without one.
 func checkFIFOShare(s Site) {
-	q, ok := s.queueOf()
+	q, ok := s.createdQueue()
 	if !ok || q.Node.Get("schedulingPolicyArn") != nil {
 		return
 	}
@@ -137,13 +137,13 @@ func checkQueueOrchestration(s Site) {
 		return
 	}
 	job := "ECS"
-	if s.runsOnEKS() {
+	if s.resolved().definition.onEKS() {
 		job = "EKS"
 	}
-	if q, ok := s.queueOf(); ok {
+	if q, ok := s.createdQueue(); ok {
 		for e := range creations.of(s.pass).environmentsOf(q) {
-			if e.Node != nil && orchestration(e) != job {
-				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, orchestration(e)), "submit it to another queue", s.Node.Get("jobQueue"))
+			if e.Node != nil && e.orchestration() != job {
+				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, e.orchestration()), "submit it to another queue", s.Node.Get("jobQueue"))
 				return
 			}
 		}
@@ -154,7 +154,7 @@ func checkQueueOrchestration(s Site) {
 // others.
 func checkConsumablesKnown(s Site) {
 	known := creations.of(s.pass).consumables
-	s.eachConsumable(func(e *jsontree.Node) {
+	eachConsumable(s.Node, func(e *jsontree.Node) {
 		n := e.Get("consumableResource")
 		if _, ok := known[batch.Name(n.Str())]; len(known) > 0 && n.Str() != "" && !ok && !isPlaceholder(n.Str()) {
 			_, hint := nearResource(batch.Name(n.Str()), known)
@@ -165,7 +165,7 @@ func checkConsumablesKnown(s Site) {
 
 // checkConsumablesTotal reports a request for more of a resource than its total quantity.
 func checkConsumablesTotal(s Site) {
-	s.eachConsumable(func(e *jsontree.Node) {
+	eachConsumable(s.Node, func(e *jsontree.Node) {
 		n := e.Get("quantity")
 		r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
 		total, okT := r.Node.Get("totalQuantity").Int()
@@ -182,7 +182,7 @@ func checkImageArchitecture(s Site) {
 	if !s.Fargate || arch == "" {
 		return
 	}
-	for _, n := range s.images() {
+	for _, n := range imagesIn(s.Node) {
 		if a := imageArch(n.Str()); a != "" && a != arch {
 			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, arch), "change cpuArchitecture or the image", n)
 		}
@@ -233,18 +233,18 @@ var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {
 	return in
 })
 
-// besideDefinitions reports whether native definitions are in the submission's
+// hasDefinitionsBeside reports whether native definitions are in the submission's
 // directory, so that this one should be among them. A run over directories sees
 // definitions and submissions that have nothing to do with each other.
-func (s Site) besideDefinitions() bool { return defining.of(s.pass)[s.directory()] }
+func hasDefinitionsBeside(s Site) bool { return defining.of(s.pass)[s.directory()] }
 
-// definitionElsewhere reports whether no file has the definition that the job names.
-func (s Site) definitionElsewhere() bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }
+// isDefinedElsewhere reports whether no file has the definition that the job names.
+func isDefinedElsewhere(s Site) bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }
 
-// fairShare reports whether the files create the job's queue with a fair-share
+// hasFairShare reports whether the files create the job's queue with a fair-share
 // policy.
-func (s Site) fairShare() bool {
-	q, ok := s.queueOf()
+func hasFairShare(s Site) bool {
+	q, ok := s.createdQueue()
 	arn := q.Node.Get("schedulingPolicyArn")
 	if !ok || arn == nil || isSageMaker(q.Node) {
 		return false
@@ -255,17 +255,17 @@ func (s Site) fairShare() bool {
 
 // eachConsumable visits the requests for consumable resources of a definition or of a
 // submission.
-func (s Site) eachConsumable(visit func(entry *jsontree.Node)) {
+func eachConsumable(request *jsontree.Node, visit func(entry *jsontree.Node)) {
 	for _, at := range []string{"consumableResourceProperties.consumableResourceList[]", "consumableResourcePropertiesOverride.consumableResourceList[]"} {
-		path(at).walk(s.Node, visit)
+		path(at).walk(request, visit)
 	}
 }
 
-// images returns the images of a body: a container's own, or those of a task.
-func (s Site) images() []*jsontree.Node {
+// imagesIn returns the images of a body: a container's own, or those of a task.
+func imagesIn(body *jsontree.Node) []*jsontree.Node {
 	var list []*jsontree.Node
 	for _, at := range []string{"image", "containers[].image"} {
-		path(at).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
+		path(at).walk(body, func(n *jsontree.Node) { list = append(list, n) })
 	}
 	return list
 }

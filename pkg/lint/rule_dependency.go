@@ -151,7 +151,7 @@ func checkDependencyOnItself(p *Pass) {
 func checkDependencyCycle(p *Pass) {
 	for _, f := range p.Files {
 		if _, cycle := plan.Order(f.Jobs); len(cycle) > 1 {
-			first := Job{Job: cycle[0], File: f, pass: p}
+			first := Job{Job: cycle[0], userFile: userFile{f}, pass: p}
 			first.Report("jobs wait for each other: "+plan.Cycle(cycle), "remove one of these dependencies", edgeTo(cycle[0], cycle[1]))
 		}
 	}

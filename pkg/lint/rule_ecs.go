@@ -59,7 +59,7 @@ func ecsRules() []*Rule {
 			"The only container of a task cannot wait for another.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-dependson-members", Medium, in(taskContainers, "dependsOn[]"), needs("containerName", `condition: "START"`),
 			"A dependency of a container names the other container and a condition.", tried("TaskContainerDependency")),
-		check("ecs-dependson-cycle", Low, tasks, Site.containerCycle,
+		check("ecs-dependson-cycle", Low, tasks, checkContainerCycle,
 			"Containers that wait for each other in a cycle never start.", derived),
 		// The task as a whole, and its logs.
 		row("ecs-ipcmode-enum", High, in(tasks, "ipcMode"), oneOf("host", "task", "none"),
@@ -136,7 +136,7 @@ func checkContainerDependencies(s Site) {
 	for c := range each(s.Node, "containers") {
 		names = append(names, c.Get("name").Str())
 	}
-	s.eachDependency(func(_, d *jsontree.Node) {
+	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		if n := d.Get("containerName"); n.Str() != "" && !slices.Contains(names, n.Str()) {
 			hint, near := "the containers are "+either(names), near(n.Str(), names)
 			if near != "" {
@@ -150,7 +150,7 @@ func checkContainerDependencies(s Site) {
 // checkEssentialDependencies reports a container that waits for the end of an essential
 // one. The condition START is allowed.
 func checkEssentialDependencies(s Site) {
-	s.eachDependency(func(_, d *jsontree.Node) {
+	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		n := d.Get("condition")
 		for c := range each(s.Node, "containers") {
 			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
@@ -241,20 +241,20 @@ func checkTaskResources(s Site) {
 }
 
 // eachDependency visits the dependencies of all containers of a task.
-func (s Site) eachDependency(visit func(container, dependency *jsontree.Node)) {
-	for c := range each(s.Node, "containers") {
+func eachDependency(task *jsontree.Node, visit func(container, dependency *jsontree.Node)) {
+	for c := range each(task, "containers") {
 		for d := range each(c, "dependsOn") {
 			visit(c, d)
 		}
 	}
 }
 
-// containerCycle reports the first dependency that closes a cycle.
-func (s Site) containerCycle() {
+// checkContainerCycle reports the first dependency that closes a cycle.
+func checkContainerCycle(s Site) {
 	// waits holds the containers for which each container waits, by name. The search is
 	// depth first; a container that is still in progress closes a cycle.
 	waits := map[string][]*jsontree.Node{}
-	s.eachDependency(func(c, d *jsontree.Node) {
+	eachDependency(s.Node, func(c, d *jsontree.Node) {
 		waits[c.Get("name").Str()] = append(waits[c.Get("name").Str()], d.Get("containerName"))
 	})
 	state := map[string]int{} // 1: in progress, 2: done

@@ -30,9 +30,9 @@ func eksRules() []*Rule {
 		row("eks-container-name-dns", Low, in(podContainers, "name"), checkPodContainerName,
 			"In Kubernetes the name of a container is a DNS label.", api(eksContainer+".name")),
 		// Requests and limits of containers, and of their overrides in submissions.
-		check("eks-cpu-required", High, podContainers, func(s Site) { s.requiresOnEKS("cpu", `"1"`) },
+		check("eks-cpu-required", High, podContainers, func(s Site) { checkRequestOnEKS(s, "cpu", `"1"`) },
 			"A container of a pod states its cpu in limits or requests.", tried(eksContainer+".resources")),
-		check("eks-memory-required", High, podContainers, func(s Site) { s.requiresOnEKS("memory", `"1024Mi"`) },
+		check("eks-memory-required", High, podContainers, func(s Site) { checkRequestOnEKS(s, "memory", `"1024Mi"`) },
 			"A container of a pod states its memory in limits or requests.", tried(eksContainer+".resources")),
 		check("eks-resource-keys", High, podParts, checkPodResourceKeys,
 			"On EKS, a container can request cpu, memory and nvidia.com/gpu only.", tried(eksContainer+".resources")),
@@ -46,11 +46,11 @@ func eksRules() []*Rule {
 			"Memory on EKS is in MiB, with the suffix Mi. AWS Batch rejects Gi and M.", tried(eksContainer+".resources")),
 		check("eks-memory-min", Medium, podParts, checkPodMemory,
 			"A container needs at least 4 MiB. A smaller number often means GiB.", api(eksContainer+".resources")),
-		check("eks-memory-request-eq-limit", High, podParts, func(s Site) { s.sameOnEKS("memory") },
+		check("eks-memory-request-eq-limit", High, podParts, func(s Site) { checkLimitOnEKS(s, "memory") },
 			"The request and the limit for memory are equal.", tried(eksContainer+".resources")),
 		check("eks-gpu-integer", High, podParts, checkPodGPUs,
 			"AWS Batch assigns whole GPUs.", tried(eksContainer+".resources")),
-		check("eks-gpu-request-eq-limit", High, podParts, func(s Site) { s.sameOnEKS(gpuKey) },
+		check("eks-gpu-request-eq-limit", High, podParts, func(s Site) { checkLimitOnEKS(s, gpuKey) },
 			"The request and the limit for GPUs are equal.", tried(eksContainer+".resources")),
 		row("eks-quantity-length", High, in(podAndParts, "resources.limits.*", "resources.requests.*", "volumes[].emptyDir.sizeLimit"), chars(1, 256),
 			"A quantity is 1 to 256 characters long.", api("Quantity")),
@@ -63,9 +63,9 @@ func eksRules() []*Rule {
 			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too.", api("EksContainerEnvironmentVariable")),
 		row("eks-env-name-required", High, in(podParts, "env[]"), needs(`name: "NAME"`),
 			"A variable has a name.", api("EksContainerEnvironmentVariable.name")),
-		row("eks-no-platformcapabilities", Medium, in(where(definitions, Site.onEKS), "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
+		row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
 			"platformCapabilities selects EC2 or Fargate on ECS. An EKS job does not have it.", api("RegisterJobDefinition.platformCapabilities")),
-		row("eks-no-propagatetags", High, in(where(definitions, Site.onEKS), "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
+		row("eks-no-propagatetags", High, in(definitionsOnEKS, "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
 			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
 		// AWS Batch accepts these; Kubernetes rejects them or behaves unexpectedly.
 		check("eks-runasnonroot-uid0", Low, podContainers, checkNonRoot,
@@ -107,7 +107,7 @@ func checkPodContainerName(s Site, n *jsontree.Node, _ string) {
 
 // checkPodResourceKeys reports resources that AWS Batch does not accept.
 func checkPodResourceKeys(s Site) {
-	s.eachQuantity("", func(n *jsontree.Node) {
+	eachQuantity(s.Node, "", func(n *jsontree.Node) {
 		switch n.Name {
 		case "cpu", "memory", gpuKey:
 		default:
@@ -123,7 +123,7 @@ func checkPodResourceKeys(s Site) {
 // checkPodMillicores reports cpu in thousandths of a core. The fix rounds up to the next
 // quarter of a core.
 func checkPodMillicores(s Site) {
-	s.eachQuantity("cpu", func(n *jsontree.Node) {
+	eachQuantity(s.Node, "cpu", func(n *jsontree.Node) {
 		if m, ok := strings.CutSuffix(n.Text, "m"); ok {
 			hint, value := "write cores, such as \"0.5\"", ""
 			if f, err := strconv.ParseFloat(m, 64); err == nil && f > 0 && f < 1e9 {
@@ -138,7 +138,7 @@ func checkPodMillicores(s Site) {
 // checkPodCPUSteps reports a cpu that is not a positive multiple of 0.25. The fix rounds
 // up. checkPodMillicores reports the form with "m".
 func checkPodCPUSteps(s Site) {
-	s.eachQuantity("cpu", func(n *jsontree.Node) {
+	eachQuantity(s.Node, "cpu", func(n *jsontree.Node) {
 		f, ok := number(n)
 		if strings.HasSuffix(n.Text, "m") || ok && f > 0 && f*4 == math.Trunc(f*4) {
 			return
@@ -165,7 +165,7 @@ func checkPodCPULimit(s Site) {
 // checkPodMemoryUnit reports memory that is not a whole number with "Mi". The fix converts
 // other units and rounds up.
 func checkPodMemoryUnit(s Site) {
-	s.eachQuantity("memory", func(n *jsontree.Node) {
+	eachQuantity(s.Node, "memory", func(n *jsontree.Node) {
 		if !mebibytes().MatchString(n.Text) {
 			value := inMi(n.Text)
 			s.ReportFix(fixIf(value != "", n, value), "memory must be a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
@@ -175,7 +175,7 @@ func checkPodMemoryUnit(s Site) {
 
 // checkPodMemory reports less than the 4 MiB that AWS Batch requires.
 func checkPodMemory(s Site) {
-	s.eachQuantity("memory", func(n *jsontree.Node) {
+	eachQuantity(s.Node, "memory", func(n *jsontree.Node) {
 		if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().MatchString(n.Text) && mib < 4 {
 			s.Report("memory must be at least 4Mi, not "+quote(n.Text), fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
 		}
@@ -184,7 +184,7 @@ func checkPodMemory(s Site) {
 
 // checkPodGPUs reports a number of GPUs that is not whole.
 func checkPodGPUs(s Site) {
-	s.eachQuantity(gpuKey, func(n *jsontree.Node) {
+	eachQuantity(s.Node, gpuKey, func(n *jsontree.Node) {
 		if !isWhole(n.Text) {
 			s.Report(gpuKey+" must be a whole number, not "+quote(n.Text), `write "1"`, n)
 		}
@@ -219,14 +219,17 @@ func checkDNSPolicy(s Site) {
 // mebibytes matches the only form of memory that AWS Batch accepts on EKS.
 var mebibytes = lazy(`^[0-9]{1,12}Mi$`)
 
+// definitionsOnEKS returns the definitions for EKS.
+var definitionsOnEKS = where(definitions, func(s Site) bool { return s.ownDefinition().onEKS() })
+
 // podAndParts returns pods, their containers and the overrides of those.
 func podAndParts(p *Pass) []Site { return slices.Concat(podParts(p), pods(p)) }
 
 // eachQuantity visits the requests and limits of a container; a name of ""
 // stands for all resources.
-func (s Site) eachQuantity(name string, visit func(*jsontree.Node)) {
+func eachQuantity(container *jsontree.Node, name string, visit func(*jsontree.Node)) {
 	for _, list := range []string{"limits", "requests"} {
-		for n := range s.Node.Get("resources").Get(list).Children() {
+		for n := range container.Get("resources").Get(list).Children() {
 			if (name == "" || n.Name == name) && n.Is(jsontree.String) && n.Text != "" {
 				visit(n)
 			}
@@ -234,9 +237,9 @@ func (s Site) eachQuantity(name string, visit func(*jsontree.Node)) {
 	}
 }
 
-// requiresOnEKS reports a container that has a resource neither in limits nor in requests.
+// checkRequestOnEKS reports a container that has a resource neither in limits nor in requests.
 // It finds nothing if a list has the wrong type, which another rule reports.
-func (s Site) requiresOnEKS(name, example string) {
+func checkRequestOnEKS(s Site, name, example string) {
 	r := s.Node.Get("resources")
 	for _, list := range []string{"limits", "requests"} {
 		if l := r.Get(list); l != nil && !s.lacks(l, name) {
@@ -252,9 +255,9 @@ func (s Site) requiresOnEKS(name, example string) {
 	s.Report("the container does not request "+name, fmt.Sprintf(`add "resources": { "limits": { %q: %s } }`, name, example), r.Get("limits"), r)
 }
 
-// sameOnEKS reports a request that differs from its limit. They are compared as text,
+// checkLimitOnEKS reports a request that differs from its limit. They are compared as text,
 // since both are in the same unit.
-func (s Site) sameOnEKS(name string) {
+func checkLimitOnEKS(s Site, name string) {
 	r := s.Node.Get("resources")
 	limit, request := r.Get("limits").Get(name), r.Get("requests").Get(name)
 	if limit.Str() != "" && request.Str() != "" && limit.Str() != request.Str() {

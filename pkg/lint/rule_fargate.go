@@ -145,7 +145,7 @@ func fargateRowRules() []*Rule {
 			"platformVersion is a version of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
 		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
 			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
-			for range s.efs() {
+			for range efsVolumes(s.Node) {
 				if n.Str() == "1.3.0" {
 					s.ReportFix(replace(n, "1.4.0"), "EFS volumes need Fargate platform 1.4.0 or later, not 1.3.0", `write "1.4.0" or "LATEST"`, n)
 				}

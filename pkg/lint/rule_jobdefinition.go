@@ -52,11 +52,11 @@ func jobdefRules() []*Rule {
 			"containerProperties names the image that runs.", tried("ContainerProperties.image")),
 		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
 			"A resource requirement has a type and a value.", api("ResourceRequirement")),
-		check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { s.twice("vcpus", "VCPU") },
+		check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { checkBothForms(s, "vcpus", "VCPU") },
 			"AWS Batch rejects the deprecated member vcpus together with a VCPU requirement.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
-		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { s.twice("memory", "MEMORY") },
+		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { checkBothForms(s, "memory", "MEMORY") },
 			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.", tried("ContainerProperties.memory")).onlyWith("memory"),
-		warns(check("legacy-fields-deprecated", Medium, wholes, Site.deprecated,
+		warns(check("legacy-fields-deprecated", Medium, wholes, checkDeprecated,
 			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
 		check("job-instance-type-single-node", Low, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
@@ -107,22 +107,22 @@ func containersIn(member string) scope {
 	return where(wholes, func(s Site) bool { return s.Node.Name == member })
 }
 
-// twice reports a deprecated member next to the requirement that replaces it.
-func (s Site) twice(legacy, kind string) {
+// checkBothForms reports a deprecated member next to the requirement that replaces it.
+func checkBothForms(s Site, legacy, kind string) {
 	n := s.Node.Get(legacy)
-	if n == nil || !s.requires(kind) {
+	if n == nil || !requires(s.Node, kind) {
 		return
 	}
 	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s mean the same", legacy, kind), "remove "+legacy, key(n))
 }
 
-// deprecated reports vcpus and memory without a replacement, with the rewrite.
-func (s Site) deprecated() {
+// checkDeprecated reports vcpus and memory without a replacement, with the rewrite.
+func checkDeprecated(s Site) {
 	// kept holds the deprecated members, entries the requirements that replace them.
 	var kept []*jsontree.Node
 	var entries []string
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
-		if n := s.Node.Get(m[0]); n != nil && !s.requires(m[1]) {
+		if n := s.Node.Get(m[0]); n != nil && !requires(s.Node, m[1]) {
 			kept = append(kept, n)
 			entries = append(entries, fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text))
 		}

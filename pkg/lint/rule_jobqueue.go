@@ -121,8 +121,8 @@ func checkEnvironmentOrder(s Site) {
 
 // checkQueueOfOneKind reports a queue that mixes environments on EC2 and on Fargate.
 func checkQueueOfOneKind(s Site) {
-	s.mixed(func(e Site) string {
-		if t := typeOf(e); t == "FARGATE" || t == "FARGATE_SPOT" {
+	checkMixedKinds(s, func(e environment) string {
+		if t := e.resourceType(); t == "FARGATE" || t == "FARGATE_SPOT" {
 			return "Fargate"
 		}
 		return "EC2"
@@ -207,19 +207,19 @@ func checkQueueCount(p *Pass) {
 
 // checkQueueArchitectures reports a queue that mixes x86 and Arm environments.
 func checkQueueArchitectures(s Site) {
-	s.mixed(func(e Site) string {
-		return s.pass.archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
+	checkMixedKinds(s, func(e environment) string {
+		return s.pass.instanceTypes().archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
 	})
 }
 
 // checkQueueOrchestrations reports a queue that mixes environments on EKS and on ECS, or
 // whose type contradicts its environments.
 func checkQueueOrchestrations(s Site) {
-	s.mixed(orchestration)
+	checkMixedKinds(s, environment.orchestration)
 	kind := s.Node.Get("jobQueueType")
 	for e := range creations.of(s.pass).environmentsOf(s) {
-		if e.Node != nil && (kind.Str() == "EKS") != (orchestration(e) == "EKS") && kind.Str() != "" {
-			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), orchestration(e)), "", kind)
+		if e.Node != nil && (kind.Str() == "EKS") != (e.orchestration() == "EKS") && kind.Str() != "" {
+			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), e.orchestration()), "", kind)
 			return
 		}
 	}
@@ -237,7 +237,7 @@ func checkSpotFirst(s Site) {
 		if !ok || e.Node == nil {
 			continue
 		}
-		switch kind := typeOf(e); {
+		switch kind := (environment{e}).resourceType(); {
 		case (kind == "SPOT" || kind == "FARGATE_SPOT") && before != "":
 			s.Report(fmt.Sprintf("Spot environment %s comes after %s, which is on demand, so Spot is used only when that is full", quote(batch.Name(n.Str())), quote(before)),
 				"put the Spot environment first", n)
@@ -281,7 +281,7 @@ func checkEnvironmentsEnabled(s Site) {
 func checkEnvironmentsValid(s Site) {
 	some := false
 	for e := range creations.of(s.pass).environmentsOf(s) {
-		if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !s.pass.invalid(e) {
+		if e.Node == nil || e.Node.Get("status").Str() != "INVALID" && !e.isInvalid() {
 			return
 		}
 		some = true
@@ -316,9 +316,9 @@ func isSageMaker(queue *jsontree.Node) bool {
 	return queue.Get("jobQueueType").Str() == "SAGEMAKER_TRAINING"
 }
 
-// mixed reports the first environment of a queue whose kind differs from the kind
+// checkMixedKinds reports the first environment of a queue whose kind differs from the kind
 // of an earlier one. A kind of "" is unknown.
-func (s Site) mixed(kind func(Site) string) {
+func checkMixedKinds(s Site, kind func(environment) string) {
 	first, name := "", ""
 	i := -1
 	for e := range creations.of(s.pass).environmentsOf(s) {

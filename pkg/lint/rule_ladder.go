@@ -58,7 +58,7 @@ func ladderRules() []*Rule {
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, r := range rungs.of(p) {
-					asked := r.requestsFor("MEMORY").total
+					asked := r.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
 						r.Report(fmt.Sprintf("outOfMemory goes up to %s, and the job already requests %s", formatMemory(most), formatMemory(asked)),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))
@@ -80,7 +80,7 @@ func ladderRules() []*Rule {
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
-					topics, nodes := j.topics()
+					topics, nodes := stateMachineTopics(j)
 					tags := j.Submit.Get("tags")
 					if len(topics) == 0 {
 						continue
@@ -98,7 +98,7 @@ func ladderRules() []*Rule {
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
-					j.checkTopics(p)
+					checkTopics(p, j)
 				}
 			},
 		},
@@ -110,7 +110,7 @@ func ladderRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					for i, receiver := range j.Notify {
-						if j.ofStateMachine() && !batch.IsARN(receiver) {
+						if belongsToStateMachine(j) && !batch.IsARN(receiver) {
 							j.Report("the state machine sends nothing to a webhook; only a waiting batchctl does",
 								"name an SNS topic, or wait with batchctl wait", j.NotifyNodes[i])
 						}
@@ -121,15 +121,15 @@ func ladderRules() []*Rule {
 	}
 }
 
-// ofStateMachine reports whether the state machine acts for the job.
-func (j Job) ofStateMachine() bool {
+// belongsToStateMachine reports whether the state machine acts for the job.
+func belongsToStateMachine(j Job) bool {
 	return j.Submit.Get("tags").Get(ladder.Tag).Str() == ladder.ByStateMachine
 }
 
-// topics returns the topics that the state machine notifies about the job, and their places.
-func (j Job) topics() (topics []string, nodes []*jsontree.Node) {
+// stateMachineTopics returns the topics that the state machine notifies about the job, and their places.
+func stateMachineTopics(j Job) (topics []string, nodes []*jsontree.Node) {
 	for i, receiver := range j.Notify {
-		if j.ofStateMachine() && batch.IsARN(receiver) {
+		if belongsToStateMachine(j) && batch.IsARN(receiver) {
 			topics, nodes = append(topics, receiver), append(nodes, j.NotifyNodes[i])
 		}
 	}
@@ -137,8 +137,8 @@ func (j Job) topics() (topics []string, nodes []*jsontree.Node) {
 }
 
 // checkTopics reports topics that the state machine has no permission for.
-func (j Job) checkTopics(p *Pass) {
-	topics, nodes := j.topics()
+func checkTopics(p *Pass, j Job) {
+	topics, nodes := stateMachineTopics(j)
 	queue := batch.Name(j.Submit.Get("jobQueue").Str())
 	if p.Platform != nil {
 		if q, ok := p.Platform.Queue(queue); ok && q.Name != "" {
@@ -167,7 +167,7 @@ func (r jobRung) checkQueue(p *Pass) {
 		r.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
 		return
 	}
-	if !hasPlatformQueues(p) {
+	if !p.listsQueues() {
 		return
 	}
 	if _, ok := p.Platform.Queue(name); !ok {

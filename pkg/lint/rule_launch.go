@@ -47,7 +47,7 @@ func isYes(n *jsontree.Node) bool {
 }
 
 // launches holds the launch templates of the files.
-var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.hasGPU) })
+var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.instanceTypes().hasGPU) })
 
 // hostRules returns the rules about launch templates. They warn, because EC2 accepts such hosts:
 // the rules are about security, and about hosts that join no cluster or lack a driver.
@@ -128,7 +128,7 @@ func hostResourceRules() []*Rule {
 		}, "AWS Batch resolves $Latest and $Default only when it creates an environment or updates its infrastructure. A version number changes the environment's properties, so CloudFormation updates it together with the launch template.", cfnReference+"AWS::Batch::ComputeEnvironment LaunchTemplateSpecification"),
 		cfnRule("cfn-gpu-image", Medium, environment, func(p *Pass, f *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
-			if !cfn.HasGPUs(f, resources.Get("InstanceTypes"), p.hasGPU) {
+			if !cfn.HasGPUs(f, resources.Get("InstanceTypes"), p.instanceTypes().hasGPU) {
 				return
 			}
 			var plain *jsontree.Node

@@ -60,10 +60,10 @@ func launchTemplateRules() []*Rule {
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
 			"AWS Batch rejects images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
-			s.noFamily(false, "AL2023", "Amazon Linux 2023", "a1")
+			checkFamilies(s, false, "AL2023", "Amazon Linux 2023", "a1")
 		}, "Amazon Linux 2023 does not run on A1 instances.", guide("compute resource AMIs")),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
-			s.noFamily(true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
+			checkFamilies(s, true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
 		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", guide("compute resource AMIs")),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
 			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
@@ -114,7 +114,7 @@ func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	case isBundle(n.Str()):
 		s.Report("an override must target types or families, not the bundle "+n.Str(), "list the families", n)
 	case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {
-		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.catalog().Expand(n.Str())) > 0 && s.pass.within(n.Str(), e)
+		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.instanceTypes().Expand(n.Str())) > 0 && s.pass.instanceTypes().within(n.Str(), e)
 	}):
 		s.Report(fmt.Sprintf("%s is not among the instanceTypes of the environment", quote(n.Str())), "add it there, or remove it here", n)
 	}
@@ -162,10 +162,11 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 // checkImageTypePlatform reports an image for ECS in an environment on EKS, and the
 // reverse.
 func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
-	prefix := orchestration(s) + "_"
+	orchestration := environment{s}.orchestration()
+	prefix := orchestration + "_"
 	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[prefix]
 	if rest, ok := strings.CutPrefix(n.Str(), other); ok {
-		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration(s), prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
+		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration, prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
 	}
 }
 
@@ -203,10 +204,10 @@ func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 	}
 }
 
-// noFamily reports the first instance type of families that an image does not run.
+// checkFamilies reports the first instance type of families that an image does not run.
 // Of two image choices, one is for instances with GPUs and one for the others. The
 // families are either all with GPUs or all without.
-func (s Site) noFamily(gpu bool, imageType, name string, families ...string) {
+func checkFamilies(s Site, gpu bool, imageType, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
 	some := false
 	for cfg := range each(c, "ec2Configuration") {

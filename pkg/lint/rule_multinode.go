@@ -310,7 +310,7 @@ func checkNodesFitMaxvCpus(s Site) {
 	// least is the number of vCPUs of the smallest instance type.
 	least := 0
 	for _, entry := range entriesOf(c.Get("instanceTypes")) {
-		types := s.pass.catalog().Expand(entry)
+		types := s.pass.instanceTypes().Expand(entry)
 		if len(types) == 0 {
 			return // an unknown type
 		}
@@ -320,7 +320,7 @@ func checkNodesFitMaxvCpus(s Site) {
 			}
 		}
 	}
-	for d := range s.pass.multinode(s) {
+	for d := range (environment{s}).multinode() {
 		count, ok := d.Register.Get("nodeProperties").Get("numNodes").Int()
 		if ok && count*int64(least) > most {
 			s.Report(fmt.Sprintf("%d nodes need at least %d vCPUs at once, but maxvCpus is %d", count, count*int64(least), most),
@@ -334,12 +334,25 @@ func checkNodesFitMaxvCpus(s Site) {
 func checkNodesInstanceType(s Site) {
 	for g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
-		if n.Str() == "" || !s.pass.someEnvironment(s, func(types []string) bool { return s.pass.launches(types, n.Str()) }) {
+		if n.Str() == "" || !hasEnvironmentsWithout(s.Job, func(types []string) bool { return s.pass.instanceTypes().launches(types, n.Str()) }) {
 			continue
 		}
 		s.Report(fmt.Sprintf("no compute environment of these files launches %s", n.Str()), "add it to the instanceTypes of one", n)
 		return
 	}
+}
+
+// hasEnvironmentsWithout reports whether the job has environments, and none of them has
+// suitable instance types.
+func hasEnvironmentsWithout(j Job, will func(types []string) bool) bool {
+	some := false
+	for e := range j.environments() {
+		some = true
+		if will(entriesOf(e.Node.Get("computeResources").Get("instanceTypes"))) {
+			return false
+		}
+	}
+	return some
 }
 
 // checkNodesSecurityGroups reports more security groups than the network interface of a

@@ -81,7 +81,7 @@ func nameRules() []*Rule {
 					seen := map[string]bool{}
 					for _, j := range f.Jobs {
 						if j.Name != "" && seen[j.Name] {
-							job := Job{Job: j, File: f, pass: p}
+							job := Job{Job: j, userFile: userFile{f}, pass: p}
 							job.Report(fmt.Sprintf("a job above is also called %s", quote(j.Name)), "give each job its own name")
 						}
 						seen[j.Name] = true

@@ -25,7 +25,7 @@ func parameterRules() []*Rule {
 						continue // submit-ref-unresolved also sees the submission
 					}
 					for _, r := range commandReferences.of(p)[j.Register] {
-						if !r.inside && (Site{Job: j}).lacksParameter(j.Register, r.name) {
+						if !r.inside && j.lacksParameter(j.Register, r.name) {
 							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
 								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
 						}
@@ -44,7 +44,7 @@ func parameterRules() []*Rule {
 					}
 					for _, r := range j.runReferences() {
 						if !r.inside && !j.hasParameter(r.name) {
-							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), j.parameterHint(r.name), r.arg)
+							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), parameterHint(j, r.name), r.arg)
 						}
 					}
 				}
@@ -56,10 +56,10 @@ func parameterRules() []*Rule {
 			Source: userGuide + ", job definition parameters; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder",
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
-					j.reportInside(commandReferences.of(p)[j.Register])
+					checkInsideWord(j, commandReferences.of(p)[j.Register])
 				}
 				for _, j := range p.Submits() {
-					j.reportInside(commandReferences.of(p)[j.Submit])
+					checkInsideWord(j, commandReferences.of(p)[j.Submit])
 				}
 			},
 		},
@@ -70,7 +70,7 @@ func parameterRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Definitions() {
 					for param := range j.Register.Get("parameters").Children() {
-						if !p.uses(j, param.Name) {
+						if !usesParameter(p, j, param.Name) {
 							j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
 						}
 					}
@@ -100,8 +100,8 @@ func parameterRules() []*Rule {
 	}
 }
 
-// reportInside reports the placeholders inside longer arguments, once for each argument.
-func (j Job) reportInside(list []reference) {
+// checkInsideWord reports the placeholders inside longer arguments, once for each argument.
+func checkInsideWord(j Job, list []reference) {
 	var last *jsontree.Node
 	for _, r := range list {
 		if !r.inside || r.arg == last {
@@ -122,7 +122,7 @@ func unusedParameter(name string) string {
 }
 
 // parameterHint suggests a similar parameter that has a value, or to add a value.
-func (j Job) parameterHint(name string) string {
+func parameterHint(j Job, name string) string {
 	given := map[string]bool{}
 	for _, list := range []*jsontree.Node{j.Submit.Get("parameters"), j.Known().Get("parameters")} {
 		for param := range list.Children() {
@@ -135,9 +135,9 @@ func (j Job) parameterHint(name string) string {
 	return fmt.Sprintf(`add "parameters": { %q: "..." }`, name)
 }
 
-// uses reports whether a command of the definition, or of a submission that runs it,
+// usesParameter reports whether a command of the definition, or of a submission that runs it,
 // names the parameter.
-func (p *Pass) uses(definition Job, parameter string) bool {
+func usesParameter(p *Pass, definition Job, parameter string) bool {
 	return refersTo(commandReferences.of(p)[definition.Register], parameter) ||
 		slices.ContainsFunc(runs.of(p)[definition.Register], func(j Job) bool { return refersTo(j.runReferences(), parameter) })
 }

@@ -41,7 +41,7 @@ func queueRules() []*Rule {
 						continue
 					}
 					if _, ok := platform.Queue(n.Text); !ok {
-						p.missingQueue(j, n)
+						reportMissingQueue(p, j, n)
 					}
 				}
 			},
@@ -71,7 +71,7 @@ func queueRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placementOf(j); at.placement.Cause == catalog.TightMemory {
-						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.culprit(catalog.TooMuchMemory))
+						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.resolved().culprit(catalog.TooMuchMemory))
 					}
 				}
 			},
@@ -86,7 +86,7 @@ func queueRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placementOf(j); at.saving != nil {
-						j.justOver(at)
+						reportJustOver(j, at)
 					}
 				}
 			},
@@ -94,11 +94,11 @@ func queueRules() []*Rule {
 	}
 }
 
-// missingQueue reports a queue that is neither in the platform file nor created by
+// reportMissingQueue reports a queue that is neither in the platform file nor created by
 // the files. The platform file lists all queues; the files may not.
-func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
+func reportMissingQueue(p *Pass, j Job, n *jsontree.Node) {
 	platform := creations.of(p).platform
-	if hasPlatformQueues(p) {
+	if p.listsQueues() {
 		j.Report(fmt.Sprintf("no queue %s in the platform file", quote(n.Str())), plan.QueueHint(platform, n.Str()), n)
 		return
 	}
@@ -106,8 +106,8 @@ func (p *Pass) missingQueue(j Job, n *jsontree.Node) {
 	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
-// justOver reports what the job would gain by requesting less.
-func (j Job) justOver(at placementResult) {
+// reportJustOver reports what the job would gain by requesting less.
+func reportJustOver(j Job, at placementResult) {
 	// The message names only the resources that the smaller request reduces.
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
@@ -126,7 +126,7 @@ func (j Job) justOver(at placementResult) {
 		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
 		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, describeInstance(now), s.PerInstance, at.placement.PerInstance)
 	}
-	j.Report(message, hint, j.requestsFor(kind).largest())
+	j.Report(message, hint, j.resolved().requestsFor(kind).largest())
 }
 
 // describeInstance describes an instance type.
@@ -165,7 +165,7 @@ func orUnplaceable(r *Rule, causes ...catalog.Cause) *Rule {
 				continue
 			}
 			created := false
-			for range p.environmentsFor(j) {
+			for range j.environments() {
 				created = true
 			}
 			if !created {

@@ -64,8 +64,8 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for e := range p.environments() {
 					for n := range e.Node.Get("instanceTypes").Children() {
-						if n.Str() != "" && p.catalog().Expand(n.Str()) == nil {
-							p.Report(n, fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), p.catalog()), p.instanceHint(n.Str()))
+						if n.Str() != "" && p.instanceTypes().Expand(n.Str()) == nil {
+							p.Report(n, fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), p.instanceTypes()), p.instanceTypes().hint(n.Str()))
 						}
 					}
 				}

@@ -58,7 +58,7 @@ func policyRules() []*Rule {
 			Doc:    "The job requests more vCPUs than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
 			Source: policySource + ", maxvCpus",
 			Run: func(p *Pass) {
-				p.limit("VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
+				checkLimit(p, "VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
 			},
 		},
 		{
@@ -89,7 +89,7 @@ func checkRequiredTags(p *Pass) {
 	for _, j := range p.Jobs() {
 		for _, tag := range p.policy().RequiredTags {
 			if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
-				j.reportTag(tag)
+				checkTag(j, tag)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func checkMaxArraySize(p *Pass) {
 // checkMaxMemory reports jobs that request more memory than the policy allows.
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
-	p.limit("MEMORY", float64(most), most > 0, formatMemory)
+	checkLimit(p, "MEMORY", float64(most), most > 0, formatMemory)
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
 			r.Report(fmt.Sprintf("policy allows %s; outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
@@ -182,7 +182,7 @@ func checkMaxMemory(p *Pass) {
 // checkMaxGPUs reports jobs that request more GPUs than the policy allows, which may be 0.
 func checkMaxGPUs(p *Pass) {
 	if most := p.policy().MaxGPUs; most != nil {
-		p.limit("GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
+		checkLimit(p, "GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
 	}
 }
 
@@ -197,7 +197,7 @@ func checkAllowedQueues(p *Pass) {
 	for _, j := range p.Submits() {
 		n := j.Submit.Get("jobQueue")
 		switch queue := n.Str(); {
-		case queue == "" && p.allDenied():
+		case queue == "" && allowsNoQueue(p):
 			j.Report("the platform file allows none of its queues", hint, n)
 		case queue == "" || isPlaceholder(queue) || p.Platform.AllowsQueue(queue):
 		default:
@@ -206,15 +206,15 @@ func checkAllowedQueues(p *Pass) {
 	}
 }
 
-// allDenied reports whether the policy allows none of the platform file's queues.
-func (p *Pass) allDenied() bool {
+// allowsNoQueue reports whether the policy allows none of the platform file's queues.
+func allowsNoQueue(p *Pass) bool {
 	queues := creations.of(p).platform.Queues
 	return len(queues) > 0 && !slices.ContainsFunc(queues, p.policy().AllowsQueue)
 }
 
-// limit reports the jobs that request more of a resource than the policy allows, at
+// checkLimit reports the jobs that request more of a resource than the policy allows, at
 // the largest request.
-func (p *Pass) limit(kind string, most float64, bounded bool, format func(float64) string) {
+func checkLimit(p *Pass, kind string, most float64, bounded bool, format func(float64) string) {
 	if !bounded {
 		return
 	}
@@ -222,7 +222,7 @@ func (p *Pass) limit(kind string, most float64, bounded bool, format func(float6
 		if j.Submit == nil && len(runs.of(p)[j.Register]) > 0 {
 			continue // counted with the submissions that run it
 		}
-		d := j.requestsFor(kind)
+		d := j.resolved().requestsFor(kind)
 		if d.total <= most {
 			continue
 		}
@@ -301,8 +301,8 @@ func formatTimeouts(j Job, most, asked int64, n *jsontree.Node) (string, string)
 	return inUnits(j, most), inUnits(j, asked)
 }
 
-// reportTag reports a tag that the policy requires. AWS tells tags apart by case.
-func (j Job) reportTag(tag string) {
+// checkTag reports a tag that the policy requires. AWS tells tags apart by case.
+func checkTag(j Job, tag string) {
 	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
 		for t := range tags.Children() {
 			if strings.EqualFold(t.Name, tag) {

@@ -41,7 +41,7 @@ func request(name string, c Confidence, checkSite func(Site), doc, source string
 		for _, f := range p.Files {
 			if f.Kind == cancelJob || f.Kind == terminateJob || f.Kind == describeJobs {
 				for _, r := range f.Requests {
-					list = append(list, Site{Job: Job{Job: &document.Job{Node: r.Node}, File: f, pass: p}, Node: r.Node})
+					list = append(list, Site{Job: Job{Job: &document.Job{Node: r.Node}, userFile: userFile{f}, pass: p}, Node: r.Node})
 				}
 			}
 		}

@@ -170,7 +170,7 @@ func checkSubmittedAttempts(p *Pass) {
 // evaluateOnExit has a rule of its own.
 func checkAttemptsRequired(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
-		if site := (Site{Job: j}); site.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
+		if j.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
 			j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
 		}
 	})
@@ -179,7 +179,7 @@ func checkAttemptsRequired(p *Pass) {
 // checkEvaluationAttempts reports evaluateOnExit without attempts.
 func checkEvaluationAttempts(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
-		if site := (Site{Job: j}); s.Get("evaluateOnExit") != nil && site.lacks(s, "attempts") {
+		if s.Get("evaluateOnExit") != nil && j.lacks(s, "attempts") {
 			j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
 		}
 	})
@@ -265,7 +265,7 @@ func checkFinalExit(p *Pass) {
 		}
 		// onReason "*" matches every failure.
 		const exit = `{ "onReason": "*", "action": "EXIT" }`
-		fix := Site{Job: j}.insert(list, exit)
+		fix := j.insert(list, exit)
 		if list.Len() >= catalog.MaxEvaluateOnExit {
 			fix = nil
 		}

@@ -70,7 +70,7 @@ func schemaRules() []*Rule {
 								return // other rules check these
 							}
 						}
-						j.wrongType(n, s.Kind)
+						reportWrongType(j, n, s.Kind)
 					})
 				})
 			},
@@ -116,7 +116,7 @@ func stringMap(name string, paths []string, doc, source string) *Rule {
 				for _, m := range p.reached {
 					for v := range m.Children() {
 						if m.Is(jsontree.Object) && !v.Is(jsontree.String) && !strings.HasPrefix(v.Name, "$") {
-							j.wrongType(v, jsontree.String)
+							reportWrongType(j, v, jsontree.String)
 						}
 					}
 				}
@@ -138,14 +138,14 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 	for _, f := range p.Files {
 		switch f.Kind {
 		case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
-			visit(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, f.Root)
+			visit(Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}, f.Root)
 		}
 	}
 }
 
-// wrongType reports a value that is not of the wanted kind. There is a fix only if the
+// reportWrongType reports a value that is not of the wanted kind. There is a fix only if the
 // text of the value stays the same: a number or boolean gets quotes, or loses them.
-func (j Job) wrongType(n *jsontree.Node, kind jsontree.Kind) {
+func reportWrongType(j Job, n *jsontree.Node, kind jsontree.Kind) {
 	label := n.Name
 	if label == "" {
 		label = "an element"

@@ -23,7 +23,7 @@ func secretRules() []*Rule {
 				for e := range each(s.Node, list) {
 					name, value := e.Get("name").Str(), e.Get("value")
 					for _, c := range secret.Find(name, value.Str()) {
-						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", quote(name), c.What, c.Sure()), s.secretHint(name, list), value)
+						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", quote(name), c.What, c.Sure()), secretHint(s, name, list), value)
 						break
 					}
 				}
@@ -240,7 +240,7 @@ func cellSecretRule() *Rule {
 		Run: func(p *Pass) {
 			for _, j := range p.Submits() {
 				if j.Sweep != nil {
-					j.cellSecrets()
+					checkCellSecrets(j)
 				}
 			}
 		},
@@ -250,9 +250,9 @@ func cellSecretRule() *Rule {
 // maxSecretRows bounds the rows of a table that are searched for credentials.
 const maxSecretRows = 1000
 
-// cellSecrets reports each axis or column with a credential, once for each value of a
+// checkCellSecrets reports each axis or column with a credential, once for each value of a
 // matrix and once for each column of a table.
-func (j Job) cellSecrets() {
+func checkCellSecrets(j Job) {
 	report := func(c secret.Credential, column string, n *jsontree.Node) {
 		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it", quote(column), c.What, c.Sure()),
 			"store the credentials in Secrets Manager, and let the program select one by the child's value", n)
@@ -281,7 +281,7 @@ func environmentHolders(p *Pass) []Site { return allSites.of(p).withVariables }
 
 // secretHint says where to store the value of a variable, in the form of the file. Pods
 // have no secrets member, and neither have overrides.
-func (s Site) secretHint(name, list string) string {
+func secretHint(s Site, name, list string) string {
 	const store = "store it in Secrets Manager and write "
 	switch {
 	case list == "env":

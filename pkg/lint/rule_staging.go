@@ -36,14 +36,14 @@ var staging = newFact(func(p *Pass, old []stagedLocation) []stagedLocation {
 	all := old[:0]
 	for _, j := range p.Submits() {
 		if j.IsStaged() {
-			all = append(all, j.stagedLocations()...)
+			all = append(all, stagedLocations(j)...)
 		}
 	}
 	return all
 })
 
 // stagedLocations returns the inputs of a job, then its outputs, in the order of the file, then its checkpoint.
-func (j Job) stagedLocations() (all []stagedLocation) {
+func stagedLocations(j Job) (all []stagedLocation) {
 	for _, in := range j.Inputs {
 		all = append(all, stagedLocation{j, in.Node, in.Path, in.Source, in.SHA256, true, in.Local, false})
 	}
@@ -51,7 +51,7 @@ func (j Job) stagedLocations() (all []stagedLocation) {
 		all = append(all, stagedLocation{j, out.Node, out.Path, out.Destination, nil, false, document.Found{}, false})
 	}
 	if j.Checkpoint != nil {
-		all = append(all, j.checkpointLocation(j.Checkpoint))
+		all = append(all, checkpointLocation(j, j.Checkpoint))
 	}
 	return all
 }
@@ -134,7 +134,7 @@ func stagingRules() []*Rule {
 func checkPathsOnce(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 1 {
-			j.checkInputPaths()
+			checkInputPaths(j)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func checkPathsOnce(p *Pass) {
 func checkOutputsApart(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 0 && len(j.Outputs) > 0 {
-			j.checkOutputPaths()
+			checkOutputPaths(j)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func checkPlainHTTP(s stagedLocation) {
 func checkStagingRoles(p *Pass) {
 	for _, j := range p.Submits() {
 		if j.IsStaged() {
-			j.requireStagingRole()
+			checkStagingRole(j)
 		}
 	}
 }
@@ -178,7 +178,7 @@ func checkStagingRoles(p *Pass) {
 func checkReadOnlyRoots(p *Pass) {
 	for _, j := range p.Submits() {
 		if len(j.Inputs) > 0 || j.Checkpoint != nil {
-			j.checkWritable()
+			checkWritable(j)
 		}
 	}
 }
@@ -358,7 +358,7 @@ func cleanPath(p string) string { return slash.Clean(p) }
 
 // checkInputPaths reports each input whose path equals that of an earlier input, or is below
 // or above one that is a file.
-func (j Job) checkInputPaths() {
+func checkInputPaths(j Job) {
 	for i, in := range j.Inputs {
 		for _, other := range j.Inputs[:i] {
 			a, b := cleanPath(in.Path), cleanPath(other.Path)
@@ -384,7 +384,7 @@ func oneFile(in document.Input) bool {
 }
 
 // checkOutputPaths reports outputs that contain an input or are in one.
-func (j Job) checkOutputPaths() {
+func checkOutputPaths(j Job) {
 	for _, out := range j.Outputs {
 		for _, in := range j.Inputs {
 			to, from := cleanPath(in.Path), cleanPath(out.Path)
@@ -502,7 +502,8 @@ func (s stagedLocation) checkVariables() {
 
 // sets reports whether the job sets a variable in its container.
 func (s stagedLocation) sets(name string) bool {
-	for _, list := range s.variableLists() {
+	box := s.Known().Get("containerProperties") // it is the job's only container
+	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"), s.Submit.Get("containerOverrides").Get("environment")} {
 		for v := range list.Children() {
 			if v.Get("name").Str() == name {
 				return true
@@ -513,12 +514,6 @@ func (s stagedLocation) sets(name string) bool {
 		return false
 	}
 	return name == sweep.CellVariable || slices.ContainsFunc(s.Sweep.Names, func(axis string) bool { return sweep.Variable(axis) == name })
-}
-
-// variableLists returns the lists of variables of the job's only container.
-func (j Job) variableLists() []*jsontree.Node {
-	box := j.Known().Get("containerProperties")
-	return []*jsontree.Node{box.Get("environment"), box.Get("secrets"), j.Submit.Get("containerOverrides").Get("environment")}
 }
 
 // checkSum reports a checksum of the wrong form, and one for a directory.
@@ -539,13 +534,13 @@ func (s stagedLocation) checkSum() {
 // than AWS's.
 var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
 
-// requireStagingRole reports a job without jobRoleArn, at its first location in S3.
-func (j Job) requireStagingRole() {
+// checkStagingRole reports a job without jobRoleArn, at its first location in S3.
+func checkStagingRole(j Job) {
 	definition := j.Known()
 	if definition.Get("containerProperties") == nil || definition.Get("containerProperties").Get("jobRoleArn") != nil {
 		return
 	}
-	for _, s := range j.stagedLocations() {
+	for _, s := range stagedLocations(j) {
 		if scheme(s.location.Text) != "s3" {
 			continue
 		}
@@ -558,7 +553,7 @@ func (j Job) requireStagingRole() {
 
 // checkWritable reports inputs outside of the volumes that the container can write to. A
 // relative path depends on the image's working directory, so it is not checked.
-func (j Job) checkWritable() {
+func checkWritable(j Job) {
 	// A container can write to volumes that are not read-only, to tmpfs and to /dev/shm.
 	box := j.Known().Get("containerProperties")
 	if n := box.Get("readonlyRootFilesystem"); !n.Is(jsontree.Bool) || n.Text != "true" {

@@ -19,7 +19,7 @@ func stuckRules() []*Rule {
 			// gpu and other are the first entries of the two kinds.
 			var gpu, other *jsontree.Node
 			for n := range list.Children() {
-				switch types := s.pass.catalog().Expand(n.Str()); {
+				switch types := s.pass.instanceTypes().Expand(n.Str()); {
 				case len(types) == 0:
 				case slices.ContainsFunc(types, catalog.InstanceType.RunsGPUJobs):
 					gpu = firstOf(gpu, n)
@@ -36,8 +36,8 @@ func stuckRules() []*Rule {
 				return
 			}
 			some := false
-			for e := range s.pass.environmentsFor(s.Job) {
-				if typeOf(e) != "FARGATE_SPOT" {
+			for e := range s.environments() {
+				if e.resourceType() != "FARGATE_SPOT" {
 					return
 				}
 				some = true
@@ -52,7 +52,7 @@ func stuckRules() []*Rule {
 			}
 			// on holds the definitions that may run here, with their Fargate.
 			on := map[*jsontree.Node]bool{}
-			for _, d := range s.pass.definitionsOn(s) {
+			for _, d := range (environment{s}).definitions() {
 				on[d.Register] = d.Fargate
 			}
 			for _, b := range bodies(s.pass) {
@@ -72,11 +72,11 @@ func stuckRules() []*Rule {
 		}, "The default log driver of jobs is awslogs. AWS Batch does not place them on an instance whose agent does not offer it.", guide("jobs stuck in RUNNABLE"))),
 		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
-			if v, ok := number(n); ok && v > 6 && v <= 32 && !hasPlatformQueues(s.pass) {
+			if v, ok := number(n); ok && v > 6 && v <= 32 && !s.pass.listsQueues() {
 				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
 			}
 		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. Not reported if a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
-		check("stuck-eks-node-overhead", Medium, definitions, Site.nodeOverhead,
+		check("stuck-eks-node-overhead", Medium, definitions, checkNodeOverhead,
 			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 	}
 }
@@ -111,8 +111,8 @@ func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) 
 	return cpu, memoryMiB, gpus, ok
 }
 
-// nodeOverhead compares a pod with the nodes of its environments.
-func (s Site) nodeOverhead() {
+// checkNodeOverhead compares a pod with the nodes of its environments.
+func checkNodeOverhead(s Site) {
 	pod := s.Node.Get("eksProperties").Get("podProperties")
 	cpu, memory, gpus, ok := podRequest(pod)
 	if !ok {
@@ -120,13 +120,13 @@ func (s Site) nodeOverhead() {
 	}
 	// If the pod fits no type, the message compares it with the largest.
 	var largest catalog.InstanceType
-	for e := range s.pass.environmentsFor(s.Job) {
+	for e := range s.environments() {
 		entries := entriesOf(e.Node.Get(resourcesOf).Get("instanceTypes"))
 		if e.Node.Get("eksConfiguration") == nil || len(entries) == 0 {
 			return
 		}
 		for _, entry := range entries {
-			types := s.pass.catalog().Expand(entry)
+			types := s.pass.instanceTypes().Expand(entry)
 			if len(types) == 0 {
 				return
 			}
@@ -149,8 +149,8 @@ func (s Site) nodeOverhead() {
 		"request less, or add a larger instance type", pod.Get("containers").Index(0).Get("resources"), pod)
 }
 
-// sumTooBig warns about a task whose containers fit separately but not together.
-func (s Site) sumTooBig() {
+// checkTaskSum warns about a task whose containers fit separately but not together.
+func checkTaskSum(s Site) {
 	task := s.Known().Get("ecsProperties").Get("taskProperties").Index(0)
 	list := task.Get("containers")
 	if list.Len() < 2 {

@@ -62,7 +62,7 @@ func submitRules() []*Rule {
 			"A definition with ecsProperties needs ecsPropertiesOverride, which names the containers.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
-		check("submit-override-container-unknown", Medium, submits, Site.unknownOverrides,
+		check("submit-override-container-unknown", Medium, submits, checkUnknownOverrides,
 			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
@@ -100,8 +100,9 @@ func checkOverridesSize(s Site) {
 	if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
 		return
 	}
-	for c := range s.changes() {
-		if size := s.overridesSize(c); size > maxOverrides-overridesReserve {
+	r := s.resolved()
+	for c := range r.changes() {
+		if size := r.overridesSize(c); size > maxOverrides-overridesReserve {
 			s.Report(fmt.Sprintf("the overrides have %d characters; together with those that AWS Batch adds, the limit is %d", size, maxOverrides),
 				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesReserve),
 				key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
@@ -111,7 +112,7 @@ func checkOverridesSize(s Site) {
 
 // checkEmptyCommand reports empty arguments in the commands of overrides.
 func checkEmptyCommand(s Site) {
-	for o := range s.overrides() {
+	for o := range overridesOf(s.Submit) {
 		for n := range o.Get("command").Children() {
 			if n.Is(jsontree.String) && n.Text == "" {
 				s.ReportFix(s.remove(n), "an element of an overriding command is empty", "remove it", n)
@@ -147,7 +148,7 @@ func checkLegacyOverrides(s Site) {
 	// An override replaces a value of the same form only.
 	for _, m := range [][2]string{{"vcpus", "VCPU"}, {"memory", "MEMORY"}} {
 		n := o.Get(m[0])
-		if n == nil || known != nil && !(Site{Node: known}).requires(m[1]) {
+		if n == nil || known != nil && !requires(known, m[1]) {
 			continue
 		}
 		entry := fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text)
@@ -175,8 +176,8 @@ func checkOverriddenInstanceType(s Site) {
 
 // checkEKSContainerOverrides reports overrides of another kind for a job on EKS.
 func checkEKSContainerOverrides(s Site) {
-	onEKS := s.runsOnEKS()
-	for c := range s.changes() {
+	onEKS := s.resolved().definition.onEKS()
+	for c := range s.resolved().changes() {
 		if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
 			continue // without a definition, the override tells whether the job is on EKS
 		}
@@ -193,7 +194,7 @@ func checkEKSContainerOverrides(s Site) {
 
 // checkEKSOverrides reports eksPropertiesOverride for a job that is not on EKS.
 func checkEKSOverrides(s Site) {
-	for c := range s.changes() {
+	for c := range s.resolved().changes() {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
 			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
@@ -203,8 +204,8 @@ func checkEKSOverrides(s Site) {
 // checkECSOverrides reports ecsPropertiesOverride for a definition without ecsProperties.
 // Jobs on EKS have a rule of their own.
 func checkECSOverrides(s Site) {
-	for c := range s.changes() {
-		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.runsOnEKS() {
+	for c := range s.resolved().changes() {
+		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.resolved().definition.onEKS() {
 			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
 		}
 	}
@@ -213,7 +214,7 @@ func checkECSOverrides(s Site) {
 // checkECSContainerOverrides reports containerOverrides for a definition with
 // ecsProperties.
 func checkECSContainerOverrides(s Site) {
-	for c := range s.changes() {
+	for c := range s.resolved().changes() {
 		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
 			s.Report("containerOverrides does not work for a definition with ecsProperties", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
 		}
@@ -222,7 +223,7 @@ func checkECSContainerOverrides(s Site) {
 
 // checkNodeOverrides reports nodeOverrides for a definition without nodes.
 func checkNodeOverrides(s Site) {
-	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.runsOnEKS() {
+	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.resolved().definition.onEKS() {
 		s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
 	}
 }
@@ -275,9 +276,9 @@ func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 // nativeSubmits returns the submissions of native files.
 var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
 
-// unknownOverrides reports overrides for containers that the definition does not have, in
+// checkUnknownOverrides reports overrides for containers that the definition does not have, in
 // tasks, pods and nodes.
-func (s Site) unknownOverrides() {
+func checkUnknownOverrides(s Site) {
 	known := s.Known()
 	names := map[string]bool{}
 	add := func(body *jsontree.Node) {

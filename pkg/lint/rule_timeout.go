@@ -40,8 +40,8 @@ func timeoutRules() []*Rule {
 				for _, j := range p.Definitions() {
 					// An empty object sets no timeout.
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
-					empty := own.Is(jsontree.Object) && (Site{Job: j}).lacks(own, "attemptDurationSeconds")
-					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !p.timed(j) {
+					empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
+					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !alwaysTimed(p, j) {
 						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j), own)
 					}
 				}
@@ -50,8 +50,8 @@ func timeoutRules() []*Rule {
 	}
 }
 
-// timed reports whether every submission of a definition has a timeout.
-func (p *Pass) timed(definition Job) bool {
+// alwaysTimed reports whether every submission of a definition has a timeout.
+func alwaysTimed(p *Pass, definition Job) bool {
 	submissions := runs.of(p)[definition.Register]
 	for _, j := range submissions {
 		if j.Submit.Get("timeout").Get("attemptDurationSeconds") == nil {

@@ -11,7 +11,7 @@ func userDataRules() []*Rule {
 		return &Rule{Name: name, Severity: s, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 			for _, l := range launches.of(p) {
 				for i, t := range l.Texts {
-					p.reportFindings(t, l.Found[i])
+					p.reportUserData(t, l.Found[i])
 				}
 			}
 		}}
@@ -48,15 +48,15 @@ func userDataRules() []*Rule {
 	}
 }
 
-// reportFindings reports the findings about a text that belong to the running rule.
-func (p *Pass) reportFindings(t *userdata.Text, found []userdata.Finding) {
-	for _, f := range found {
-		if f.Rule == p.rule.Name {
-			severity := p.rule.Severity
-			if f.Doubtful {
+// reportUserData reports the findings about a text that belong to the running rule.
+func (f *findings) reportUserData(t *userdata.Text, found []userdata.Finding) {
+	for _, one := range found {
+		if one.Rule == f.rule.Name {
+			severity := f.rule.Severity
+			if one.Doubtful {
 				severity = diag.Warning
 			}
-			p.found = append(p.found, diag.Diagnostic{Severity: severity, Rule: f.Rule, Source: t.Source, Span: f.Span, Message: f.Message, Hint: f.Hint})
+			f.found = append(f.found, diag.Diagnostic{Severity: severity, Rule: one.Rule, Source: t.Source, Span: one.Span, Message: one.Message, Hint: one.Hint})
 		}
 	}
 }

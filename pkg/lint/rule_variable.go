@@ -31,7 +31,7 @@ func environmentRules() []*Rule {
 			Source: apiReference + ", ContainerOverrides.environment",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					for o := range j.overrides() {
+					for o := range overridesOf(j.Submit) {
 						reservedNames(j, o.Get("environment"))
 					}
 				}
@@ -43,10 +43,10 @@ func environmentRules() []*Rule {
 			Source: "practice",
 			Run: func(p *Pass) {
 				for _, c := range requirers(p) {
-					c.checkDuplicateNames(c.Node.Get("environment"))
+					checkDuplicateNames(c, c.Node.Get("environment"))
 				}
 				for _, c := range podParts(p) {
-					c.checkDuplicateNames(c.Node.Get("env"))
+					checkDuplicateNames(c, c.Node.Get("env"))
 				}
 			},
 		}).onlyWith("environment", "env"),
@@ -137,7 +137,7 @@ func everyArgument(p *Pass, visit func(s *Site, n *jsontree.Node)) {
 }
 
 // checkDuplicateNames reports variables of a list that have the name of an earlier one.
-func (s Site) checkDuplicateNames(list *jsontree.Node) {
+func checkDuplicateNames(s Site, list *jsontree.Node) {
 	if list.Len() < 2 || list.Index(0).Key.End > 0 {
 		return // built from a map, where the parser reports duplicates
 	}

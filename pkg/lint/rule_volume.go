@@ -35,7 +35,7 @@ func volumeRules() []*Rule {
 			if s.Node.Get("volumes") == nil {
 				return
 			}
-			mounted := s.mounted()
+			mounted := mountedVolumes(s.Node)
 			for v := range each(s.Node, "volumes") {
 				if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
 					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
@@ -45,9 +45,9 @@ func volumeRules() []*Rule {
 		// Mount points of containers.
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
 			"A mount point needs a volume and a path.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
-		check("mount-unknown-volume", Low, containersIn("containerProperties"), Site.unknownVolumes,
+		check("mount-unknown-volume", Low, containersIn("containerProperties"), checkUnknownVolumes,
 			"A mount point refers to an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
-		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), Site.unknownVolumes,
+		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), checkUnknownVolumes,
 			"A mount point refers to a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("mount-absolute-path", Low, containers, func(s Site) {
 			for m := range each(s.Node, "mountPoints") {
@@ -67,30 +67,30 @@ func volumeRules() []*Rule {
 		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
 			"An EFS file system is given by its id, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
 		check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
-			for v := range s.efs() {
+			for v := range efsVolumes(s.Node) {
 				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
 					s.ReportFix(s.remove(n), "with an access point, rootDirectory must be \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
 				}
 			}
 		}, "The access point sets the directory, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
 		check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
-			for v := range s.efs() {
+			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
-					s.requireEncryption(v, "an access point", n)
+					checkEncryption(s, v, "an access point", n)
 				}
 			}
 		}, "An EFS access point requires an encrypted connection.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
 		check("efs-iam-transit-encryption", High, bodies, func(s Site) {
-			for v := range s.efs() {
+			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-					s.requireEncryption(v, "IAM authorization", n)
+					checkEncryption(s, v, "IAM authorization", n)
 				}
 			}
 		}, "IAM authorization for EFS requires an encrypted connection.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
 		check("efs-iam-job-role", Medium, bodies, func(s Site) {
-			for v := range s.efs() {
+			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
-					s.requireRole("IAM authorization for EFS", n)
+					checkVolumeRole(s, "IAM authorization for EFS", n)
 				}
 			}
 		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
@@ -105,23 +105,23 @@ func volumeRules() []*Rule {
 		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
 			for v := range each(s.Node, "volumes") {
 				if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
-					s.requireRole("an S3 Files volume", n)
+					checkVolumeRole(s, "an S3 Files volume", n)
 				}
 			}
 		}, "An S3 Files volume is mounted with the permissions of the job role, so the job needs a role.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
 	}
 }
 
-// efs yields the EFS volumes of a body.
-func (s Site) efs() iter.Seq[*jsontree.Node] {
+// efsVolumes yields the EFS volumes of a body.
+func efsVolumes(body *jsontree.Node) iter.Seq[*jsontree.Node] {
 	var list []*jsontree.Node // a loop may stop early, and walk cannot
-	path(efs).walk(s.Node, func(n *jsontree.Node) { list = append(list, n) })
+	path(efs).walk(body, func(n *jsontree.Node) { list = append(list, n) })
 	return slices.Values(list)
 }
 
-// requireEncryption reports an EFS volume without transitEncryption, at the member that
+// checkEncryption reports an EFS volume without transitEncryption, at the member that
 // needs it. AWS disables it by default.
-func (s Site) requireEncryption(volume *jsontree.Node, feature string, at *jsontree.Node) {
+func checkEncryption(s Site, volume *jsontree.Node, feature string, at *jsontree.Node) {
 	n := volume.Get("transitEncryption")
 	if n.Str() == "ENABLED" || !s.lacks(volume, "transitEncryption") && n == nil {
 		return
@@ -133,9 +133,9 @@ func (s Site) requireEncryption(volume *jsontree.Node, feature string, at *jsont
 	s.ReportFix(replace(n, "ENABLED"), feature+` needs "transitEncryption": "ENABLED"`, `write "ENABLED"`, n)
 }
 
-// requireRole reports a body without a job role, at the member that needs it. A task has the
+// checkVolumeRole reports a body without a job role, at the member that needs it. A task has the
 // role under another name.
-func (s Site) requireRole(feature string, at *jsontree.Node) {
+func checkVolumeRole(s Site, feature string, at *jsontree.Node) {
 	role := "jobRoleArn"
 	if s.Node.Get("containers") != nil {
 		role = "taskRoleArn"
@@ -148,18 +148,18 @@ func (s Site) requireRole(feature string, at *jsontree.Node) {
 // withVolumes returns bodies and pods.
 func withVolumes(p *Pass) []Site { return slices.Concat(bodies(p), pods(p)) }
 
-// mounted returns the names of the volumes that mount points of a body use.
-func (s Site) mounted() map[string]bool {
+// mountedVolumes returns the names of the volumes that mount points of a body use.
+func mountedVolumes(body *jsontree.Node) map[string]bool {
 	names := map[string]bool{}
 	for _, at := range []string{"mountPoints[].sourceVolume", "containers[].mountPoints[].sourceVolume",
 		"containers[].volumeMounts[].name", "initContainers[].volumeMounts[].name"} {
-		path(at).walk(s.Node, func(n *jsontree.Node) { names[n.Str()] = true })
+		path(at).walk(body, func(n *jsontree.Node) { names[n.Str()] = true })
 	}
 	return names
 }
 
-// unknownVolumes reports mount points of a container without an entry in its volumes.
-func (s Site) unknownVolumes() {
+// checkUnknownVolumes reports mount points of a container without an entry in its volumes.
+func checkUnknownVolumes(s Site) {
 	var known []string
 	for v := range each(s.Task, "volumes") {
 		known = append(known, v.Get("name").Str())

@@ -41,7 +41,7 @@ func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
 				continue
 			}
 			for n := range f.Root.Get("waivers").Children() {
-				if !yield(Job{Job: &document.Job{Node: f.Root}, File: f, pass: p}, waiverOf(n)) {
+				if !yield(Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}, waiverOf(n)) {
 					return
 				}
 			}
@@ -95,7 +95,7 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					n := w.Node.Get("reason")
-					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !(Site{Job: j}).lacks(w.Node, "reason") {
+					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !j.lacks(w.Node, "reason") {
 						continue
 					}
 					j.Report("a waiver needs a reason", `add why, and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
@@ -153,7 +153,7 @@ func waiverRules() []*Rule {
 				for j, w := range p.waivers() {
 					r := namedRules.of(p)[w.Rule]
 					// A waiver of the platform file is for many documents, and this pass has only some.
-					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.described() && r.needsPlatform() {
+					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.isDescribed() && r.needsPlatform() {
 						continue
 					}
 					j.Report(fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
@@ -162,6 +162,3 @@ func waiverRules() []*Rule {
 		},
 	}
 }
-
-// described reports whether a platform file governs the files.
-func (p *Pass) described() bool { return p.Platform != nil && p.Platform.Root != nil }

@@ -102,35 +102,8 @@ func where(of scope, keep func(Site) bool) scope {
 
 // onFargate, onEC2 and onWindows restrict a scope to one platform.
 func onFargate(of scope) scope { return where(of, func(s Site) bool { return s.Fargate }) }
-func onEC2(of scope) scope     { return where(of, Site.onEC2) }
+func onEC2(of scope) scope     { return where(of, func(s Site) bool { return s.ownDefinition().onEC2() }) }
 func onWindows(of scope) scope { return where(of, Site.windows) }
-
-// onEC2 reports whether the site's definition is for EC2, which is the default of AWS
-// Batch.
-func (s Site) onEC2() bool {
-	if s.Register == nil || s.Register.Get("eksProperties") != nil {
-		return false
-	}
-	list := s.Register.Get("platformCapabilities")
-	for c := range list.Children() {
-		if c.Str() == "EC2" {
-			return true
-		}
-	}
-	return list.Len() == 0
-}
-
-// onManagedInstances reports whether the site's definition is for ECS Managed Instances only, whose
-// tasks have sizes of their own.
-func (s Site) onManagedInstances() bool {
-	list := s.Register.Get("platformCapabilities")
-	for c := range list.Children() {
-		if c.Str() != "MANAGED_INSTANCES" {
-			return false
-		}
-	}
-	return list.Len() > 0
-}
 
 // windows reports whether the site's task or container is for Windows, in any case. The
 // rule about operatingSystemFamily reports the wrong case.
@@ -153,16 +126,16 @@ var allSites = newFact(func(p *Pass, old *sites) *sites {
 func collect(p *Pass, s *sites) {
 	for _, j := range p.Jobs() {
 		if j.Register != nil {
-			j.collectDefinition(s)
+			s.collectDefinition(j)
 		}
 		if j.Submit != nil {
-			j.collectSubmit(s)
+			s.collectSubmit(j)
 		}
 	}
 	for _, f := range p.Files {
 		for _, r := range f.Requests {
 			if r.Is(jsontree.Object) {
-				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, File: f, pass: p}, Node: r.Node})
+				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, userFile: userFile{f}, pass: p}, Node: r.Node})
 			}
 		}
 	}
@@ -194,7 +167,7 @@ func (s *sites) collectRequest(kind document.Kind, site Site) {
 
 // collectDefinition adds the objects of a job's RegisterJobDefinition request. Objects of
 // the wrong JSON type are left out, so that rules need not check for them.
-func (j Job) collectDefinition(s *sites) {
+func (s *sites) collectDefinition(j Job) {
 	fargate := plan.IsFargate(j.Register)
 	// A Site outside of a container has no Task.
 	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
@@ -236,14 +209,14 @@ func (j Job) collectDefinition(s *sites) {
 
 // collectSubmit adds the objects of a job's SubmitJob request. Their Fargate is that of
 // the definition if it is known.
-func (j Job) collectSubmit(s *sites) {
+func (s *sites) collectSubmit(j Job) {
 	fargate := plan.IsFargate(j.Known())
 	site := func(n *jsontree.Node) Site { return Site{Job: j, Node: n, Fargate: fargate} }
 	s.submits = append(s.submits, site(j.Submit))
 	if r := j.Own("retryStrategy"); r.Is(jsontree.Object) {
 		s.retries = append(s.retries, site(r))
 	}
-	for o := range j.overrides() {
+	for o := range overridesOf(j.Submit) {
 		if o.Is(jsontree.Object) {
 			s.overrides = append(s.overrides, site(o))
 		}
@@ -258,19 +231,6 @@ func (j Job) collectSubmit(s *sites) {
 	for g := range j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
 		body(g)
 	}
-}
-
-// onEKS reports whether the site's definition is for EKS, on one node or several.
-func (s Site) onEKS() bool {
-	if s.Register.Get("eksProperties") != nil {
-		return true
-	}
-	for g := range s.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
-		if g.Get("eksProperties") != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // resourcesOf is the member of an environment that most rules about environments read.
@@ -303,65 +263,6 @@ func (j Job) containers() iter.Seq[Site] {
 		}
 		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
 			if !visit(group, "container") {
-				return
-			}
-		}
-	}
-}
-
-// pods yields the podProperties of an EKS job definition.
-func (j Job) pods() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		if pod := j.Register.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
-			return
-		}
-		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
-			if pod := group.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
-				return
-			}
-		}
-	}
-}
-
-// podContainers yields the containers and init containers of an EKS definition.
-func (j Job) podContainers() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		for pod := range j.pods() {
-			for _, member := range []string{"initContainers", "containers"} {
-				for c := range pod.Get(member).Children() {
-					if c.Is(jsontree.Object) && !yield(c) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// overrides yields the containerOverrides of a SubmitJob request: the job's, a
-// node range's, and those of the containers of ecsPropertiesOverride.
-//
-//go:noinline
-func (j Job) overrides() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		body := func(body *jsontree.Node) bool {
-			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
-				return false
-			}
-			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
-				for n := range task.Get("containers").Children() {
-					if !yield(n) {
-						return false
-					}
-				}
-			}
-			return true
-		}
-		if !body(j.Submit) {
-			return
-		}
-		for group := range j.Submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
-			if !body(group) {
 				return
 			}
 		}
