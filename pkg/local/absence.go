@@ -9,11 +9,11 @@ import (
 // of date because the engine that wrote them was killed. After an orderly shutdown no attempt is
 // left, and waiting jobs still wait.
 func (e *Engine) noteAbsence() {
-	held, err := isHeld(e.root)
+	held, err := isHeld(e.directory.root)
 	if err != nil || held {
 		return
 	}
-	_, err = e.root.Lstat(connectionFile)
+	_, err = e.directory.root.Lstat(connectionFile)
 	if killed := err == nil; killed || e.model.HasActiveAttempt() {
 		e.absentSince = cmp.Or(e.lastAt, 1)
 	}

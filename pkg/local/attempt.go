@@ -25,7 +25,7 @@ func (e *Engine) run(t *model.Task, noted int64) {
 	ctx, end := context.WithCancelCause(context.Background())
 	e.runners[t] = &runner{end: end}
 	a, prepared := attempt.Of(t)
-	life := &attempt.Life{Task: t, Scratch: e.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.hurry, End: end,
+	life := &attempt.Life{Task: t, Scratch: e.directory.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.hurry, End: end,
 		Executor: func(ctx context.Context) (attempt.Executor, error) {
 			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
 		},

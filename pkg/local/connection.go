@@ -278,7 +278,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 // the key is discarded.
 func (e *Engine) inherit() error {
 	var left Connection
-	text, err := e.root.ReadFile(connectionFile)
+	text, err := e.directory.root.ReadFile(connectionFile)
 	e.inherited = text
 	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
 		if l, err := net.Listen("tcp", strings.TrimPrefix(left.Endpoint, "http://")); err == nil {
@@ -295,7 +295,7 @@ func (e *Engine) disinherit() error {
 	if e.listener == nil {
 		return nil
 	}
-	return e.root.WriteFile(connectionFile, e.inherited, 0o600)
+	return e.directory.root.WriteFile(connectionFile, e.inherited, 0o600)
 }
 
 // Listen listens on this machine: on the port of an engine that was killed, if it is free, else on
@@ -312,7 +312,7 @@ func (e *Engine) removeConnection() error {
 	if e.isLeaving() {
 		return e.markLeaving()
 	}
-	if err := e.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
+	if err := e.directory.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -320,7 +320,7 @@ func (e *Engine) removeConnection() error {
 
 // markLeaving records in the connection file that the next engine takes over, so that clients wait for it.
 func (e *Engine) markLeaving() error {
-	text, err := e.root.ReadFile(connectionFile)
+	text, err := e.directory.root.ReadFile(connectionFile)
 	var c Connection
 	if err == nil {
 		err = json.Unmarshal(text, &c)
@@ -337,8 +337,8 @@ func (e *Engine) writeConnection(c Connection) error {
 	if err != nil {
 		return err
 	}
-	if err := e.root.WriteFile(connectionFile+".new", append(text, '\n'), 0o600); err != nil {
+	if err := e.directory.root.WriteFile(connectionFile+".new", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
-	return e.root.Rename(connectionFile+".new", connectionFile)
+	return e.directory.root.Rename(connectionFile+".new", connectionFile)
 }

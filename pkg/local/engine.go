@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -29,12 +28,11 @@ import (
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
 type Engine struct {
-	options Options
-	root    *os.Root
-	lock    *os.File         // held while the engine is open; nil when it is read-only
-	journal *journal.Journal // nil when the engine is read-only
-	key     aws.Credentials  // the key that requests must be signed with
-	logs    *logs.Store
+	options   Options
+	directory stateDirectory
+	journal   *journal.Journal // nil when the engine is read-only
+	key       aws.Credentials  // the key that requests must be signed with
+	logs      *logs.Store
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
 	// replayedTo is the end of the journal when it was opened.
@@ -57,7 +55,6 @@ type Engine struct {
 	clients  map[net.Conn]bool // open connections on which a request was verified
 	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
-	scratch  *attempt.Scratch
 	// listener listens on the address of an engine that was killed; nil if there was none.
 	listener net.Listener
 	// inherited is the text of that engine's connection file.
@@ -106,36 +103,25 @@ func Open(o Options) (*Engine, error) {
 // open reads or creates everything in the state directory, in an order that never overwrites a
 // damaged journal. On an error, the caller releases what is open.
 func (e *Engine) open() error {
-	dir := e.options.Dir
-	if !e.options.ReadOnly {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("open engine: %w", err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
+	directory, err := openDirectory(e.options.Dir, !e.options.ReadOnly)
 	if err != nil {
-		return fmt.Errorf("open engine: %w", err)
+		return err
 	}
-	e.root, e.scratch, e.logs = root, attempt.NewScratch(root), logs.NewStore(root, e.options.LogLimit)
+	e.directory, e.logs = directory, logs.NewStore(directory.root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		return e.read()
 	}
-	if err := checkPrivate(root); err != nil {
+	if err := e.directory.acquire(); err != nil {
 		return err
 	}
-	if e.lock, err = lockDirectory(root); err != nil {
-		return err
-	}
-	if err := e.checkJournal(); err != nil {
+	if err := e.directory.checkJournal(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
 	if err := e.inherit(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	for _, sub := range []string{"logs", "scratch"} {
-		if err := root.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("open engine: %w", err)
-		}
+	if err := e.directory.makeSubdirectories(); err != nil {
+		return err
 	}
 	if err := e.openJournal(); err != nil {
 		return errors.Join(err, e.disinherit())
@@ -149,7 +135,7 @@ func (e *Engine) open() error {
 			return err
 		}
 		e.model, e.replayedTo = model.New(e.options.Queues), events.Position{}
-		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
+		if err := errors.Join(e.openJournal(), e.directory.sweep(e.model)); err != nil {
 			return err
 		}
 	}
@@ -165,10 +151,10 @@ func (e *Engine) open() error {
 // openJournal replays the journal into the model and opens it for new records.
 func (e *Engine) openJournal() (err error) {
 	var torn int
-	if e.journal, torn, err = journal.Open(e.root, "journal", e.replayed); err != nil {
+	if e.journal, torn, err = journal.Open(e.directory.root, "journal", e.replayed); err != nil {
 		return err
 	}
-	if err := e.checkRecords(); err != nil {
+	if err := e.directory.checkRecords(e.lastAt); err != nil {
 		return err
 	}
 	if torn > 0 {
@@ -180,12 +166,12 @@ func (e *Engine) openJournal() (err error) {
 
 // read replays the journal of a read-only engine.
 func (e *Engine) read() error {
-	err := e.checkJournal()
+	err := e.directory.checkJournal()
 	if err == nil {
-		err = journal.Read(e.root, "journal", e.replayed)
+		err = journal.Read(e.directory.root, "journal", e.replayed)
 	}
 	if err == nil {
-		err = e.checkRecords()
+		err = e.directory.checkRecords(e.lastAt)
 	}
 	e.noteAbsence()
 	return err
@@ -604,12 +590,7 @@ func (e *Engine) release() error {
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}
-	if e.lock != nil {
-		errs = append(errs, e.lock.Close())
-	}
-	if e.root != nil {
-		errs = append(errs, e.scratch.Close(), e.root.Close())
-	}
+	errs = append(errs, e.directory.close())
 	if e.listener != nil {
 		e.listener.Close() // Serve has closed it already, if it was called
 	}

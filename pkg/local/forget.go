@@ -3,15 +3,10 @@ package local
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -29,14 +24,14 @@ func (e *Engine) forget() (bool, error) {
 	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
 		return false, nil
 	}
-	positions := events.Rewrite{Root: e.root, Queues: e.options.Queues, Destinations: e.options.Events, Size: e.journal.Size(), MaxHeld: e.options.maxHeld}
+	positions := events.Rewrite{Root: e.directory.root, Queues: e.options.Queues, Destinations: e.options.Events, Size: e.journal.Size(), MaxHeld: e.options.maxHeld}
 	if err := positions.Hold(old); err != nil || 2*len(old) < len(e.model.BySubmission) {
 		return false, err
 	}
 	keep := func(text []byte) ([]byte, error) { return without(text, old) }
 	err := positions.Prepare(old, keep)
 	if err == nil {
-		err = journal.Rewrite(e.root, "journal", keep)
+		err = journal.Rewrite(e.directory.root, "journal", keep)
 	}
 	if err != nil {
 		return false, errors.Join(err, positions.Cancel())
@@ -62,39 +57,7 @@ func without(text []byte, old map[string]bool) ([]byte, error) {
 
 // startEvents begins to deliver events. Every record that is written from now on wakes the delivery.
 func (e *Engine) startEvents() (err error) {
-	e.delivery, err = events.Start(events.Settings{Destinations: e.options.Events, Root: e.root, Queues: e.options.Queues,
+	e.delivery, err = events.Start(events.Settings{Destinations: e.options.Events, Root: e.directory.root, Queues: e.options.Queues,
 		Journal: e.journal, End: e.replayedTo, Log: e.options.Log})
 	return err
-}
-
-// sweep removes the logs and scratch directories of unknown jobs.
-func (e *Engine) sweep() error {
-	streams, tasks := map[string]bool{}, map[string]bool{}
-	for _, r := range e.model.LogStreams {
-		for _, name := range logs.Files(r.File) {
-			streams[name] = true
-		}
-	}
-	for _, j := range e.model.BySubmission {
-		tasks[attempt.DirectoryName(&j.Task)] = true
-		for i := range j.Children {
-			tasks[attempt.DirectoryName(&j.Children[i])] = true
-		}
-	}
-	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))
-}
-
-// sweepDirectory removes all entries of a directory except those to keep.
-func (e *Engine) sweepDirectory(name string, keep map[string]bool) error {
-	entries, err := fs.ReadDir(e.root.FS(), name)
-	if err != nil {
-		return fmt.Errorf("remove the files of old jobs: %w", err)
-	}
-	var errs []error
-	for _, entry := range entries {
-		if !keep[entry.Name()] {
-			errs = append(errs, e.root.RemoveAll(path.Join(name, entry.Name())))
-		}
-	}
-	return errors.Join(errs...)
 }
