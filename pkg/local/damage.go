@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // checkJournal rejects a journal that is missing, empty or filled with zeros, if the directory
@@ -29,18 +28,6 @@ func (d *stateDirectory) checkJournal() error {
 		return d.lostJournal(problem, name)
 	}
 	return nil
-}
-
-// newer returns the error for a record that this program cannot read.
-func (e *Engine) newer(unknown *model.UnknownError) error {
-	writer, own := "a newer batchctl", ""
-	if e.writer != "" {
-		writer = "batchctl " + e.writer
-	}
-	if e.options.Build.Version != "" {
-		own = ", and this is " + e.options.Build.String()
-	}
-	return fmt.Errorf("%w, written by %s%s; nothing was changed; use that version or a later one, or another state directory", unknown, writer, own)
 }
 
 // checkRecords rejects a journal without any record if there are logs of jobs. lastAt is when the

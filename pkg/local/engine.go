@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,13 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
-	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
@@ -28,20 +23,16 @@ import (
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
 type Engine struct {
-	options   Options
+	options Options
+	durableModel
+	endpoint
 	directory stateDirectory
-	journal   *journal.Journal // nil when the engine is read-only
-	key       aws.Credentials  // the key that requests must be signed with
 	logs      *logs.Store
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
-	// replayedTo is the end of the journal when it was opened.
-	replayedTo events.Position
 
 	mu      sync.Mutex
-	model   *model.Model
 	facts   []fact  // what happened but is not in the journal yet
-	text    []byte  // of the last record, to write the next one in
 	ready   []ready // attempts that were started and are not carried out yet
 	waiters []*waiter
 	// subscribers receive after each change of the model.
@@ -55,18 +46,9 @@ type Engine struct {
 	clients  map[net.Conn]bool // open connections on which a request was verified
 	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
-	// listener listens on the address of an engine that was killed; nil if there was none.
-	listener net.Listener
-	// inherited is the text of that engine's connection file.
-	inherited []byte
-	// leaving is closed when a newer engine replaces this one.
-	leaving chan struct{}
-	// writer is the build that wrote the latest records of the journal; "" if unknown.
-	writer string
-	// lastAt is when the latest record was written. absentSince is the same for a read-only engine
-	// while no engine is running; 0 otherwise.
-	lastAt, absentSince int64
-	hurry               chan struct{} // closed when attempts must be killed at once
+	// absentSince is when the latest record was written, for a read-only engine while no engine is running; 0 otherwise.
+	absentSince int64
+	hurry       chan struct{} // closed when attempts must be killed at once
 	// secrets are the values that came with unfinished jobs, by the job's id.
 	secrets map[string]map[secretsource.Key]string
 }
@@ -85,13 +67,14 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}), leaving: make(chan struct{}),
-		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
+	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}, hurry: make(chan struct{}),
+		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
 	if !o.ReadOnly {
-		if err := e.startEvents(); err != nil {
+		var err error
+		if e.delivery, err = e.startDelivery(e.directory.root, &e.options); err != nil {
 			return nil, errors.Join(err, e.release())
 		}
 		process.CloseOnExec()
@@ -107,9 +90,11 @@ func (e *Engine) open() error {
 	if err != nil {
 		return err
 	}
-	e.directory, e.logs = directory, logs.NewStore(directory.root, e.options.LogLimit)
+	e.directory, e.endpoint, e.logs = directory, newEndpoint(directory.root, &e.options), logs.NewStore(directory.root, e.options.LogLimit)
 	if e.options.ReadOnly {
-		return e.read()
+		err := e.readJournal(&e.directory)
+		e.absentSince = e.directory.absentSince(e.model, e.lastAt)
+		return err
 	}
 	if err := e.directory.acquire(); err != nil {
 		return err
@@ -123,10 +108,11 @@ func (e *Engine) open() error {
 	if err := e.directory.makeSubdirectories(); err != nil {
 		return err
 	}
-	if err := e.openJournal(); err != nil {
+	if err := e.openJournal(&e.directory, e.options.Log); err != nil {
 		return errors.Join(err, e.disinherit())
 	}
-	forgot, err := e.forget()
+	forgot, err := e.forget(e.options.forgetFrom, events.Rewrite{Root: directory.root, Queues: e.options.Queues,
+		Destinations: e.options.Events, MaxHeld: e.options.maxHeld})
 	if err != nil {
 		e.options.Log.Warn("old jobs could not be removed", "error", err)
 	}
@@ -135,7 +121,7 @@ func (e *Engine) open() error {
 			return err
 		}
 		e.model, e.replayedTo = model.New(e.options.Queues), events.Position{}
-		if err := errors.Join(e.openJournal(), e.directory.sweep(e.model)); err != nil {
+		if err := errors.Join(e.openJournal(&e.directory, e.options.Log), e.directory.sweep(e.model)); err != nil {
 			return err
 		}
 	}
@@ -144,60 +130,6 @@ func (e *Engine) open() error {
 	}
 	if os.Geteuid() == 0 && !e.options.ProcessesForBatchctlOnly {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
-	}
-	return nil
-}
-
-// openJournal replays the journal into the model and opens it for new records.
-func (e *Engine) openJournal() (err error) {
-	var torn int
-	if e.journal, torn, err = journal.Open(e.directory.root, "journal", e.replayed); err != nil {
-		return err
-	}
-	if err := e.directory.checkRecords(e.lastAt); err != nil {
-		return err
-	}
-	if torn > 0 {
-		e.options.Log.Warn("the journal ended in the middle of a record; the incomplete part was moved to journal.torn",
-			"directory", e.options.Dir, "bytes", torn)
-	}
-	return nil
-}
-
-// read replays the journal of a read-only engine.
-func (e *Engine) read() error {
-	err := e.directory.checkJournal()
-	if err == nil {
-		err = journal.Read(e.directory.root, "journal", e.replayed)
-	}
-	if err == nil {
-		err = e.directory.checkRecords(e.lastAt)
-	}
-	e.noteAbsence()
-	return err
-}
-
-// replayed applies one line of the journal.
-func (e *Engine) replayed(text []byte) error {
-	r, err := model.ReadRecord(text)
-	e.writer = cmp.Or(r.Batchctl, e.writer)
-	if unknown, ok := errors.AsType[*model.UnknownError](err); ok {
-		return e.newer(unknown)
-	}
-	if err != nil {
-		return err
-	}
-	e.replayedTo = e.replayedTo.After(text)
-	return e.apply(r)
-}
-
-// apply changes the model by a record, which is in the journal already.
-func (e *Engine) apply(r model.Record) error {
-	e.lastAt = r.At
-	for _, v := range r.Events {
-		if err := e.model.Apply(r.At, v); err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -265,23 +197,10 @@ func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (posi
 	return position, nil
 }
 
-// write records events and applies them: first the journal, then the model.
+// write records events and applies them, and tells everybody who waits for changes.
 func (e *Engine) write(events ...model.Event) (position int64, err error) {
-	r := model.Record{At: time.Now().UnixMilli(), Events: events}
-	if own := e.options.Build; own.Version != "" && own.String() != e.writer {
-		r.Batchctl = own.String()
-	}
-	if e.text, err = r.Append(e.text[:0]); err != nil {
-		return 0, fmt.Errorf("encode journal record: %w", err)
-	}
-	if position, err = e.journal.Append(e.text); err != nil {
+	if position, err = e.record(events...); err != nil {
 		return 0, err
-	}
-	e.writer = cmp.Or(r.Batchctl, e.writer)
-	if err := e.apply(r); err != nil {
-		// The event was created from this very model, so this is a bug. Continuing with a model
-		// that differs from the journal would make it worse.
-		return 0, e.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
 	}
 	e.publish()
 	e.delivery.Wake()
@@ -591,9 +510,7 @@ func (e *Engine) release() error {
 		errs = append(errs, e.journal.Close())
 	}
 	errs = append(errs, e.directory.close())
-	if e.listener != nil {
-		e.listener.Close() // Serve has closed it already, if it was called
-	}
+	e.closeListener()
 	if x, ok := e.options.Executor.(io.Closer); ok && !e.options.ReadOnly {
 		errs = append(errs, x.Close())
 	}

@@ -68,19 +68,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprint(n, " ", noun, "s")
 }
 
-// Leaving is closed when the engine must end because a newer one replaces it.
-func (e *Engine) Leaving() <-chan struct{} { return e.leaving }
-
-// isLeaving reports whether the engine ends for a newer one.
-func (e *Engine) isLeaving() bool {
-	select {
-	case <-e.leaving:
-		return true
-	default:
-		return false
-	}
-}
-
 // StaysError reports that an engine does not make way for a newer one, and why.
 type StaysError struct{ Why string }
 
