@@ -73,7 +73,7 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 		next, e.ready = e.ready[0], e.ready[1:]
 	}
 	e.carryOutReady()
-	e.notify()
+	e.waiters.notify()
 	return next
 }
 

@@ -238,7 +238,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	}
 	answers := e.newAPI()
 	server := &http.Server{Handler: answers, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.connected, ConnState: e.disconnected,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.clients.connected, ConnState: e.clients.disconnected,
 		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	server.RegisterOnShutdown(answers.CloseStreams) // Shutdown would wait for them
 	stopped := make(chan error, 1)

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,24 +24,23 @@ type Engine struct {
 	options Options
 	durableModel
 	endpoint
-	directory stateDirectory
-	logs      *logs.Store
+	directory   stateDirectory
+	logs        *logs.Store
+	waiters     waiters
+	subscribers subscribers
+	clients     clientConnections
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
 
 	mu      sync.Mutex
-	facts   []fact  // what happened but is not in the journal yet
-	ready   []ready // attempts that were started and are not carried out yet
-	waiters []*waiter
-	// subscribers receive after each change of the model.
-	subscribers map[chan struct{}]bool
-	again       *time.Timer // set while the journal cannot be written
-	limit       *time.Timer // set while a job is to be ended for waiting too long
-	closing     bool
-	drill       *drill // nil: no attempt fails on purpose
+	facts   []fact      // what happened but is not in the journal yet
+	ready   []ready     // attempts that were started and are not carried out yet
+	again   *time.Timer // set while the journal cannot be written
+	limit   *time.Timer // set while a job is to be ended for waiting too long
+	closing bool
+	drill   *drill // nil: no attempt fails on purpose
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
-	clients  map[net.Conn]bool // open connections on which a request was verified
 	runners  map[*model.Task]*runner
 	running  sync.WaitGroup
 	// absentSince is when the latest record was written, for a read-only engine while no engine is running; 0 otherwise.
@@ -68,7 +65,10 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}, hurry: make(chan struct{}),
-		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}}
+		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}}
+	e.waiters.mu = &e.mu
+	e.subscribers = subscribers{mu: &e.mu, channels: map[chan struct{}]bool{}}
+	e.clients = clientConnections{mu: &e.mu, open: map[net.Conn]bool{}, changed: e.waiters.notify}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -202,9 +202,9 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 	if position, err = e.record(events...); err != nil {
 		return 0, err
 	}
-	e.publish()
+	e.subscribers.publish()
 	e.delivery.Wake()
-	e.notify()
+	e.waiters.notify()
 	return position, nil
 }
 
@@ -346,115 +346,13 @@ func (e *Engine) Active() int {
 // WaitIdle returns when no job has been active and nothing has changed for the duration quiet, or
 // with ctx's error.
 func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
-	return e.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
+	return e.waiters.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
 }
 
 // Drain returns when no attempt runs and no client is connected, or with ctx's error. Jobs that
 // still wait are left for the next engine.
 func (e *Engine) Drain(ctx context.Context) error {
-	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients) == 0 })
-}
-
-// waiter waits until still is true for a while.
-type waiter struct {
-	still   func() bool // is called with e.mu held
-	rested  bool        // the last result of still
-	changed chan struct{}
-}
-
-// wait returns when still has been true for the duration quiet without any change.
-func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() bool) error {
-	w := &waiter{still: still}
-	e.mu.Lock()
-	e.waiters = append(e.waiters, w)
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.waiters = slices.DeleteFunc(e.waiters, func(other *waiter) bool { return other == w })
-	}()
-	for {
-		changed := make(chan struct{})
-		e.mu.Lock()
-		w.rested, w.changed = still(), changed
-		rested := w.rested
-		e.mu.Unlock()
-		var rest <-chan time.Time
-		if rested {
-			rest = time.After(quiet)
-		}
-		select {
-		case <-changed:
-		case <-rest:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// connectionKey is the context key of a func() that marks a request's connection as that of a
-// client.
-type connectionKey struct{}
-
-// connected lets verified requests mark their connection as a client's. Every program on this
-// machine can connect, which must not keep the engine from ending.
-func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.clients[c] = true
-		e.notify()
-	}))
-}
-
-// disconnected tracks closed connections. No request is being served on them.
-func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
-	if s != http.StateClosed { // each request causes the other states
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.clients[c] {
-		delete(e.clients, c)
-		e.notify()
-	}
-}
-
-// subscribe returns a channel that receives after changes of the model, until cancel is called.
-func (e *Engine) subscribe() (changed <-chan struct{}, cancel func()) {
-	c := make(chan struct{}, 1)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.subscribers == nil {
-		e.subscribers = map[chan struct{}]bool{}
-	}
-	e.subscribers[c] = true
-	return c, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.subscribers, c)
-	}
-}
-
-// publish tells subscribers that the model has changed. The caller holds e.mu.
-func (e *Engine) publish() {
-	for c := range e.subscribers {
-		select {
-		case c <- struct{}{}:
-		default: // it has yet to receive an earlier change
-		}
-	}
-}
-
-// notify wakes waiters whose condition may have changed. The caller holds e.mu.
-func (e *Engine) notify() {
-	for _, w := range e.waiters {
-		if w.changed != nil && (w.rested || w.still()) {
-			close(w.changed)
-			w.changed = nil
-		}
-	}
+	return e.waiters.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients.open) == 0 })
 }
 
 // Close stops scheduling, ends the running attempts (SIGTERM, after 30 s SIGKILL) and records how

@@ -35,7 +35,7 @@ func (b backend) Change(decide func(*model.Model) ([]model.Event, error)) error 
 }
 
 func (b backend) Subscribe() (changed <-chan struct{}, cancel func()) {
-	return b.engine.subscribe()
+	return b.engine.subscribers.subscribe()
 }
 
 func (b backend) AbsentSince() int64 { return b.engine.absentSince }
@@ -53,11 +53,4 @@ func (b backend) ProvideSecrets(job string, given []secretsource.Value, needed [
 
 func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, error) {
 	return attempt.Choose(ctx, b.engine.options.Executor, name)
-}
-
-// countConnection marks the connection of a verified request as a client's.
-func countConnection(r *http.Request) {
-	if count, ok := r.Context().Value(connectionKey{}).(func()); ok {
-		count()
-	}
 }

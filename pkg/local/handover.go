@@ -40,8 +40,8 @@ func (e *Engine) handOver(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, restTime)
 	defer cancel()
 	active, clients := 0, 0
-	err := e.wait(ctx, 0, func() bool {
-		active, clients = e.model.Active, len(e.clients)
+	err := e.waiters.wait(ctx, 0, func() bool {
+		active, clients = e.model.Active, len(e.clients.open)
 		if e.shutdown {
 			return true // another command has asked first
 		}
