@@ -29,7 +29,7 @@ func (e *Engine) run(t *model.Task, noted int64) {
 		Executor: func(ctx context.Context) (attempt.Executor, error) {
 			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
 		},
-		Secret:    e.secretOf(t.Job),
+		Secret:    e.secrets.of(t.Job),
 		OthersRun: func() bool { return e.othersRun(t) },
 		Preparing: func() { e.report(model.Preparing(t)) },
 		Launched: func(handle, imageDigest string) {
@@ -68,7 +68,7 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 	}
 	e.facts = append(e.facts, fact{event: ended})
 	e.advance()
-	e.forgetEnded(t.Job)
+	e.secrets.forgetEnded(t.Job)
 	if len(e.ready) > 0 {
 		next, e.ready = e.ready[0], e.ready[1:]
 	}

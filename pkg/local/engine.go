@@ -24,11 +24,13 @@ type Engine struct {
 	options Options
 	durableModel
 	endpoint
+	faultDrill
 	directory   stateDirectory
 	logs        *logs.Store
 	waiters     waiters
 	subscribers subscribers
 	clients     clientConnections
+	secrets     jobSecrets
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
 
@@ -38,7 +40,6 @@ type Engine struct {
 	again   *time.Timer // set while the journal cannot be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
-	drill   *drill // nil: no attempt fails on purpose
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
 	runners  map[*model.Task]*runner
@@ -46,8 +47,6 @@ type Engine struct {
 	// absentSince is when the latest record was written, for a read-only engine while no engine is running; 0 otherwise.
 	absentSince int64
 	hurry       chan struct{} // closed when attempts must be killed at once
-	// secrets are the values that came with unfinished jobs, by the job's id.
-	secrets map[string]map[secretsource.Key]string
 }
 
 // fact is an event that has happened outside the model: it must be written, now or when the journal
@@ -65,13 +64,15 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}, hurry: make(chan struct{}),
-		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}}
+		runners: map[*model.Task]*runner{}}
 	e.waiters.mu = &e.mu
 	e.subscribers = subscribers{mu: &e.mu, channels: map[chan struct{}]bool{}}
 	e.clients = clientConnections{mu: &e.mu, open: map[net.Conn]bool{}, changed: e.waiters.notify}
+	e.secrets = jobSecrets{mu: &e.mu, given: map[string]map[secretsource.Key]string{}, source: o.Secrets}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
+	e.faultDrill = faultDrill{mu: &e.mu, task: e.model.Task}
 	if !o.ReadOnly {
 		var err error
 		if e.delivery, err = e.startDelivery(e.directory.root, &e.options); err != nil {

@@ -48,7 +48,7 @@ func (b backend) Accepting() error {
 }
 
 func (b backend) ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) []error {
-	return b.engine.provideSecrets(job, given, needed)
+	return b.engine.secrets.provide(job, given, needed, b.engine.model.Jobs)
 }
 
 func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, error) {
