@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,29 +32,21 @@ type Engine struct {
 	subscribers subscribers
 	clients     clientConnections
 	secrets     jobSecrets
+	attempts    runningAttempts
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
 
-	mu      sync.Mutex
-	facts   []fact      // what happened but is not in the journal yet
-	ready   []ready     // attempts that were started and are not carried out yet
+	mu sync.Mutex
+	// facts are events that have happened outside the model: they must be written, now or when the
+	// journal can be written.
+	facts   []model.Event
 	again   *time.Timer // set while the journal cannot be written
 	limit   *time.Timer // set while a job is to be ended for waiting too long
 	closing bool
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
-	runners  map[*model.Task]*runner
-	running  sync.WaitGroup
 	// absentSince is when the latest record was written, for a read-only engine while no engine is running; 0 otherwise.
 	absentSince int64
-	hurry       chan struct{} // closed when attempts must be killed at once
-}
-
-// fact is an event that has happened outside the model: it must be written, now or when the journal
-// can be written.
-type fact struct {
-	event model.Event
-	done  func() // called once it is written; may be nil
 }
 
 // Open starts an engine on o.Dir. It reads the state of an earlier engine, ends attempts that the
@@ -63,12 +56,12 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}, hurry: make(chan struct{}),
-		runners: map[*model.Task]*runner{}}
+	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}}
 	e.waiters.mu = &e.mu
 	e.subscribers = subscribers{mu: &e.mu, channels: map[chan struct{}]bool{}}
 	e.clients = clientConnections{mu: &e.mu, open: map[net.Conn]bool{}, changed: e.waiters.notify}
 	e.secrets = jobSecrets{mu: &e.mu, given: map[string]map[secretsource.Key]string{}, source: o.Secrets}
+	e.attempts = runningAttempts{mu: &e.mu, most: o.attempts, running: map[*model.Task]context.CancelCauseFunc{}, hurry: make(chan struct{})}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -141,25 +134,10 @@ func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range e.model.Recover() {
-		e.abandon(t)
+		abandon(t, e.options.Executor, e.options.Log)
+		e.facts = append(e.facts, model.Ending(t, model.Outcome{StatusReason: model.ReasonHost}))
 	}
 	e.step()
-}
-
-// abandon ends what an earlier engine left of t's attempt.
-func (e *Engine) abandon(t *model.Task) {
-	a := t.Active()
-	var ids []string
-	for i := range t.Job.Parts {
-		ids = append(ids, model.PartStream(a.Stream, i))
-	}
-	ids = append(ids, a.Stream) // after the containers of a pod, whose volumes have this id
-	for _, id := range ids {
-		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
-			e.options.Log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)
-		}
-	}
-	e.facts = append(e.facts, fact{event: model.Ending(t, model.Outcome{StatusReason: model.ReasonHost})})
 }
 
 // change decides and records one change for a caller, and returns when it is on disk. decide reads
@@ -212,7 +190,7 @@ func (e *Engine) write(events ...model.Event) (position int64, err error) {
 // step calls advance and runs the attempts that it started. The caller holds e.mu.
 func (e *Engine) step() {
 	e.advance()
-	e.carryOutReady()
+	e.attempts.carryOutReady()
 }
 
 // advance does everything that can be done now: it records the new facts, follows up on them, and
@@ -276,14 +254,10 @@ func (e *Engine) endOverdue() error {
 // keepFacts writes the recorded facts, in order. A fact stays in the list until it is written.
 func (e *Engine) keepFacts() error {
 	for len(e.facts) > 0 {
-		f := e.facts[0]
-		if _, err := e.write(f.event); err != nil {
+		if _, err := e.write(e.facts[0]); err != nil {
 			return err
 		}
 		e.facts = e.facts[1:]
-		if f.done != nil {
-			f.done()
-		}
 	}
 	return nil
 }
@@ -292,7 +266,7 @@ func (e *Engine) keepFacts() error {
 func (e *Engine) follow() error {
 	capacity := e.options.capacity()
 	for t := e.model.Due(); t != nil; t = e.model.Due() {
-		e.endStopped(t)
+		e.attempts.endTerminated(t)
 		events := e.model.Follow(t, capacity)
 		if len(events) == 0 {
 			continue
@@ -314,10 +288,11 @@ func (e *Engine) startWaiting() error {
 			continue
 		}
 		t := d.Task
-		if !e.mayBegin(t) {
+		if !e.attempts.fits(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name, Executor: e.executorName(t.Job)}
+		s := &model.Start{Job: t.ID(), Stream: newStream(t, e.options.Lenient), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name,
+			Executor: cmp.Or(attempt.ChosenBy(t.Job), defaultExecutor(e.options.Executor))}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err
@@ -325,16 +300,6 @@ func (e *Engine) startWaiting() error {
 		e.run(t, noted)
 	}
 	return nil
-}
-
-// mayBegin reports whether another attempt fits into the number of files that this process may
-// open. A single attempt always may.
-func (e *Engine) mayBegin(t *model.Task) bool {
-	n := max(len(t.Job.Parts), 1)
-	for other := range e.runners {
-		n += max(len(other.Job.Parts), 1)
-	}
-	return n <= e.options.attempts || len(e.runners) == 0
 }
 
 // Active returns the number of jobs that have not ended; an array counts as one.
@@ -353,7 +318,7 @@ func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
 // Drain returns when no attempt runs and no client is connected, or with ctx's error. Jobs that
 // still wait are left for the next engine.
 func (e *Engine) Drain(ctx context.Context) error {
-	return e.waiters.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients.open) == 0 })
+	return e.waiters.wait(ctx, 0, func() bool { return len(e.attempts.running) == 0 && len(e.clients.open) == 0 })
 }
 
 // Close stops scheduling, ends the running attempts (SIGTERM, after 30 s SIGKILL) and records how
@@ -363,24 +328,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	already := e.closing
 	e.closing = true
-	for _, r := range e.runners {
-		r.end(attempt.ErrEngineClosing)
-	}
+	e.attempts.endAll(attempt.ErrEngineClosing)
 	e.mu.Unlock()
 	if already {
 		return nil
 	}
-	ended := make(chan struct{})
-	go func() {
-		e.running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		close(e.hurry)
-		<-ended
-	}
+	e.attempts.wait(ctx)
 	lost := e.stop()
 	e.delivery.Close()
 	e.mu.Lock()

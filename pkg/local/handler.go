@@ -19,7 +19,7 @@ func (e *Engine) Handler() http.Handler { return e.newAPI() }
 func (e *Engine) newAPI() *api.API {
 	return api.New(backend{e}, api.Settings{Key: e.key, Lenient: e.options.Lenient, Check: e.options.Check,
 		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: e.options.capacity(),
-		GPUs: e.options.GPUs, Executor: e.defaultExecutor(), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
+		GPUs: e.options.GPUs, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
 }
 
 // backend is an engine in the form that its API needs.
