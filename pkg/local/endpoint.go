@@ -26,7 +26,7 @@ type endpoint struct {
 	listener net.Listener
 	// inherited is the text of that engine's connection file.
 	inherited []byte
-	// leaving is closed when a newer engine replaces this one.
+	// leaving is closed when a newer engine replaces this one (handOver).
 	leaving chan struct{}
 }
 

@@ -22,31 +22,37 @@ import (
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
 type Engine struct {
-	options Options
-	durableModel
+	// Open sets these, before any other goroutine runs.
+	options   Options
+	directory stateDirectory
 	endpoint
-	faultDrill
-	directory   stateDirectory
-	logs        *logs.Store
+	logs *logs.Store
+	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
+	delivery *events.Delivery
+	// absentSince is when the latest record was written, for a read-only engine while no engine is
+	// running; 0 otherwise.
+	absentSince int64
+
+	// mu guards the parts below and the fields after them. A part that has it locks it in methods
+	// that are called without it.
+	mu sync.Mutex
+	durableModel
+	attempts    runningAttempts
+	secrets     jobSecrets
 	waiters     waiters
 	subscribers subscribers
 	clients     clientConnections
-	secrets     jobSecrets
-	attempts    runningAttempts
-	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
-	delivery *events.Delivery
+	faultDrill
 
-	mu sync.Mutex
 	// facts are events that have happened outside the model: they must be written, now or when the
 	// journal can be written.
-	facts   []model.Event
-	again   *time.Timer // set while the journal cannot be written
-	limit   *time.Timer // set while a job is to be ended for waiting too long
+	facts []model.Event
+	again *time.Timer // set while the journal cannot be written
+	limit *time.Timer // set while a job is to be ended for waiting too long
+	// closing is true after Close was called: nothing starts any more.
 	closing bool
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
-	// absentSince is when the latest record was written, for a read-only engine while no engine is running; 0 otherwise.
-	absentSince int64
 }
 
 // Open starts an engine on o.Dir. It reads the state of an earlier engine, ends attempts that the
