@@ -3,20 +3,23 @@ package local
 import (
 	"cmp"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// noteAbsence checks, after a read-only engine has read the journal, whether its states can be out
-// of date because the engine that wrote them was killed. After an orderly shutdown no attempt is
-// left, and waiting jobs still wait.
-func (e *Engine) noteAbsence() {
-	held, err := isHeld(e.root)
+// absentSince checks, after a read-only engine has read the journal into m, whether its states can be
+// out of date because the engine that wrote them was killed. It returns the time of the latest record,
+// lastAt, if so, else 0. After an orderly shutdown no attempt is left, and waiting jobs still wait.
+func (d *stateDirectory) absentSince(m *model.Model, lastAt int64) int64 {
+	held, err := isHeld(d.root)
 	if err != nil || held {
-		return
+		return 0
 	}
-	_, err = e.root.Lstat(connectionFile)
-	if killed := err == nil; killed || e.model.HasActiveAttempt() {
-		e.absentSince = cmp.Or(e.lastAt, 1)
+	_, err = d.root.Lstat(connectionFile)
+	if killed := err == nil; killed || m.HasActiveAttempt() {
+		return cmp.Or(lastAt, 1)
 	}
+	return 0
 }
 
 // Unknown returns the id of an unfinished job while no engine is running, how many there are (an array counts as one),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
@@ -13,30 +14,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
-// runner is an attempt in progress in this process.
-type runner struct {
-	end context.CancelCauseFunc
-}
-
 // run carries out an attempt once its record is in the journal's file, up to noted. There the next
 // engine finds it, however this one ends. The record need not be synced, since an attempt does not
 // outlive its machine. The caller holds e.mu.
 func (e *Engine) run(t *model.Task, noted int64) {
-	ctx, end := context.WithCancelCause(context.Background())
-	e.runners[t] = &runner{end: end}
+	ctx, end := e.attempts.begin(t)
 	a, prepared := attempt.Of(t)
-	life := &attempt.Life{Task: t, Scratch: e.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.hurry, End: end,
+	life := &attempt.Life{Task: t, Scratch: e.directory.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.attempts.hurry, End: end,
 		Executor: func(ctx context.Context) (attempt.Executor, error) {
 			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
 		},
-		Secret:    e.secretOf(t.Job),
-		OthersRun: func() bool { return e.othersRun(t) },
+		Secret:    e.secrets.of(t.Job),
+		OthersRun: func() bool { return e.attempts.othersRun(t) },
 		Preparing: func() { e.report(model.Preparing(t)) },
 		Launched: func(handle, imageDigest string) {
 			e.report(model.Event{Launched: &model.Launch{Job: t.ID(), Handle: handle, ImageDigest: imageDigest}})
 			e.strike(ctx, t, end)
 		}}
-	e.ready = append(e.ready, func() ready {
+	e.attempts.queue(func() ready {
 		defer end(nil)
 		var o model.Outcome
 		if err := cmp.Or(prepared, e.journal.Written(noted)); err != nil {
@@ -48,57 +43,33 @@ func (e *Engine) run(t *model.Task, noted int64) {
 	})
 }
 
-// ready is an attempt that may be carried out. It returns the attempt that took its place, if any:
-// the goroutine that ended an attempt continues with the next, without waking another.
-type ready func() ready
-
 // conclude records how t's attempt ended, and why the engine ended it, if it did. Then it starts
 // what may start: it returns one of those attempts and starts goroutines for the others.
 func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next ready) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.runners, t)
+	e.attempts.remove(t)
 	e.struck(t, o, cause)
+	e.facts = append(e.facts, concluded(t, o, cause, e.options.LogLimit))
+	e.advance()
+	e.secrets.forgetEnded(t.Job)
+	next = e.attempts.next()
+	e.attempts.carryOutReady()
+	e.waiters.notify()
+	return next
+}
+
+// concluded returns the event of attempt.Concluded. Its status reason also names what differs from
+// AWS Batch: a log that was cut at limit, and members without effect.
+func concluded(t *model.Task, o model.Outcome, cause error, limit int64) model.Event {
 	ended := attempt.Concluded(t, o, cause)
 	if o.LogCut { // after the retry strategy has matched AWS Batch's reason
-		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(e.options.LogLimit)
+		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(limit)
 	}
 	if len(o.Without) > 0 && ended.Ended.StatusReason == model.ReasonExited {
 		ended.Ended.StatusReason += "; here without effect: " + strings.Join(o.Without, ", ")
 	}
-	e.facts = append(e.facts, fact{event: ended})
-	e.advance()
-	e.forgetEnded(t.Job)
-	if len(e.ready) > 0 {
-		next, e.ready = e.ready[0], e.ready[1:]
-	}
-	e.carryOutReady()
-	e.notify()
-	return next
-}
-
-// carryOutReady starts goroutines for the attempts that were started. The caller holds e.mu.
-func (e *Engine) carryOutReady() {
-	for _, r := range e.ready {
-		e.running.Go(func() {
-			for r != nil {
-				r = r()
-			}
-		})
-	}
-	e.ready = nil
-}
-
-// othersRun reports whether the command of another task is running.
-func (e *Engine) othersRun(t *model.Task) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for other := range e.runners {
-		if other != t && other.State == model.Running {
-			return true
-		}
-	}
-	return false
+	return ended
 }
 
 // report records what an attempt has done: that its preparation began, or that its command runs. The
@@ -106,7 +77,7 @@ func (e *Engine) othersRun(t *model.Task) bool {
 func (e *Engine) report(happened model.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.facts = append(e.facts, fact{event: happened})
+	e.facts = append(e.facts, happened)
 	e.step()
 }
 
@@ -120,34 +91,15 @@ func (e *Engine) preempt() error {
 		return err
 	}
 	for _, v := range events {
-		if r := e.runners[e.model.Task(v.Preempted.Job)]; r != nil {
-			r.end(attempt.ErrPreempted)
-		}
+		e.attempts.end(e.model.Task(v.Preempted.Job), attempt.ErrPreempted)
 	}
 	return nil
 }
 
-// endStopped ends the attempts of a terminated job or array. The caller holds e.mu.
-func (e *Engine) endStopped(t *model.Task) {
-	if !t.Terminated {
-		return
-	}
-	for running, r := range e.runners {
-		if running == t || running.Job == t.Job && t.IsParent() {
-			r.end(attempt.ErrTerminated)
-		}
-	}
-}
-
-// executorName returns the name of a job's executor: ProcessExecutor, or a container program. It is
-// empty for an executor without a name.
-func (e *Engine) executorName(j *model.Job) string {
-	return cmp.Or(attempt.ChosenBy(j), e.defaultExecutor())
-}
-
-// defaultExecutor returns the name of the executor of jobs that choose none.
-func (e *Engine) defaultExecutor() string {
-	switch x := e.options.Executor.(type) {
+// defaultExecutor returns the name of x, the executor of jobs that choose none: process.Name, or a
+// container program. It is empty for an executor without a name.
+func defaultExecutor(x attempt.Executor) string {
+	switch x := x.(type) {
 	case process.Executor:
 		return process.Name
 	case fmt.Stringer:
@@ -158,10 +110,25 @@ func (e *Engine) defaultExecutor() string {
 }
 
 // newStream returns the id of the attempt that t begins, and of its log stream. Batch names streams
-// after the ECS task of the attempt, moto after the job.
-func (e *Engine) newStream(t *model.Task) string {
-	if e.options.Lenient && len(t.Attempts) == 0 && !t.IsChild() {
+// after the ECS task of the attempt; moto, and so a lenient engine, after the job.
+func newStream(t *model.Task, lenient bool) string {
+	if lenient && len(t.Attempts) == 0 && !t.IsChild() {
 		return t.Job.ID
 	}
 	return call.NewID()
+}
+
+// abandon ends what an earlier engine left of t's attempt.
+func abandon(t *model.Task, x attempt.Executor, log *slog.Logger) {
+	a := t.Active()
+	var ids []string
+	for i := range t.Job.Parts {
+		ids = append(ids, model.PartStream(a.Stream, i))
+	}
+	ids = append(ids, a.Stream) // after the containers of a pod, whose volumes have this id
+	for _, id := range ids {
+		if err := x.Clear(id, a.Handle); err != nil {
+			log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)
+		}
+	}
 }

@@ -97,7 +97,7 @@ func TestChanges(t *testing.T) {
 // TestChangesWithoutSubscribers checks that a stream which has ended leaves nothing in the engine.
 func TestChangesWithoutSubscribers(t *testing.T) {
 	w := open(t, Options{})
-	changed, cancel := w.engine.subscribe()
+	changed, cancel := w.engine.subscribers.subscribe()
 	w.register("work", "1", "64")
 	<-changed
 	cancel()
@@ -107,7 +107,7 @@ func TestChangesWithoutSubscribers(t *testing.T) {
 		t.Error("a change after the end")
 	default:
 	}
-	if n := len(w.engine.subscribers); n != 0 {
+	if n := len(w.engine.subscribers.channels); n != 0 {
 		t.Errorf("%d subscribers are left", n)
 	}
 }

@@ -290,7 +290,7 @@ func identifierEngine(t *testing.T) (w *baseEngine, running, pending map[string]
 // await returns when a job has a status.
 func (w *testEngine) await(id string, status types.JobStatus) {
 	w.t.Helper()
-	changed, cancel := w.engine.subscribe()
+	changed, cancel := w.engine.subscribers.subscribe()
 	defer cancel()
 	for w.job(id).Status != status {
 		select {

@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -25,7 +24,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/buildinfo"
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
-	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 const connectionFile = "connection.json"
@@ -183,12 +181,6 @@ func (e *Engine) Config(workDir string) aws.Config {
 	return c.config(inProcess{e.Handler()}, workDir)
 }
 
-func (e *Engine) connection(endpoint string) Connection {
-	return Connection{Endpoint: endpoint, Region: model.Region, AccessKeyID: e.key.AccessKeyID,
-		SecretAccessKey: e.key.SecretAccessKey, PID: os.Getpid(), Build: e.options.Build,
-		Background: e.options.Background, dir: e.options.Dir}
-}
-
 // inProcess is an HTTP client whose server is a handler.
 type inProcess struct{ handler http.Handler }
 
@@ -237,11 +229,8 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
 		return fmt.Errorf("serve: %s is not a loopback address: every client of the engine can run commands", l.Addr())
 	}
-	if e.listener != nil && e.listener != l {
-		e.listener.Close() // no client should wait there for an answer
-	}
-	c := e.connection("http://" + l.Addr().String())
-	if err := e.writeConnection(c); err != nil {
+	c, err := e.announce(l)
+	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
 	if ready != nil {
@@ -249,7 +238,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	}
 	answers := e.newAPI()
 	server := &http.Server{Handler: answers, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.connected, ConnState: e.disconnected,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.clients.connected, ConnState: e.clients.disconnected,
 		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	server.RegisterOnShutdown(answers.CloseStreams) // Shutdown would wait for them
 	stopped := make(chan error, 1)
@@ -263,7 +252,7 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 		}
 		stopped <- errors.Join(removed, err)
 	})
-	err := server.Serve(l)
+	err = server.Serve(l)
 	if !stop() {
 		err = <-stopped
 	}
@@ -271,74 +260,4 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
-}
-
-// inherit takes over address and key of an engine that was killed or made way: clients that wait for
-// its jobs continue with this one. If another program has the address now, it receives signed requests, so
-// the key is discarded.
-func (e *Engine) inherit() error {
-	var left Connection
-	text, err := e.root.ReadFile(connectionFile)
-	e.inherited = text
-	if err == nil && json.Unmarshal(text, &left) == nil && left.AccessKeyID != "" && left.SecretAccessKey != "" {
-		if l, err := net.Listen("tcp", strings.TrimPrefix(left.Endpoint, "http://")); err == nil {
-			e.listener = l
-			e.key = aws.Credentials{AccessKeyID: left.AccessKeyID, SecretAccessKey: left.SecretAccessKey}
-		}
-	}
-	return e.removeConnection()
-}
-
-// disinherit puts the connection file back that inherit took, since this engine cannot open. Clients
-// wait for one that can.
-func (e *Engine) disinherit() error {
-	if e.listener == nil {
-		return nil
-	}
-	return e.root.WriteFile(connectionFile, e.inherited, 0o600)
-}
-
-// Listen listens on this machine: on the port of an engine that was killed, if it is free, else on
-// any free port.
-func (e *Engine) Listen() (net.Listener, error) {
-	if e.listener != nil {
-		return e.listener, nil
-	}
-	return net.Listen("tcp", "127.0.0.1:0")
-}
-
-// removeConnection removes the connection file, unless the next engine takes it over.
-func (e *Engine) removeConnection() error {
-	if e.isLeaving() {
-		return e.markLeaving()
-	}
-	if err := e.root.Remove(connectionFile); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// markLeaving records in the connection file that the next engine takes over, so that clients wait for it.
-func (e *Engine) markLeaving() error {
-	text, err := e.root.ReadFile(connectionFile)
-	var c Connection
-	if err == nil {
-		err = json.Unmarshal(text, &c)
-	}
-	if err != nil {
-		return fmt.Errorf("make way: %w", err)
-	}
-	c.MakesWay = true
-	return e.writeConnection(c)
-}
-
-func (e *Engine) writeConnection(c Connection) error {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := e.root.WriteFile(connectionFile+".new", append(text, '\n'), 0o600); err != nil {
-		return err
-	}
-	return e.root.Rename(connectionFile+".new", connectionFile)
 }

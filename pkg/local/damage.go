@@ -8,63 +8,51 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
 // checkJournal rejects a journal that is missing, empty or filled with zeros, if the directory
 // shows that an engine has used it. A file system can leave such a journal after a power failure.
 // An engine without the journal would report no jobs at all.
-func (e *Engine) checkJournal() error {
-	problem, err := e.journalProblem()
+func (d *stateDirectory) checkJournal() error {
+	problem, err := d.journalProblem()
 	if err != nil || problem == "" {
 		return err
 	}
 	// An engine writes these only after its journal.
 	for _, name := range []string{"executor", connectionFile, "journal.torn"} {
-		if info, err := e.root.Lstat(name); err == nil && info.Mode().IsRegular() {
-			return e.lostJournal(problem, name)
+		if info, err := d.root.Lstat(name); err == nil && info.Mode().IsRegular() {
+			return d.lostJournal(problem, name)
 		}
 	}
-	if name := e.traceOfJobs(); name != "" {
-		return e.lostJournal(problem, name)
+	if name := d.traceOfJobs(); name != "" {
+		return d.lostJournal(problem, name)
 	}
 	return nil
 }
 
-// newer returns the error for a record that this program cannot read.
-func (e *Engine) newer(unknown *model.UnknownError) error {
-	writer, own := "a newer batchctl", ""
-	if e.writer != "" {
-		writer = "batchctl " + e.writer
-	}
-	if e.options.Build.Version != "" {
-		own = ", and this is " + e.options.Build.String()
-	}
-	return fmt.Errorf("%w, written by %s%s; nothing was changed; use that version or a later one, or another state directory", unknown, writer, own)
-}
-
-// checkRecords rejects a journal without any record if there are logs of jobs.
-func (e *Engine) checkRecords() error {
-	if e.lastAt != 0 {
+// checkRecords rejects a journal without any record if there are logs of jobs. lastAt is when the
+// latest record was written; 0 means that there is none.
+func (d *stateDirectory) checkRecords(lastAt int64) error {
+	if lastAt != 0 {
 		return nil
 	}
-	if name := e.traceOfJobs(); name != "" {
-		return e.lostJournal("has no records", name)
+	if name := d.traceOfJobs(); name != "" {
+		return d.lostJournal("has no records", name)
 	}
 	return nil
 }
 
 // lostJournal returns the error for a journal with a problem, given a file that shows that there
 // was a good one.
-func (e *Engine) lostJournal(problem, trace string) error {
-	dir := e.options.Dir
+func (d *stateDirectory) lostJournal(problem, trace string) error {
+	dir := d.root.Name()
 	return fmt.Errorf("read %s/journal: the file %s, but %s shows that an engine has run here; restore the file, "+
 		"or move the whole directory away to start without its jobs: mv %s %s.damaged", dir, problem, trace, dir, dir)
 }
 
 // journalProblem returns why the journal cannot be the one of an engine that has run; "" if it can.
-func (e *Engine) journalProblem() (string, error) {
-	file, err := e.root.Open("journal")
+func (d *stateDirectory) journalProblem() (string, error) {
+	file, err := d.root.Open("journal")
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil
 	}
@@ -91,9 +79,9 @@ func (e *Engine) journalProblem() (string, error) {
 }
 
 // traceOfJobs returns the name of something that only an attempt leaves; "" if there is none.
-func (e *Engine) traceOfJobs() string {
+func (d *stateDirectory) traceOfJobs() string {
 	for _, dir := range []string{"logs", "scratch"} {
-		if entries, err := fs.ReadDir(e.root.FS(), dir); err == nil && len(entries) > 0 {
+		if entries, err := fs.ReadDir(d.root.FS(), dir); err == nil && len(entries) > 0 {
 			return dir + "/" + entries[0].Name()
 		}
 	}

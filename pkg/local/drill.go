@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// drill makes attempts fail as instances and containers do.
-type drill struct {
+// faultDrill makes attempts fail as instances and containers do. It does nothing until Drill is
+// called.
+type faultDrill struct {
+	mu   sync.Locker                 // the engine's lock
+	task func(id string) *model.Task // of the engine's model; nil if there is no such task
+	// blows are the failures that each task has in turn.
 	blows []attempt.Blow
 	// reference has the running times of an undrilled run.
 	reference map[RunKey]time.Duration
@@ -29,29 +34,37 @@ type RunKey struct {
 
 // Drill makes the attempts fail that start from now on: each task has the failures in turn. reference is what
 // RunningTimes returned after an undrilled run; failures at a percentage need it.
-func (e *Engine) Drill(blows []attempt.Blow, reference map[RunKey]time.Duration) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.drill = &drill{blows: blows, reference: reference, done: map[*model.Task]int{}, outlived: map[*model.Task]bool{}}
+func (d *faultDrill) Drill(blows []attempt.Blow, reference map[RunKey]time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.blows, d.reference = blows, reference
+	d.done, d.outlived = map[*model.Task]int{}, map[*model.Task]bool{}
 }
 
 // RunningTimes returns how long the attempts of jobs, and of their children, ran in total.
-func (e *Engine) RunningTimes(ids ...string) map[RunKey]time.Duration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (d *faultDrill) RunningTimes(ids ...string) map[RunKey]time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	times := map[RunKey]time.Duration{}
+	for _, t := range d.tasks(ids) {
+		times[runKey(t)] = ranFor(t)
+	}
+	return times
+}
+
+// tasks returns the tasks of jobs, each before its children.
+func (d *faultDrill) tasks(ids []string) (tasks []*model.Task) {
 	for _, id := range ids {
-		t := e.model.Task(id)
+		t := d.task(id)
 		if t == nil {
 			continue
 		}
-		times[runKey(t)] = ranFor(t)
+		tasks = append(tasks, t)
 		for i := range t.Job.Children {
-			child := &t.Job.Children[i]
-			times[runKey(child)] = ranFor(child)
+			tasks = append(tasks, &t.Job.Children[i])
 		}
 	}
-	return times
+	return tasks
 }
 
 // String is the name of a job, or of a child with its index.
@@ -70,21 +83,12 @@ type Unharmed struct {
 }
 
 // Unharmed returns the jobs and children that did not have all failures of the drill.
-func (e *Engine) Unharmed(ids ...string) (tasks []Unharmed) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, id := range ids {
-		t := e.model.Task(id)
-		if t == nil || e.drill == nil {
-			continue
-		}
-		if !t.IsParent() && e.drill.done[t] < len(e.drill.blows) {
-			tasks = append(tasks, Unharmed{runKey(t), e.drill.outlived[t]})
-		}
-		for i := range t.Job.Children {
-			if child := &t.Job.Children[i]; e.drill.done[child] < len(e.drill.blows) {
-				tasks = append(tasks, Unharmed{runKey(child), e.drill.outlived[child]})
-			}
+func (d *faultDrill) Unharmed(ids ...string) (tasks []Unharmed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.tasks(ids) {
+		if !t.IsParent() && d.done[t] < len(d.blows) {
+			tasks = append(tasks, Unharmed{runKey(t), d.outlived[t]})
 		}
 	}
 	return tasks
@@ -105,11 +109,10 @@ func ranFor(t *model.Task) (total time.Duration) {
 }
 
 // strike schedules the next failure of a task whose command has just started.
-func (e *Engine) strike(ctx context.Context, t *model.Task, end context.CancelCauseFunc) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	d := e.drill
-	if d == nil || d.done[t] >= len(d.blows) {
+func (d *faultDrill) strike(ctx context.Context, t *model.Task, end context.CancelCauseFunc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.done[t] >= len(d.blows) {
 		return
 	}
 	b := d.blows[d.done[t]]
@@ -118,13 +121,13 @@ func (e *Engine) strike(ctx context.Context, t *model.Task, end context.CancelCa
 }
 
 // struck records that a failure of a drill ended an attempt, or that the attempt succeeded nevertheless. The caller
-// holds e.mu.
-func (e *Engine) struck(t *model.Task, o model.Outcome, cause error) {
+// holds the engine's lock.
+func (d *faultDrill) struck(t *model.Task, o model.Outcome, cause error) {
 	switch {
-	case e.drill == nil || !errors.Is(cause, attempt.ErrReclaimed) && !errors.Is(cause, attempt.ErrOutOfMemory):
+	case d.done == nil || !errors.Is(cause, attempt.ErrReclaimed) && !errors.Is(cause, attempt.ErrOutOfMemory):
 	case attempt.Succeeded(o):
-		e.drill.outlived[t] = true
+		d.outlived[t] = true
 	default:
-		e.drill.done[t]++
+		d.done[t]++
 	}
 }

@@ -6,21 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
-	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
-	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
-	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
@@ -29,56 +22,37 @@ import (
 
 // Engine is AWS Batch in this process. Its methods may be called concurrently.
 type Engine struct {
-	options Options
-	root    *os.Root
-	lock    *os.File         // held while the engine is open; nil when it is read-only
-	journal *journal.Journal // nil when the engine is read-only
-	key     aws.Credentials  // the key that requests must be signed with
-	logs    *logs.Store
+	// Open sets these, before any other goroutine runs.
+	options   Options
+	directory stateDirectory
+	endpoint
+	logs *logs.Store
 	// delivery delivers events to other programs; nil until the engine is open, or if it is read-only.
 	delivery *events.Delivery
-	// replayedTo is the end of the journal when it was opened.
-	replayedTo events.Position
+	// absentSince is when the latest record was written, for a read-only engine while no engine is
+	// running; 0 otherwise.
+	absentSince int64
 
-	mu      sync.Mutex
-	model   *model.Model
-	facts   []fact  // what happened but is not in the journal yet
-	text    []byte  // of the last record, to write the next one in
-	ready   []ready // attempts that were started and are not carried out yet
-	waiters []*waiter
-	// subscribers receive after each change of the model.
-	subscribers map[chan struct{}]bool
-	again       *time.Timer // set while the journal cannot be written
-	limit       *time.Timer // set while a job is to be ended for waiting too long
-	closing     bool
-	drill       *drill // nil: no attempt fails on purpose
+	// mu guards the parts below and the fields after them. A part that has it locks it in methods
+	// that are called without it.
+	mu sync.Mutex
+	durableModel
+	attempts    runningAttempts
+	secrets     jobSecrets
+	waiters     waiters
+	subscribers subscribers
+	clients     clientConnections
+	faultDrill
+
+	// facts are events that have happened outside the model: they must be written, now or when the
+	// journal can be written.
+	facts []model.Event
+	again *time.Timer // set while the journal cannot be written
+	limit *time.Timer // set while a job is to be ended for waiting too long
+	// closing is true after Close was called: nothing starts any more.
+	closing bool
 	// shutdown is true after EndJobs was called: jobs end, and no new job is accepted.
 	shutdown bool
-	clients  map[net.Conn]bool // open connections on which a request was verified
-	runners  map[*model.Task]*runner
-	running  sync.WaitGroup
-	scratch  *attempt.Scratch
-	// listener listens on the address of an engine that was killed; nil if there was none.
-	listener net.Listener
-	// inherited is the text of that engine's connection file.
-	inherited []byte
-	// leaving is closed when a newer engine replaces this one.
-	leaving chan struct{}
-	// writer is the build that wrote the latest records of the journal; "" if unknown.
-	writer string
-	// lastAt is when the latest record was written. absentSince is the same for a read-only engine
-	// while no engine is running; 0 otherwise.
-	lastAt, absentSince int64
-	hurry               chan struct{} // closed when attempts must be killed at once
-	// secrets are the values that came with unfinished jobs, by the job's id.
-	secrets map[string]map[secretsource.Key]string
-}
-
-// fact is an event that has happened outside the model: it must be written, now or when the journal
-// can be written.
-type fact struct {
-	event model.Event
-	done  func() // called once it is written; may be nil
 }
 
 // Open starts an engine on o.Dir. It reads the state of an earlier engine, ends attempts that the
@@ -88,13 +62,19 @@ func Open(o Options) (*Engine, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
-	e := &Engine{options: o, model: model.New(o.Queues), hurry: make(chan struct{}), leaving: make(chan struct{}),
-		runners: map[*model.Task]*runner{}, secrets: map[string]map[secretsource.Key]string{}, clients: map[net.Conn]bool{}, key: api.NewKey()}
+	e := &Engine{options: o, durableModel: durableModel{model: model.New(o.Queues), build: o.Build}}
+	e.waiters.mu = &e.mu
+	e.subscribers = subscribers{mu: &e.mu, channels: map[chan struct{}]bool{}}
+	e.clients = clientConnections{mu: &e.mu, open: map[net.Conn]bool{}, changed: e.waiters.notify}
+	e.secrets = jobSecrets{mu: &e.mu, given: map[string]map[secretsource.Key]string{}, source: o.Secrets}
+	e.attempts = runningAttempts{mu: &e.mu, most: o.attempts, running: map[*model.Task]context.CancelCauseFunc{}, hurry: make(chan struct{})}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
+	e.faultDrill = faultDrill{mu: &e.mu, task: e.model.Task}
 	if !o.ReadOnly {
-		if err := e.startEvents(); err != nil {
+		var err error
+		if e.delivery, err = e.startDelivery(e.directory.root, &e.options); err != nil {
 			return nil, errors.Join(err, e.release())
 		}
 		process.CloseOnExec()
@@ -106,41 +86,33 @@ func Open(o Options) (*Engine, error) {
 // open reads or creates everything in the state directory, in an order that never overwrites a
 // damaged journal. On an error, the caller releases what is open.
 func (e *Engine) open() error {
-	dir := e.options.Dir
-	if !e.options.ReadOnly {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("open engine: %w", err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
+	directory, err := openDirectory(e.options.Dir, !e.options.ReadOnly)
 	if err != nil {
-		return fmt.Errorf("open engine: %w", err)
+		return err
 	}
-	e.root, e.scratch, e.logs = root, attempt.NewScratch(root), logs.NewStore(root, e.options.LogLimit)
+	e.directory, e.endpoint, e.logs = directory, newEndpoint(directory.root, &e.options), logs.NewStore(directory.root, e.options.LogLimit)
 	if e.options.ReadOnly {
-		return e.read()
-	}
-	if err := checkPrivate(root); err != nil {
+		err := e.readJournal(&e.directory)
+		e.absentSince = e.directory.absentSince(e.model, e.lastAt)
 		return err
 	}
-	if e.lock, err = lockDirectory(root); err != nil {
+	if err := e.directory.acquire(); err != nil {
 		return err
 	}
-	if err := e.checkJournal(); err != nil {
+	if err := e.directory.checkJournal(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
 	if err := e.inherit(); err != nil {
 		return fmt.Errorf("open engine: %w", err)
 	}
-	for _, sub := range []string{"logs", "scratch"} {
-		if err := root.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("open engine: %w", err)
-		}
+	if err := e.directory.makeSubdirectories(); err != nil {
+		return err
 	}
-	if err := e.openJournal(); err != nil {
+	if err := e.openJournal(&e.directory, e.options.Log); err != nil {
 		return errors.Join(err, e.disinherit())
 	}
-	forgot, err := e.forget()
+	forgot, err := e.forget(e.options.forgetFrom, events.Rewrite{Root: directory.root, Queues: e.options.Queues,
+		Destinations: e.options.Events, MaxHeld: e.options.maxHeld})
 	if err != nil {
 		e.options.Log.Warn("old jobs could not be removed", "error", err)
 	}
@@ -149,7 +121,7 @@ func (e *Engine) open() error {
 			return err
 		}
 		e.model, e.replayedTo = model.New(e.options.Queues), events.Position{}
-		if err := errors.Join(e.openJournal(), e.sweep()); err != nil {
+		if err := errors.Join(e.openJournal(&e.directory, e.options.Log), e.directory.sweep(e.model)); err != nil {
 			return err
 		}
 	}
@@ -162,85 +134,16 @@ func (e *Engine) open() error {
 	return nil
 }
 
-// openJournal replays the journal into the model and opens it for new records.
-func (e *Engine) openJournal() (err error) {
-	var torn int
-	if e.journal, torn, err = journal.Open(e.root, "journal", e.replayed); err != nil {
-		return err
-	}
-	if err := e.checkRecords(); err != nil {
-		return err
-	}
-	if torn > 0 {
-		e.options.Log.Warn("the journal ended in the middle of a record; the incomplete part was moved to journal.torn",
-			"directory", e.options.Dir, "bytes", torn)
-	}
-	return nil
-}
-
-// read replays the journal of a read-only engine.
-func (e *Engine) read() error {
-	err := e.checkJournal()
-	if err == nil {
-		err = journal.Read(e.root, "journal", e.replayed)
-	}
-	if err == nil {
-		err = e.checkRecords()
-	}
-	e.noteAbsence()
-	return err
-}
-
-// replayed applies one line of the journal.
-func (e *Engine) replayed(text []byte) error {
-	r, err := model.ReadRecord(text)
-	e.writer = cmp.Or(r.Batchctl, e.writer)
-	if unknown, ok := errors.AsType[*model.UnknownError](err); ok {
-		return e.newer(unknown)
-	}
-	if err != nil {
-		return err
-	}
-	e.replayedTo = e.replayedTo.After(text)
-	return e.apply(r)
-}
-
-// apply changes the model by a record, which is in the journal already.
-func (e *Engine) apply(r model.Record) error {
-	e.lastAt = r.At
-	for _, v := range r.Events {
-		if err := e.model.Apply(r.At, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // recover continues the work of an earlier engine. It ends attempts in STARTING or RUNNING, as when
 // a host is terminated. Then it examines every unfinished job once.
 func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range e.model.Recover() {
-		e.abandon(t)
+		abandon(t, e.options.Executor, e.options.Log)
+		e.facts = append(e.facts, model.Ending(t, model.Outcome{StatusReason: model.ReasonHost}))
 	}
 	e.step()
-}
-
-// abandon ends what an earlier engine left of t's attempt.
-func (e *Engine) abandon(t *model.Task) {
-	a := t.Active()
-	var ids []string
-	for i := range t.Job.Parts {
-		ids = append(ids, model.PartStream(a.Stream, i))
-	}
-	ids = append(ids, a.Stream) // after the containers of a pod, whose volumes have this id
-	for _, id := range ids {
-		if err := e.options.Executor.Clear(id, a.Handle); err != nil {
-			e.options.Log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)
-		}
-	}
-	e.facts = append(e.facts, fact{event: model.Ending(t, model.Outcome{StatusReason: model.ReasonHost})})
 }
 
 // change decides and records one change for a caller, and returns when it is on disk. decide reads
@@ -279,34 +182,21 @@ func (e *Engine) propose(decide func(*model.Model) ([]model.Event, error)) (posi
 	return position, nil
 }
 
-// write records events and applies them: first the journal, then the model.
+// write records events and applies them, and tells everybody who waits for changes.
 func (e *Engine) write(events ...model.Event) (position int64, err error) {
-	r := model.Record{At: time.Now().UnixMilli(), Events: events}
-	if own := e.options.Build; own.Version != "" && own.String() != e.writer {
-		r.Batchctl = own.String()
-	}
-	if e.text, err = r.Append(e.text[:0]); err != nil {
-		return 0, fmt.Errorf("encode journal record: %w", err)
-	}
-	if position, err = e.journal.Append(e.text); err != nil {
+	if position, err = e.record(events...); err != nil {
 		return 0, err
 	}
-	e.writer = cmp.Or(r.Batchctl, e.writer)
-	if err := e.apply(r); err != nil {
-		// The event was created from this very model, so this is a bug. Continuing with a model
-		// that differs from the journal would make it worse.
-		return 0, e.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
-	}
-	e.publish()
+	e.subscribers.publish()
 	e.delivery.Wake()
-	e.notify()
+	e.waiters.notify()
 	return position, nil
 }
 
 // step calls advance and runs the attempts that it started. The caller holds e.mu.
 func (e *Engine) step() {
 	e.advance()
-	e.carryOutReady()
+	e.attempts.carryOutReady()
 }
 
 // advance does everything that can be done now: it records the new facts, follows up on them, and
@@ -370,14 +260,10 @@ func (e *Engine) endOverdue() error {
 // keepFacts writes the recorded facts, in order. A fact stays in the list until it is written.
 func (e *Engine) keepFacts() error {
 	for len(e.facts) > 0 {
-		f := e.facts[0]
-		if _, err := e.write(f.event); err != nil {
+		if _, err := e.write(e.facts[0]); err != nil {
 			return err
 		}
 		e.facts = e.facts[1:]
-		if f.done != nil {
-			f.done()
-		}
 	}
 	return nil
 }
@@ -386,7 +272,7 @@ func (e *Engine) keepFacts() error {
 func (e *Engine) follow() error {
 	capacity := e.options.capacity()
 	for t := e.model.Due(); t != nil; t = e.model.Due() {
-		e.endStopped(t)
+		e.attempts.endTerminated(t)
 		events := e.model.Follow(t, capacity)
 		if len(events) == 0 {
 			continue
@@ -408,10 +294,11 @@ func (e *Engine) startWaiting() error {
 			continue
 		}
 		t := d.Task
-		if !e.mayBegin(t) {
+		if !e.attempts.fits(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: e.newStream(t), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name, Executor: e.executorName(t.Job)}
+		s := &model.Start{Job: t.ID(), Stream: newStream(t, e.options.Lenient), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name,
+			Executor: cmp.Or(attempt.ChosenBy(t.Job), defaultExecutor(e.options.Executor))}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err
@@ -419,16 +306,6 @@ func (e *Engine) startWaiting() error {
 		e.run(t, noted)
 	}
 	return nil
-}
-
-// mayBegin reports whether another attempt fits into the number of files that this process may
-// open. A single attempt always may.
-func (e *Engine) mayBegin(t *model.Task) bool {
-	n := max(len(t.Job.Parts), 1)
-	for other := range e.runners {
-		n += max(len(other.Job.Parts), 1)
-	}
-	return n <= e.options.attempts || len(e.runners) == 0
 }
 
 // Active returns the number of jobs that have not ended; an array counts as one.
@@ -441,115 +318,13 @@ func (e *Engine) Active() int {
 // WaitIdle returns when no job has been active and nothing has changed for the duration quiet, or
 // with ctx's error.
 func (e *Engine) WaitIdle(ctx context.Context, quiet time.Duration) error {
-	return e.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
+	return e.waiters.wait(ctx, quiet, func() bool { return e.model.Active == 0 })
 }
 
 // Drain returns when no attempt runs and no client is connected, or with ctx's error. Jobs that
 // still wait are left for the next engine.
 func (e *Engine) Drain(ctx context.Context) error {
-	return e.wait(ctx, 0, func() bool { return len(e.runners) == 0 && len(e.clients) == 0 })
-}
-
-// waiter waits until still is true for a while.
-type waiter struct {
-	still   func() bool // is called with e.mu held
-	rested  bool        // the last result of still
-	changed chan struct{}
-}
-
-// wait returns when still has been true for the duration quiet without any change.
-func (e *Engine) wait(ctx context.Context, quiet time.Duration, still func() bool) error {
-	w := &waiter{still: still}
-	e.mu.Lock()
-	e.waiters = append(e.waiters, w)
-	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.waiters = slices.DeleteFunc(e.waiters, func(other *waiter) bool { return other == w })
-	}()
-	for {
-		changed := make(chan struct{})
-		e.mu.Lock()
-		w.rested, w.changed = still(), changed
-		rested := w.rested
-		e.mu.Unlock()
-		var rest <-chan time.Time
-		if rested {
-			rest = time.After(quiet)
-		}
-		select {
-		case <-changed:
-		case <-rest:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// connectionKey is the context key of a func() that marks a request's connection as that of a
-// client.
-type connectionKey struct{}
-
-// connected lets verified requests mark their connection as a client's. Every program on this
-// machine can connect, which must not keep the engine from ending.
-func (e *Engine) connected(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.clients[c] = true
-		e.notify()
-	}))
-}
-
-// disconnected tracks closed connections. No request is being served on them.
-func (e *Engine) disconnected(c net.Conn, s http.ConnState) {
-	if s != http.StateClosed { // each request causes the other states
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.clients[c] {
-		delete(e.clients, c)
-		e.notify()
-	}
-}
-
-// subscribe returns a channel that receives after changes of the model, until cancel is called.
-func (e *Engine) subscribe() (changed <-chan struct{}, cancel func()) {
-	c := make(chan struct{}, 1)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.subscribers == nil {
-		e.subscribers = map[chan struct{}]bool{}
-	}
-	e.subscribers[c] = true
-	return c, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.subscribers, c)
-	}
-}
-
-// publish tells subscribers that the model has changed. The caller holds e.mu.
-func (e *Engine) publish() {
-	for c := range e.subscribers {
-		select {
-		case c <- struct{}{}:
-		default: // it has yet to receive an earlier change
-		}
-	}
-}
-
-// notify wakes waiters whose condition may have changed. The caller holds e.mu.
-func (e *Engine) notify() {
-	for _, w := range e.waiters {
-		if w.changed != nil && (w.rested || w.still()) {
-			close(w.changed)
-			w.changed = nil
-		}
-	}
+	return e.waiters.wait(ctx, 0, func() bool { return len(e.attempts.running) == 0 && len(e.clients.open) == 0 })
 }
 
 // Close stops scheduling, ends the running attempts (SIGTERM, after 30 s SIGKILL) and records how
@@ -559,24 +334,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	already := e.closing
 	e.closing = true
-	for _, r := range e.runners {
-		r.end(attempt.ErrEngineClosing)
-	}
+	e.attempts.endAll(attempt.ErrEngineClosing)
 	e.mu.Unlock()
 	if already {
 		return nil
 	}
-	ended := make(chan struct{})
-	go func() {
-		e.running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		close(e.hurry)
-		<-ended
-	}
+	e.attempts.wait(ctx)
 	lost := e.stop()
 	e.delivery.Close()
 	e.mu.Lock()
@@ -604,15 +367,8 @@ func (e *Engine) release() error {
 	if e.journal != nil {
 		errs = append(errs, e.journal.Close())
 	}
-	if e.lock != nil {
-		errs = append(errs, e.lock.Close())
-	}
-	if e.root != nil {
-		errs = append(errs, e.scratch.Close(), e.root.Close())
-	}
-	if e.listener != nil {
-		e.listener.Close() // Serve has closed it already, if it was called
-	}
+	errs = append(errs, e.directory.close())
+	e.closeListener()
 	if x, ok := e.options.Executor.(io.Closer); ok && !e.options.ReadOnly {
 		errs = append(errs, x.Close())
 	}

@@ -63,9 +63,7 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 				processtest.Appears(t, filepath.Join(dir, "away"))
 				if name == "timeout" {
 					w.engine.mu.Lock() // 60 seconds have passed
-					for _, r := range w.engine.runners {
-						r.end(attempt.ErrTimeout)
-					}
+					w.engine.attempts.endAll(attempt.ErrTimeout)
 					w.engine.mu.Unlock()
 				}
 				end(w, id)

@@ -3,15 +3,11 @@ package local
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path"
+	"os"
 	"time"
 
-	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/journal"
-	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -23,20 +19,20 @@ const forgetFrom = 4 << 20
 
 // forget removes jobs that ended more than a week ago from the journal, with their logs, once they
 // are half of it. It runs when a directory is opened, before its jobs are used. It reports whether
-// it removed any.
-func (e *Engine) forget() (bool, error) {
-	old := e.model.Forgettable(time.Now().Add(-keepEnded).UnixMilli())
-	if e.journal.Size() < e.options.forgetFrom || 2*len(old) < len(e.model.BySubmission) {
+// it removed any. from is the size from which it runs, and positions are those of the events' destinations.
+func (d *durableModel) forget(from int64, positions events.Rewrite) (bool, error) {
+	old := d.model.Forgettable(time.Now().Add(-keepEnded).UnixMilli())
+	if d.journal.Size() < from || 2*len(old) < len(d.model.BySubmission) {
 		return false, nil
 	}
-	positions := events.Rewrite{Root: e.root, Queues: e.options.Queues, Destinations: e.options.Events, Size: e.journal.Size(), MaxHeld: e.options.maxHeld}
-	if err := positions.Hold(old); err != nil || 2*len(old) < len(e.model.BySubmission) {
+	positions.Size = d.journal.Size()
+	if err := positions.Hold(old); err != nil || 2*len(old) < len(d.model.BySubmission) {
 		return false, err
 	}
 	keep := func(text []byte) ([]byte, error) { return without(text, old) }
 	err := positions.Prepare(old, keep)
 	if err == nil {
-		err = journal.Rewrite(e.root, "journal", keep)
+		err = journal.Rewrite(positions.Root, "journal", keep)
 	}
 	if err != nil {
 		return false, errors.Join(err, positions.Cancel())
@@ -60,41 +56,8 @@ func without(text []byte, old map[string]bool) ([]byte, error) {
 	return kept.Append(nil)
 }
 
-// startEvents begins to deliver events. Every record that is written from now on wakes the delivery.
-func (e *Engine) startEvents() (err error) {
-	e.delivery, err = events.Start(events.Settings{Destinations: e.options.Events, Root: e.root, Queues: e.options.Queues,
-		Journal: e.journal, End: e.replayedTo, Log: e.options.Log})
-	return err
-}
-
-// sweep removes the logs and scratch directories of unknown jobs.
-func (e *Engine) sweep() error {
-	streams, tasks := map[string]bool{}, map[string]bool{}
-	for _, r := range e.model.LogStreams {
-		for _, name := range logs.Files(r.File) {
-			streams[name] = true
-		}
-	}
-	for _, j := range e.model.BySubmission {
-		tasks[attempt.DirectoryName(&j.Task)] = true
-		for i := range j.Children {
-			tasks[attempt.DirectoryName(&j.Children[i])] = true
-		}
-	}
-	return errors.Join(e.sweepDirectory("logs", streams), e.sweepDirectory("scratch", tasks))
-}
-
-// sweepDirectory removes all entries of a directory except those to keep.
-func (e *Engine) sweepDirectory(name string, keep map[string]bool) error {
-	entries, err := fs.ReadDir(e.root.FS(), name)
-	if err != nil {
-		return fmt.Errorf("remove the files of old jobs: %w", err)
-	}
-	var errs []error
-	for _, entry := range entries {
-		if !keep[entry.Name()] {
-			errs = append(errs, e.root.RemoveAll(path.Join(name, entry.Name())))
-		}
-	}
-	return errors.Join(errs...)
+// startDelivery begins to deliver events. Every record that is written from now on has to wake the delivery.
+func (d *durableModel) startDelivery(root *os.Root, o *Options) (*events.Delivery, error) {
+	return events.Start(events.Settings{Destinations: o.Events, Root: root, Queues: o.Queues,
+		Journal: d.journal, End: d.replayedTo, Log: o.Log})
 }

@@ -19,7 +19,7 @@ func (e *Engine) Handler() http.Handler { return e.newAPI() }
 func (e *Engine) newAPI() *api.API {
 	return api.New(backend{e}, api.Settings{Key: e.key, Lenient: e.options.Lenient, Check: e.options.Check,
 		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: e.options.capacity(),
-		GPUs: e.options.GPUs, Executor: e.defaultExecutor(), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
+		GPUs: e.options.GPUs, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
 }
 
 // backend is an engine in the form that its API needs.
@@ -35,7 +35,7 @@ func (b backend) Change(decide func(*model.Model) ([]model.Event, error)) error 
 }
 
 func (b backend) Subscribe() (changed <-chan struct{}, cancel func()) {
-	return b.engine.subscribe()
+	return b.engine.subscribers.subscribe()
 }
 
 func (b backend) AbsentSince() int64 { return b.engine.absentSince }
@@ -48,16 +48,9 @@ func (b backend) Accepting() error {
 }
 
 func (b backend) ProvideSecrets(job string, given []secretsource.Value, needed []types.Secret) []error {
-	return b.engine.provideSecrets(job, given, needed)
+	return b.engine.secrets.provide(job, given, needed, b.engine.model.Jobs)
 }
 
 func (b backend) Executor(ctx context.Context, name string) (attempt.Executor, error) {
 	return attempt.Choose(ctx, b.engine.options.Executor, name)
-}
-
-// countConnection marks the connection of a verified request as a client's.
-func countConnection(r *http.Request) {
-	if count, ok := r.Context().Value(connectionKey{}).(func()); ok {
-		count()
-	}
 }

@@ -40,8 +40,8 @@ func (e *Engine) handOver(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, restTime)
 	defer cancel()
 	active, clients := 0, 0
-	err := e.wait(ctx, 0, func() bool {
-		active, clients = e.model.Active, len(e.clients)
+	err := e.waiters.wait(ctx, 0, func() bool {
+		active, clients = e.model.Active, len(e.clients.open)
 		if e.shutdown {
 			return true // another command has asked first
 		}
@@ -66,19 +66,6 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprint(n, " ", noun, "s")
-}
-
-// Leaving is closed when the engine must end because a newer one replaces it.
-func (e *Engine) Leaving() <-chan struct{} { return e.leaving }
-
-// isLeaving reports whether the engine ends for a newer one.
-func (e *Engine) isLeaving() bool {
-	select {
-	case <-e.leaving:
-		return true
-	default:
-		return false
-	}
 }
 
 // StaysError reports that an engine does not make way for a newer one, and why.

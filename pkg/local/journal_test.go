@@ -54,9 +54,9 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(`{"at":1,"events":[{"moved":{"job":"x","to":"RUNNING"}}]}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e := &Engine{model: model.New(nil)}
+		d := &durableModel{model: model.New(nil)}
 		for line := range bytes.Lines(data) {
-			if e.replayed(line) != nil {
+			if d.replayed(line) != nil {
 				return
 			}
 		}

@@ -43,7 +43,7 @@ func TestVictim(t *testing.T) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID > id; echo $$ > pid.new; mv pid.new pid; exec sleep 1000"}
 	})
 	id := w.submit("work")
-	if err := w.engine.wait(t.Context(), 0, func() bool { return w.engine.model.Task(id).State == model.Running }); err != nil {
+	if err := w.engine.waiters.wait(t.Context(), 0, func() bool { return w.engine.model.Task(id).State == model.Running }); err != nil {
 		t.Fatal(err)
 	}
 	// From this record on, the next engine can find the process.

@@ -35,7 +35,7 @@ func TestLogLimit(t *testing.T) {
 			t.Errorf("%s: %s, %q", name, d.Status, aws.ToString(d.StatusReason))
 		}
 		_, file, _ := strings.Cut(*d.Container.LogStreamName, "/default/")
-		text, err := w.engine.root.ReadFile("logs/" + file + ".log")
+		text, err := w.engine.directory.root.ReadFile("logs/" + file + ".log")
 		want := strings.Repeat("0123456\n", testLimit/8)
 		if limited {
 			want += "\nbatchctl: the log has reached its limit of 1 MiB; the job continues, but batchctl does not keep the rest of its output\n"

@@ -597,7 +597,7 @@ func BenchmarkLogQuery(b *testing.B) {
 		}
 		fmt.Fprintf(&text, `{"time": "2026-01-02T03:04:05Z", "level": %q, "step": %d, "text": "the loss is 0.%d"}`+"\n", level, i, i)
 	}
-	if err := e.root.WriteFile("logs/"+stream+".log", []byte(text.String()), 0o600); err != nil {
+	if err := e.directory.root.WriteFile("logs/"+stream+".log", []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	size := int64(text.Len())

@@ -21,7 +21,7 @@ func TestMeasuredJobs(t *testing.T) {
 	w := open(t, Options{Executor: process.New(nil, ""), LogLimit: testLimit})
 	text := func(stream *string) string {
 		_, file, _ := strings.Cut(*stream, "/default/")
-		text, err := w.engine.root.ReadFile("logs/" + file + ".log")
+		text, err := w.engine.directory.root.ReadFile("logs/" + file + ".log")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestMeasuredContainers(t *testing.T) {
 	w.idle()
 	for i, c := range w.job(id).EcsProperties.TaskProperties[0].Containers {
 		file := model.PartStream((*c.LogStreamName)[strings.LastIndexByte(*c.LogStreamName, '/')+1:], i)
-		text, err := w.engine.root.ReadFile("logs/" + file + ".log")
+		text, err := w.engine.directory.root.ReadFile("logs/" + file + ".log")
 		_, last, _ := strings.Cut(string(text), "\n")
 		u, ok := usage.Parse(last)
 		if err != nil || ok != (i == 0) || ok && u.Container != "a" {

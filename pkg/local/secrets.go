@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -23,65 +24,74 @@ func keyOf(s types.Secret) secretsource.Key {
 	return secretsource.Key{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom)}
 }
 
-// provideSecrets keeps the given values of a job until it ends, in memory only: the next engine on
-// this directory does not have them. It returns why other secrets have no value. The caller holds
-// e.mu.
-func (e *Engine) provideSecrets(job string, given []secretsource.Value, needed []types.Secret) (missing []error) {
+// jobSecrets has the values of the secrets of jobs.
+type jobSecrets struct {
+	mu sync.Locker // the engine's lock, which guards given
+	// given are the values that came with unfinished jobs, by the job's id.
+	given map[string]map[secretsource.Key]string
+	// source has the values that did not come with a job; nil means none.
+	source *secretsource.Source
+}
+
+// provide keeps the given values of a job until it ends, in memory only: the next engine on this
+// directory does not have them. It returns why other secrets have no value. The caller holds the
+// engine's lock, and jobs are the jobs of its model.
+func (s *jobSecrets) provide(job string, given []secretsource.Value, needed []types.Secret, jobs map[string]*model.Job) (missing []error) {
 	values := map[secretsource.Key]string{}
 	for _, v := range given {
 		values[v.Key()] = v.Value
 	}
 	kept := map[secretsource.Key]string{}
-	for _, s := range needed {
-		if value, ok := values[keyOf(s)]; ok {
-			kept[keyOf(s)] = value
-		} else if _, err := e.secretFrom(s); err != nil {
-			missing = append(missing, fmt.Errorf("secret %s has no value: %w", aws.ToString(s.Name), err))
+	for _, n := range needed {
+		if value, ok := values[keyOf(n)]; ok {
+			kept[keyOf(n)] = value
+		} else if _, err := s.fromSource(n); err != nil {
+			missing = append(missing, fmt.Errorf("secret %s has no value: %w", aws.ToString(n.Name), err))
 		}
 	}
 	if len(kept) > 0 {
-		e.forgetSecrets()
+		s.forgetUnneeded(jobs)
 		hideMemory()
-		e.secrets[job] = kept
+		s.given[job] = kept
 	}
 	return missing
 }
 
-// forgetSecrets drops the values of jobs that have ended or were never recorded. The caller holds
-// e.mu.
-func (e *Engine) forgetSecrets() {
-	maps.DeleteFunc(e.secrets, func(id string, _ map[secretsource.Key]string) bool {
-		j := e.model.Jobs[id]
+// forgetUnneeded drops the values of jobs that have ended or were never recorded. The caller holds
+// the engine's lock.
+func (s *jobSecrets) forgetUnneeded(jobs map[string]*model.Job) {
+	maps.DeleteFunc(s.given, func(id string, _ map[secretsource.Key]string) bool {
+		j := jobs[id]
 		return j == nil || j.State.Ended()
 	})
 }
 
-// forgetEnded drops the values of a job that has ended. The caller holds e.mu.
-func (e *Engine) forgetEnded(j *model.Job) {
+// forgetEnded drops the values of a job that has ended. The caller holds the engine's lock.
+func (s *jobSecrets) forgetEnded(j *model.Job) {
 	if j.State.Ended() {
-		delete(e.secrets, j.ID)
+		delete(s.given, j.ID)
 	}
 }
 
-// secretFrom returns the value of a secret from the engine's own source.
-func (e *Engine) secretFrom(s types.Secret) (string, error) {
-	if e.options.Secrets == nil {
+// fromSource returns the value of a secret from the engine's own source.
+func (s *jobSecrets) fromSource(n types.Secret) (string, error) {
+	if s.source == nil {
 		return "", attempt.ErrNoValue
 	}
-	return e.options.Secrets.Lookup(keyOf(s))
+	return s.source.Lookup(keyOf(n))
 }
 
-// secretOf returns a function that returns the secrets of a job: the values that came with it
-// first, then those of the engine's own source.
-func (e *Engine) secretOf(j *model.Job) func(types.Secret) (string, error) {
-	return func(s types.Secret) (string, error) {
-		e.mu.Lock()
-		value, ok := e.secrets[j.ID][keyOf(s)]
-		e.mu.Unlock()
+// of returns a function that returns the secrets of a job: the values that came with it first, then
+// those of the engine's own source.
+func (s *jobSecrets) of(j *model.Job) func(types.Secret) (string, error) {
+	return func(n types.Secret) (string, error) {
+		s.mu.Lock()
+		value, ok := s.given[j.ID][keyOf(n)]
+		s.mu.Unlock()
 		if ok {
 			return value, nil
 		}
-		return e.secretFrom(s)
+		return s.fromSource(n)
 	}
 }
 

@@ -52,7 +52,7 @@ func fromFile(t *testing.T, text string) *secretsource.Source {
 func (w *testEngine) kept() int {
 	w.engine.mu.Lock()
 	defer w.engine.mu.Unlock()
-	return len(w.engine.secrets)
+	return len(w.engine.secrets.given)
 }
 
 // checkHidden fails if a file of the state directory, or a description, has the value.

@@ -28,7 +28,7 @@ func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
 	if err != nil {
 		return jobs, fmt.Errorf("end jobs: %w", err)
 	}
-	if err := e.wait(ctx, 0, func() bool { return e.model.Active == 0 }); err != nil {
+	if err := e.waiters.wait(ctx, 0, func() bool { return e.model.Active == 0 }); err != nil {
 		return jobs, fmt.Errorf("end jobs: %w", err)
 	}
 	return jobs, nil

@@ -30,7 +30,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 	runs := w.submit("work")
 	array := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(2)} })
 	ended := w.submit("done")
-	if err := w.engine.wait(t.Context(), 0, func() bool {
+	if err := w.engine.waiters.wait(t.Context(), 0, func() bool {
 		return w.engine.model.Task(runs).State == model.Running && w.engine.model.Task(ended).State == model.Succeeded && w.engine.model.Task(array+":1").State == model.Running
 	}); err != nil {
 		t.Fatal(err)
