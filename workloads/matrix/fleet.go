@@ -59,8 +59,10 @@ func (e *fleet[T]) prepare(ctx context.Context) error {
 	return e.each(func(i int, s *station) error {
 		part := part{station: s, plan: plans[i], kind: e.product.kind, c: e.images[0], a: e.images[1], b: e.images[2]}
 		e.pipelines[i] = &streamed{part: part, staged: !pinned, threads: max(1, e.options.Threads/len(plans))}
-		if o := plans[i].order(part.kind, budgets[i]); o != nil && pinned {
-			e.pipelines[i] = &resident{part: part, order: o}
+		if pinned {
+			if o := plans[i].order(part.kind, budgets[i]); o != nil {
+				e.pipelines[i] = &resident{part: part, order: o}
+			}
 		}
 		return e.pipelines[i].open()
 	})

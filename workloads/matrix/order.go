@@ -7,7 +7,7 @@ import (
 )
 
 // order is the order of the copies and products on a card that holds all of A, B and C. Strips of A
-// and B are copied in by turns, so that the part of C that they allow grows with both. Every product
+// and B are copied in alternately, so that the part of C that they allow grows with both. Every product
 // has the full depth, so that its elements do not depend on the order.
 type order struct {
 	copies   []strip
@@ -41,8 +41,8 @@ var operationsPerByte = map[gpu.Precision]float64{gpu.Float32: 1030, gpu.Float64
 const (
 	// copyOverhead is the time to start a copy, some 5 microseconds, in bytes copied in that time.
 	copyOverhead = 256 << 10
-	// kernelWeight is how much longer the whole may take for kernels that are faster by 1. Smaller
-	// products start earlier, but the kernels, whose rate the rows report as well, lose by them.
+	// kernelWeight is what a saving in the kernels' time counts, where one in the whole counts 1.
+	// Smaller products start earlier, but lose rate, and the rows report the kernels' rate as well.
 	kernelWeight = 0.75
 	// leastGain is the part of the cost that an order has to save, else the streamed plan is kept.
 	leastGain = 0.01

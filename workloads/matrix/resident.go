@@ -14,13 +14,13 @@ import (
 type resident struct {
 	part
 	order *order
-	// a is the card's memory for its rows of A, panels that of the strips of B, and products that of
-	// the tasks' parts of C.
+	// rowsOfA is the card's memory for its rows of A, panels that for the strips of B, and products that
+	// for the parts of C.
 	rowsOfA          *gpu.Memory
 	panels, products []*gpu.Memory
 	in               *gpu.Queue
-	// out are the queues of the copies out, in turns. The host queues a product after the last copy
-	// of its queue, so that it can stop in between.
+	// out are the queues of the copies out, in turn. The host waits for the last copy of a queue before
+	// it queues the next product for it, so that a run can be stopped.
 	out []*gpu.Queue
 	// Each copy in has its marks in copied, and each product and its copy out in computed and left.
 	copied, computed, left []interval
