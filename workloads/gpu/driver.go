@@ -49,6 +49,10 @@ type Driver interface {
 	CopyIn(dst Pointer, src unsafe.Pointer, size int64, s Stream) error
 	CopyOut(dst unsafe.Pointer, src Pointer, size int64, s Stream) error
 	CopyOver(dst, src Pointer, size int64, s Stream) error
+	// CopyIn2D and CopyOut2D copy rows of width bytes. On the device the rows have no gap; on
+	// the host, which must be pinned, each begins pitch bytes after the one before.
+	CopyIn2D(dst Pointer, src unsafe.Pointer, pitch, width, rows int64, s Stream) error
+	CopyOut2D(dst unsafe.Pointer, src Pointer, pitch, width, rows int64, s Stream) error
 	Fill(dst Pointer, value byte, size int64, s Stream) error
 
 	// LoadModule compiles PTX for the current device. The error holds the compiler's log.

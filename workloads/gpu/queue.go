@@ -47,6 +47,38 @@ func (q *Queue) CopyOut(dst []byte, src Pointer) error {
 	return q.done("copy from the card", q.card.driver.CopyOut(unsafe.Pointer(&dst[0]), src, int64(len(dst)), q.Stream))
 }
 
+// CopyIn2D puts a copy of rows of width bytes to dst on the queue. In src, which must be pinned,
+// each row begins pitch bytes after the one before; at dst the rows have no gap.
+func (q *Queue) CopyIn2D(dst Pointer, src []byte, pitch, width, rows int64) error {
+	if width == 0 || rows == 0 {
+		return nil
+	}
+	if err := spans(src, pitch, width, rows); err != nil {
+		return fmt.Errorf("copy rows to the card: %w", err)
+	}
+	return q.done("copy rows to the card", q.card.driver.CopyIn2D(dst, unsafe.Pointer(&src[0]), pitch, width, rows, q.Stream))
+}
+
+// CopyOut2D puts a copy of rows of width bytes from src on the queue. At src the rows have no gap; in
+// dst, which must be pinned, each begins pitch bytes after the one before.
+func (q *Queue) CopyOut2D(dst []byte, src Pointer, pitch, width, rows int64) error {
+	if width == 0 || rows == 0 {
+		return nil
+	}
+	if err := spans(dst, pitch, width, rows); err != nil {
+		return fmt.Errorf("copy rows from the card: %w", err)
+	}
+	return q.done("copy rows from the card", q.card.driver.CopyOut2D(unsafe.Pointer(&dst[0]), src, pitch, width, rows, q.Stream))
+}
+
+// spans is an error unless the memory has the rows: the driver would copy beyond it.
+func spans(memory []byte, pitch, width, rows int64) error {
+	if width < 0 || rows < 0 || pitch < width || int64(len(memory)) < (rows-1)*pitch+width {
+		return fmt.Errorf("%d bytes have no %d rows of %d bytes, %d bytes apart", len(memory), rows, width, pitch)
+	}
+	return nil
+}
+
 // CopyOver puts a copy within the card on the queue.
 func (q *Queue) CopyOver(dst, src Pointer, size int64) error {
 	return q.done("copy within the card", q.card.driver.CopyOver(dst, src, size, q.Stream))

@@ -55,37 +55,52 @@ type brokenDriver struct {
 }
 
 func (d *brokenDriver) CopyIn(dst gpu.Pointer, src unsafe.Pointer, size int64, s gpu.Stream) error {
+	return d.copyIn(s, func(s gpu.Stream) error { return d.Driver.CopyIn(dst, src, size, s) })
+}
+
+func (d *brokenDriver) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return d.copyIn(s, func(s gpu.Stream) error { return d.Driver.CopyIn2D(dst, src, pitch, width, rows, s) })
+}
+
+func (d *brokenDriver) copyIn(s gpu.Stream, copy func(s gpu.Stream) error) error {
 	third := d.copies.Add(1) == 3
 	if third && d.broken == "copy left out" {
 		return nil
 	}
 	if d.broken == "eager" {
-		return d.copyNow(dst, src, size)
+		return d.copyNow(copy)
 	}
 	if third && d.broken == "stopped" {
 		d.stop(errors.New("terminated signal received"))
 	}
-	return d.Driver.CopyIn(dst, src, size, s)
+	return copy(s)
 }
 
 // copyNow copies as early as a card may: nothing on the card itself holds a copy in.
-func (d *brokenDriver) copyNow(dst gpu.Pointer, src unsafe.Pointer, size int64) error {
+func (d *brokenDriver) copyNow(copy func(s gpu.Stream) error) error {
 	s, err := d.NewStream()
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Driver.CopyIn(dst, src, size, s), d.Synchronize(s), d.DestroyStream(s))
+	return errors.Join(copy(s), d.Synchronize(s), d.DestroyStream(s))
 }
 
 // CopyOut can spoil an element of C on its way: the upper bytes of it are then those of a
 // number of another size.
 func (d *brokenDriver) CopyOut(dst unsafe.Pointer, src gpu.Pointer, size int64, s gpu.Stream) error {
-	if d.broken == "wrong element" {
-		if err := d.Fill(src+gpu.Pointer(size/2&^7+4), 0x46, 4, s); err != nil {
-			return err
-		}
+	return errors.Join(d.spoilElement(src, size, s), d.Driver.CopyOut(dst, src, size, s))
+}
+
+// CopyOut2D can do the same: on the card the rows have no gap.
+func (d *brokenDriver) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return errors.Join(d.spoilElement(src, width*rows, s), d.Driver.CopyOut2D(dst, src, pitch, width, rows, s))
+}
+
+func (d *brokenDriver) spoilElement(src gpu.Pointer, size int64, s gpu.Stream) error {
+	if d.broken != "wrong element" {
+		return nil
 	}
-	return d.Driver.CopyOut(dst, src, size, s)
+	return d.Fill(src+gpu.Pointer(size/2&^7+4), 0x46, 4, s)
 }
 
 func (d *brokenDriver) WaitEvent(s gpu.Stream, e gpu.Event) error {
@@ -153,6 +168,8 @@ func TestCards(t *testing.T) {
 		{"FAKECUDA_LATE=1 FAKECUDA_DEVICES=4", "--sizes 130 --kernel cublas --type bfloat16", 4},
 		{"FAKECUDA_LATE=1 FAKECUDA_DEVICES=8", "--sizes 3 --kernel cublas --type float32 --gpus 0", 8},
 		{"FAKECUDA_LATE=1 FAKECUDA_DEVICES=8", "--sizes 70 --kernel builtin --type float64 --gpus 2 --repeats 3", 2},
+		{"FAKECUDA_LATE=1", "--sizes 420,700 --kernel cublas --type float32,float64", 1},
+		{"FAKECUDA_LATE=1 FAKECUDA_DEVICES=2", "--sizes 700 --kernel cublas --gpus 2 --type bfloat16,float64", 2},
 		{"FAKECUDA_LATE=1 FAKECUDA_MEM_MB=3", "--sizes 450 --kernel cublas --type bfloat16,float64", 1},
 		{"FAKECUDA_LATE=1 FAKECUDA_MEM_MB=3", "--sizes 450 --kernel builtin --type float64", 1},
 	} {
@@ -197,7 +214,7 @@ func checkRow(t *testing.T, r measure.Result, cards int, library bool) {
 // TestCopiesWithoutDelay checks that a copy in overwrites only data that is no longer needed, even
 // if all products before it are delayed.
 func TestCopiesWithoutDelay(t *testing.T) {
-	for _, size := range []string{"300", "450"} { // the second in panels
+	for _, size := range []string{"300", "420", "450"} { // strips of A, strips of B, and panels
 		rows(t, []string{asProgram + "=eager", "FAKECUDA_LATE=1", "FAKECUDA_MEM_MB=3"}, "--repeats 1 --type float64 --kernel builtin --sizes "+size)
 	}
 }
@@ -216,10 +233,11 @@ func TestCutsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestCopies checks that each panel and block is copied in, and that pinned memory is that of the
-// matrices, or that of the slots if the matrices cannot be pinned.
+// TestCopies checks that each strip, panel and block is copied once, those of columns row by row, and
+// that pinned memory is that of the matrices, or that of the slots if the matrices cannot be pinned.
 func TestCopies(t *testing.T) {
-	count := func(environment, args string) (in, out, pinned int) {
+	type counts struct{ in, out, rows, pinned int }
+	count := func(environment, args string) counts {
 		o := onFake(t, append(strings.Fields(environment), "FAKECUDA_TRACE=1"), args+" --type float64 --repeats 1 --warmup 0 --kernel builtin")
 		if o.code != workloads.ExitOK {
 			t.Fatalf("%s %s: code %d\n%s", environment, args, o.code, o.stderr)
@@ -227,20 +245,21 @@ func TestCopies(t *testing.T) {
 		calls := func(name string) int {
 			return len(regexp.MustCompile(`(?m)^.*\b`+name+`\b.*$`).FindAllString(o.stderr, -1))
 		}
-		return calls("cuMemcpyHtoDAsync_v2"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemHostAlloc")
+		return counts{calls("cuMemcpyHtoDAsync_v2"), calls("cuMemcpyDtoHAsync_v2"), calls("cuMemcpy2DAsync_v2"), calls("cuMemHostAlloc")}
 	}
 	for _, test := range []struct {
 		environment, args string
-		in, out, pinned   int
+		want              counts
 	}{
-		{"", "--sizes 200", 2, 1, 3},                                        // B, A and C
-		{"FAKECUDA_FAIL=cuMemHostAlloc:2:1", "--sizes 200", 2, 1, 1 + 2},    // a slot's two
-		{"FAKECUDA_FAIL=cuMemHostAlloc:2:3", "--sizes 200", 2, 1, 3 + 2},    // two given back
-		{"FAKECUDA_DEVICES=2", "--sizes 200 --gpus 2", 4 + 2, 2 + 1, 3 + 3}, // and one card alone
+		{"", "--sizes 200", counts{2, 1, 0, 3}},                                        // B, A and C
+		{"FAKECUDA_FAIL=cuMemHostAlloc:2:1", "--sizes 200", counts{2, 1, 0, 1 + 2}},    // a slot's two
+		{"FAKECUDA_FAIL=cuMemHostAlloc:2:3", "--sizes 200", counts{2, 1, 0, 3 + 2}},    // two given back
+		{"FAKECUDA_DEVICES=2", "--sizes 200 --gpus 2", counts{4 + 2, 2 + 1, 0, 3 + 3}}, // and one card alone
+		{"", "--sizes 400", counts{1, 0, 3 + 3, 3}},                                    // A, and B in three strips
+		{"FAKECUDA_MEM_MB=2", "--sizes 300", counts{3 * 3, 0, 3 + 3*3, 3}},             // three panels of three blocks
 	} {
-		in, out, pinned := count(test.environment, test.args)
-		if in != test.in || out != test.out || pinned != test.pinned {
-			t.Errorf("%s %s: %d copies in, %d out, %d times pinned; want %d, %d, %d", test.environment, test.args, in, out, pinned, test.in, test.out, test.pinned)
+		if got := count(test.environment, test.args); got != test.want {
+			t.Errorf("%s %s: got %+v, want %+v", test.environment, test.args, got, test.want)
 		}
 	}
 }
@@ -257,9 +276,19 @@ func TestCardFailures(t *testing.T) {
 		{"FAKECUDA_INIT=34", "--sizes 10", workloads.ExitNoDevice, "is the stub of the CUDA toolkit"},
 		{"FAKECUDA_DEVICES=2", "--sizes 10 --gpus 4", workloads.ExitNoDevice, "4 GPUs are asked for and 2 are visible"},
 		{"", "--sizes 10 --binding none", workloads.ExitUsage, "unknown binding none (allowed: libcuda)"},
-		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:2", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): memory for B: allocate "},
-		{"FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy B: copy to the card: cuMemcpyHtoDAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
-		{"FAKECUDA_FAIL=cuMemcpyDtoHAsync_v2:719:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy C: copy from the card: cuMemcpyDtoHAsync: CUDA error 719 (LAUNCH_FAILED)"},
+		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:2", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): memory for A: allocate "},
+		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:4", "--sizes 400", workloads.ExitFailed, "multiply 400x400 float64: GPU 0 (Fake GPU): memory for B: allocate "},
+		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:7", "--sizes 400", workloads.ExitFailed, "multiply 400x400 float64: GPU 0 (Fake GPU): memory for C: allocate "},
+		{"FAKECUDA_FAIL=cuStreamCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): make a queue: "},
+		{"FAKECUDA_FAIL=cuEventCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): make a mark: "},
+		{"FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy A: copy to the card: cuMemcpyHtoDAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
+		{"FAKECUDA_FAIL=cuMemcpy2DAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 400", workloads.ExitFailed, "copy B: copy rows to the card: cuMemcpy2DAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
+		{"FAKECUDA_FAIL=cuMemcpy2DAsync_v2:719:5 FAKECUDA_LEAKS=0", "--sizes 400", workloads.ExitFailed, "copy C: copy rows from the card: cuMemcpy2DAsync: CUDA error 719 (LAUNCH_FAILED)"},
+		// Not all of the matrices fit 2 MiB.
+		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemAlloc_v2:2:2", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): memory for B: allocate "},
+		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemcpy2DAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy B: copy rows to the card: cuMemcpy2DAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
+		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy A: copy to the card: cuMemcpyHtoDAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
+		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemcpy2DAsync_v2:719:2 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy C: copy rows from the card: cuMemcpy2DAsync: CUDA error 719 (LAUNCH_FAILED)"},
 		{"FAKECUDA_DEVICES=4 FAKECUDA_FAIL=cuLaunchKernel:700:30 FAKECUDA_LEAKS=0", "--sizes 300 --kernel builtin", workloads.ExitFailed, "CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuModuleLoadDataEx:222:1", "--sizes 300", workloads.ExitNoDevice, "CUDA error 222 (UNSUPPORTED_PTX_VERSION)"},
 		{"FAKECUDA_MEM_MB=1", "--sizes 3000", workloads.ExitFailed, "GPU 0 (Fake GPU) leaves 0.9 MiB; choose --sizes of at most "},
@@ -285,6 +314,7 @@ func TestWrongProductOfCards(t *testing.T) {
 		{"wrong element", "--sizes 100 --type bfloat16", "verify: element ("},
 		{"wrong element", "--sizes 320 --type tf32", "verify: row "},
 		{"wrong element", "--sizes 320 --type float64", "verify: row "},
+		{"wrong element", "--sizes 420 --type float64", "verify: row "},
 		{"copy left out", "--sizes 300 --type float32", "verify: element ("},
 		{"stopped", "--sizes 300 --type float32", "multiply 300x300 float32: stopped before the end: terminated signal received"},
 		{"no waiting", "--sizes 300 --type float64", "read the time between two marks: cuEventElapsedTime: CUDA error 600 (NOT_READY)"},

@@ -22,7 +22,7 @@ type fleet[T Float] struct {
 	c, a, b   Matrix[T]
 	images    [3]image
 	pinned    []*gpu.HostMemory
-	pipelines []*pipeline
+	pipelines []pipeline
 	// seconds are those of each card's last run; shares are the parts of every timed run, by card.
 	seconds []float64
 	shares  [][]measure.CardShare
@@ -55,10 +55,15 @@ func (e *fleet[T]) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	e.pipelines = make([]*pipeline, len(plans))
+	e.pipelines = make([]pipeline, len(plans))
 	return e.each(func(i int, s *station) error {
-		e.pipelines[i] = &pipeline{station: s, plan: plans[i], kind: e.product.kind, c: e.images[0], a: e.images[1], b: e.images[2],
-			staged: !pinned || plans[i].panelled(), threads: max(1, e.options.Threads/len(plans))}
+		part := part{station: s, plan: plans[i], kind: e.product.kind, c: e.images[0], a: e.images[1], b: e.images[2]}
+		e.pipelines[i] = &streamed{part: part, staged: !pinned, threads: max(1, e.options.Threads/len(plans))}
+		if pinned {
+			if o := plans[i].order(part.kind, budgets[i]); o != nil {
+				e.pipelines[i] = &resident{part: part, order: o}
+			}
+		}
 		return e.pipelines[i].open()
 	})
 }
@@ -83,7 +88,7 @@ func (e *fleet[T]) splits() func() measure.Split { return e.split }
 func (e *fleet[T]) split() measure.Split {
 	var most measure.Split
 	for i, p := range e.pipelines {
-		s := p.split
+		s := p.times()
 		most.Kernel, most.CopyIn, most.CopyOut = max(most.Kernel, s.Kernel), max(most.CopyIn, s.CopyIn), max(most.CopyOut, s.CopyOut)
 		e.shares[i] = append(e.shares[i], measure.CardShare{UUID: e.cards[i].Info.UUID, Seconds: e.seconds[i], Kernel: s.Kernel, CopyIn: s.CopyIn, CopyOut: s.CopyOut})
 	}

@@ -23,11 +23,12 @@ func pinnable(p product, memory measure.Memory) bool {
 	return memory.Bytes == 0 || 2*hostBytes(p) <= memory.Bytes
 }
 
-// cardsBytes is the host memory of a product in bytes, with the pinned staging memory for copies.
+// cardsBytes is the host memory of a product in bytes, with the pinned staging memory for copies of
+// matrices that are not pinned.
 func cardsBytes(p product, plans []plan, memory measure.Memory) int64 {
 	total := hostBytes(p)
 	for _, plan := range plans {
-		if plan.panelled() || !pinnable(p, memory) {
+		if !pinnable(p, memory) {
 			total += plan.slots() * (plan.blockA() + plan.blockC()) * plan.width
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"unsafe"
+
+	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
 // image is a matrix as a card reads and writes it: row-major, without padding.
@@ -32,6 +34,30 @@ func (m image) line(i, left, right int) []byte {
 // whole returns the bytes of a rectangle that is as wide as the matrix, in place.
 func (m image) whole(r rectangle) []byte {
 	return m.data[int64(r.top)*int64(m.cols)*m.width : int64(r.bottom)*int64(m.cols)*m.width]
+}
+
+// copyIn queues the copy of a rectangle to the address to, where its rows have no gap. The image is
+// pinned.
+func (m image) copyIn(q *gpu.Queue, to gpu.Pointer, r rectangle) error {
+	if r.cols() == m.cols {
+		return q.CopyIn(to, m.whole(r))
+	}
+	return q.CopyIn2D(to, m.from(r), int64(m.cols)*m.width, int64(r.cols())*m.width, int64(r.rows()))
+}
+
+// copyOut queues the copy of a rectangle from the address, where its rows have no gap.
+func (m image) copyOut(q *gpu.Queue, r rectangle, address gpu.Pointer) error {
+	if r.cols() == m.cols {
+		return q.CopyOut(m.whole(r), address)
+	}
+	return q.CopyOut2D(m.from(r), address, int64(m.cols)*m.width, int64(r.cols())*m.width, int64(r.rows()))
+}
+
+// from returns the bytes from the first element of a rectangle to its last.
+func (m image) from(r rectangle) []byte {
+	first := int64(r.top)*int64(m.cols) + int64(r.left)
+	last := int64(r.bottom-1)*int64(m.cols) + int64(r.right)
+	return m.data[first*m.width : last*m.width]
 }
 
 // pack copies row i of a rectangle to its position in packed, where rows have no gap; unpack copies

@@ -9,16 +9,37 @@ import (
 	"github.com/batchctl/batchctl/workloads/measure"
 )
 
-// pipeline computes one card's rows of C. It copies B in panel by panel. For each panel it copies
-// the blocks of A in, while the previous block is computed and the one before that is copied out.
-// All calls are within the card's Do.
-type pipeline struct {
+// pipeline computes one card's rows of C. All calls are within the card's Do.
+type pipeline interface {
+	// open allocates the card's memory and the pinned staging memory.
+	open() error
+	// spoil fills the memory that a run writes, on the card and for staging, with NaN.
+	spoil() error
+	// run computes the rows.
+	run(ctx context.Context) error
+	// times returns the parts of the last run's time.
+	times() measure.Split
+	close() error
+}
+
+// part is the part of a product that one card computes.
+type part struct {
 	*station
 	plan    plan
 	kind    gpu.Precision
 	c, a, b image
-	// staged is whether copies go through pinned memory of the slots: because the matrices are not
-	// pinned, or because their rectangles are not contiguous.
+	split   measure.Split
+}
+
+func (p *part) times() measure.Split { return p.split }
+
+// streamed is the pipeline for a card that cannot hold all of A, B and C. It copies B in panel by
+// panel. For each panel it copies the blocks of A in, while the previous block is computed and the
+// one before that is copied out.
+type streamed struct {
+	part
+	// staged is whether copies go through pinned memory of the slots, because the matrices are not
+	// pinned.
 	staged  bool
 	threads int
 	// panel is the card's memory for a panel of B.
@@ -28,7 +49,6 @@ type pipeline struct {
 	// lastIn and lastOut are the end marks of the last copies. The next copy in the same direction
 	// waits for that mark on its own queue, so that its own marks measure only itself.
 	lastIn, lastOut *gpu.Mark
-	split           measure.Split
 }
 
 // slot is the memory for one block, and the queue of its copies.
@@ -55,6 +75,17 @@ func newInterval(c *gpu.Card) (s interval, err error) {
 
 func (s interval) seconds() (float64, error) { return s.end.Since(s.start) }
 
+// around records the marks on the queue, before and after what f queues.
+func (s interval) around(q *gpu.Queue, f func() error) error {
+	if err := q.Record(s.start); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	return q.Record(s.end)
+}
+
 func (s interval) close() error {
 	var errs []error
 	for _, m := range []*gpu.Mark{s.start, s.end} {
@@ -65,8 +96,7 @@ func (s interval) close() error {
 	return errors.Join(errs...)
 }
 
-// open allocates the card's memory and the pinned staging memory.
-func (p *pipeline) open() (err error) {
+func (p *streamed) open() (err error) {
 	if p.plan.rows() == 0 {
 		return nil
 	}
@@ -110,8 +140,7 @@ func (s *slot) open(c *gpu.Card, bytesA, bytesC int64, staged bool) (err error) 
 	return nil
 }
 
-// spoil fills the memory that a run writes, on the card and for staging, with NaN.
-func (p *pipeline) spoil() error {
+func (p *streamed) spoil() error {
 	for _, m := range p.memories() {
 		if err := p.compute.Fill(m.Pointer, spoiled, m.Bytes); err != nil {
 			return err
@@ -127,7 +156,7 @@ func (p *pipeline) spoil() error {
 	return p.compute.Synchronize()
 }
 
-func (p *pipeline) memories() []*gpu.Memory {
+func (p *streamed) memories() []*gpu.Memory {
 	var all []*gpu.Memory
 	for _, s := range p.slots {
 		all = append(all, p.panel, s.a, s.c)
@@ -135,8 +164,7 @@ func (p *pipeline) memories() []*gpu.Memory {
 	return all
 }
 
-// run computes the rows and sets split.
-func (p *pipeline) run(ctx context.Context) error {
+func (p *streamed) run(ctx context.Context) error {
 	p.split, p.next, p.lastIn, p.lastOut = measure.Split{}, 0, nil, nil
 	if p.plan.rows() == 0 {
 		return nil
@@ -161,7 +189,7 @@ func (p *pipeline) run(ctx context.Context) error {
 }
 
 // loadPanel copies columns of B in: in one piece, or in pieces through the staging memory for A.
-func (p *pipeline) loadPanel(ctx context.Context, left, right int) error {
+func (p *streamed) loadPanel(ctx context.Context, left, right int) error {
 	if err := p.compute.Synchronize(); err != nil { // products may still read the previous panel
 		return err
 	}
@@ -184,7 +212,7 @@ func (p *pipeline) loadPanel(ctx context.Context, left, right int) error {
 }
 
 // computeBlock queues the work of one block of C: A in, the product, C out.
-func (p *pipeline) computeBlock(ctx context.Context, r rectangle) error {
+func (p *streamed) computeBlock(ctx context.Context, r rectangle) error {
 	s, err := p.take(ctx)
 	if err != nil {
 		return err
@@ -203,7 +231,7 @@ func (p *pipeline) computeBlock(ctx context.Context, r rectangle) error {
 
 // take returns the next slot, after its block has been copied out. It is an error if the run is
 // stopped.
-func (p *pipeline) take(ctx context.Context) (*slot, error) {
+func (p *streamed) take(ctx context.Context) (*slot, error) {
 	if err := measure.Stopped(ctx); err != nil {
 		return nil, err
 	}
@@ -216,7 +244,7 @@ func (p *pipeline) take(ctx context.Context) (*slot, error) {
 }
 
 // finish adds the times of a slot's work to split, and copies its staged part of C to the matrix.
-func (p *pipeline) finish(ctx context.Context, s *slot) error {
+func (p *streamed) finish(ctx context.Context, s *slot) error {
 	times := []struct {
 		passed bool
 		span   interval
@@ -241,18 +269,16 @@ func (p *pipeline) finish(ctx context.Context, s *slot) error {
 }
 
 // copyIn queues the copy of a rectangle to the address to.
-func (p *pipeline) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image, r rectangle) error {
-	var from []byte
+func (p *streamed) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image, r rectangle) error {
+	copy := func() error { return m.copyIn(s.queue, to, r) }
 	if p.staged {
-		from = s.stageA.Data[:r.elements()*m.width]
+		from := s.stageA.Data[:r.elements()*m.width]
 		if err := p.eachLine(ctx, r, func(i int) { m.pack(from, r, i) }); err != nil {
 			return err
 		}
-	} else {
-		from = m.whole(r)
+		copy = func() error { return s.queue.CopyIn(to, from) }
 	}
-	err := s.mark(&p.lastIn, s.in, func() error { return s.queue.CopyIn(to, from) })
-	if err != nil {
+	if err := s.mark(&p.lastIn, s.in, copy); err != nil {
 		return err
 	}
 	s.copied = true
@@ -260,16 +286,16 @@ func (p *pipeline) copyIn(ctx context.Context, s *slot, to gpu.Pointer, m image,
 }
 
 // copyOut queues the copy of a block of C, after its product.
-func (p *pipeline) copyOut(s *slot, r rectangle) error {
-	to := p.c.whole(r)
+func (p *streamed) copyOut(s *slot, r rectangle) error {
+	copy := func() error { return p.c.copyOut(s.queue, r, s.c.Pointer) }
 	if p.staged {
-		to = s.stageC.Data[:r.elements()*p.plan.width]
+		copy = func() error { return s.queue.CopyOut(s.stageC.Data[:r.elements()*p.plan.width], s.c.Pointer) }
 	}
 	if err := s.queue.Wait(s.kernel.end); err != nil {
 		return err
 	}
 	s.leaving = &r
-	return s.mark(&p.lastOut, s.out, func() error { return s.queue.CopyOut(to, s.c.Pointer) })
+	return s.mark(&p.lastOut, s.out, copy)
 }
 
 // mark queues a copy between its marks, after the last one in the same direction.
@@ -279,29 +305,18 @@ func (s *slot) mark(last **gpu.Mark, span interval, copy func() error) error {
 			return err
 		}
 	}
-	if err := s.queue.Record(span.start); err != nil {
-		return err
-	}
-	if err := copy(); err != nil {
-		return err
-	}
 	*last = span.end
-	return s.queue.Record(span.end)
+	return span.around(s.queue, copy)
 }
 
-func (p *pipeline) product(s *slot, r rectangle) error {
-	if err := p.compute.Record(s.kernel.start); err != nil {
-		return err
-	}
-	err := p.multiply(p.kind, s.c.Pointer, s.a.Pointer, p.panel.Pointer, r.rows(), r.cols(), p.plan.depth)
-	if err != nil {
-		return err
-	}
-	return p.compute.Record(s.kernel.end)
+func (p *streamed) product(s *slot, r rectangle) error {
+	return s.kernel.around(p.compute, func() error {
+		return p.multiply(p.kind, s.c.Pointer, s.a.Pointer, p.panel.Pointer, r.rows(), r.cols(), p.plan.depth)
+	})
 }
 
 // eachLine calls f for each row of a rectangle, on the card's share of goroutines.
-func (p *pipeline) eachLine(ctx context.Context, r rectangle, f func(i int)) error {
+func (p *streamed) eachLine(ctx context.Context, r rectangle, f func(i int)) error {
 	return measure.Parallel(ctx, p.threads, r.rows(), rowBand, func(low, high int) {
 		for i := low; i < high; i++ {
 			f(i)
@@ -309,7 +324,7 @@ func (p *pipeline) eachLine(ctx context.Context, r rectangle, f func(i int)) err
 	})
 }
 
-func (p *pipeline) close() error {
+func (p *streamed) close() error {
 	var errs []error
 	for _, s := range p.slots {
 		errs = append(errs, s.close())

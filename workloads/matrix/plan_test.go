@@ -99,7 +99,8 @@ func TestCardsBytes(t *testing.T) {
 		{whole, 0, matrices},
 		{whole, 2 * matrices, matrices},
 		{whole, 2*matrices - 1, matrices + 2*staging},
-		{whole.with(500, 500), 2 * matrices, matrices + 2*3*2*(500*1000+500*500)},
+		{whole.with(500, 500), 2 * matrices, matrices},
+		{whole.with(500, 500), 2*matrices - 1, matrices + 2*3*2*(500*1000+500*500)},
 	} {
 		if got := cardsBytes(p, []plan{test.plan, test.plan}, measure.Memory{Bytes: test.memory}); got != test.want {
 			t.Errorf("%+v of %d: %d bytes, want %d", test.plan, test.memory, got, test.want)

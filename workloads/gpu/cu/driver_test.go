@@ -148,7 +148,7 @@ func TestEveryCall(t *testing.T) {
 		"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetUuid_v2", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
 		"cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent",
 		"cuMemGetInfo_v2", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost",
-		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async",
+		"cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpy2DAsync_v2", "cuMemsetD8Async",
 		"cuModuleLoadDataEx", "cuModuleUnload", "cuModuleGetFunction", "cuModuleGetGlobal_v2", "cuFuncSetAttribute", "cuLaunchKernel",
 		"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize", "cuStreamWaitEvent",
 		"cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventElapsedTime",
@@ -204,6 +204,8 @@ func callAll(d gpu.Driver) (err error) {
 	must(d.CopyIn(table, host, 64, s))
 	must(d.CopyOver(table, device, 64, s))
 	must(d.CopyOut(host, device, 64, s))
+	must(d.CopyIn2D(device, host, 16, 8, 4, s))
+	must(d.CopyOut2D(host, device, 16, 8, 4, s))
 	must(d.Record(end, s))
 	must(d.WaitEvent(s, end))
 	must(d.Synchronize(s))

@@ -50,6 +50,27 @@ func (driver) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) error {
 	return check("cuMemcpyDtoDAsync", cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), size, stream(s)))
 }
 
+// CopyIn2D and CopyOut2D call the driver: cu's function needs an array on both sides.
+func (driver) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return copyRows(&C.CUDA_MEMCPY2D{
+		srcMemoryType: C.CU_MEMORYTYPE_HOST, srcHost: src, srcPitch: C.size_t(pitch),
+		dstMemoryType: C.CU_MEMORYTYPE_DEVICE, dstDevice: C.CUdeviceptr(dst), dstPitch: C.size_t(width),
+		WidthInBytes: C.size_t(width), Height: C.size_t(rows),
+	}, s)
+}
+
+func (driver) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return copyRows(&C.CUDA_MEMCPY2D{
+		srcMemoryType: C.CU_MEMORYTYPE_DEVICE, srcDevice: C.CUdeviceptr(src), srcPitch: C.size_t(width),
+		dstMemoryType: C.CU_MEMORYTYPE_HOST, dstHost: dst, dstPitch: C.size_t(pitch),
+		WidthInBytes: C.size_t(width), Height: C.size_t(rows),
+	}, s)
+}
+
+func copyRows(c *C.CUDA_MEMCPY2D, s gpu.Stream) error {
+	return result("cuMemcpy2DAsync", int(C.cuMemcpy2DAsync(c, *(*C.CUstream)(unsafe.Pointer(&s)))))
+}
+
 func (driver) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) error {
 	return check("cuMemsetD8Async", cu.MemsetD8Async(cu.DevicePtr(dst), value, size, stream(s)))
 }

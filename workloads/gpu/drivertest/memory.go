@@ -96,6 +96,44 @@ func testCopies(t *testing.T, c *gpu.Card) {
 	must(t, errors.Join(host.Free(), one.Free(), other.Free(), q.Close()))
 }
 
+// testCopies2D copies rows to the card, where they have no gap, and back to other places. Bytes between
+// them must not change.
+func testCopies2D(t *testing.T, c *gpu.Card) {
+	const from, width, rows, to = 1003, 517, 60, 617 // bytes between the starts of rows, their bytes, and their number
+	q := get(c.NewQueue())(t)
+	host, device := get(c.AllocHost(1<<17))(t), get(c.Alloc(width*rows))(t)
+	in, packed, out := host.Data[:rows*from], make([]byte, 0, width*rows), host.Data[rows*from:][:rows*to]
+	random(in, 4)
+	random(out, 5)
+	want := bytes.Clone(out)
+	for i := range rows {
+		row := in[7+i*from:][:width]
+		packed = append(packed, row...)
+		copy(want[3+i*to:], row)
+	}
+	must(t, q.CopyIn2D(device.Pointer, in[7:], from, width, rows))
+	must(t, q.CopyOut2D(out[3:], device.Pointer, to, width, rows))
+	must(t, q.Synchronize())
+	if !bytes.Equal(out, want) {
+		t.Error("the copies of rows changed bytes between them, or the rows")
+	}
+	must(t, q.CopyOut(in[:width*rows], device.Pointer))
+	must(t, q.Synchronize())
+	if !bytes.Equal(in[:width*rows], packed) {
+		t.Error("the rows on the card have gaps")
+	}
+	// Rows that the memory does not have, and none.
+	for _, err := range []error{q.CopyIn2D(device.Pointer, in[:rows*from-from+width-1], from, width, rows), q.CopyOut2D(out, device.Pointer, width-1, width, 2)} {
+		if err == nil {
+			t.Error("a copy beyond the memory of the host is accepted")
+		}
+	}
+	if err := errors.Join(q.CopyIn2D(1, nil, 1, 0, 1), q.CopyOut2D(nil, 1, 1, 1, 0)); err != nil {
+		t.Errorf("a copy of no rows: %v", err)
+	}
+	must(t, errors.Join(host.Free(), device.Free(), q.Close()))
+}
+
 // testFill checks that Fill sets exactly the bytes that it is given.
 func testFill(t *testing.T, c *gpu.Card) {
 	const size = 1 << 12

@@ -25,7 +25,7 @@ func Run(t *testing.T, open func() (gpu.Driver, error)) {
 		name string
 		f    func(*testing.T, *gpu.Card)
 	}{
-		{"Memory", testMemory}, {"OutOfMemory", testOutOfMemory}, {"PinnedMemory", testPinnedMemory}, {"Copies", testCopies}, {"Fill", testFill},
+		{"Memory", testMemory}, {"OutOfMemory", testOutOfMemory}, {"PinnedMemory", testPinnedMemory}, {"Copies", testCopies}, {"Copies2D", testCopies2D}, {"Fill", testFill},
 		{"BadPTX", testBadPTX}, {"NotFound", testNotFound}, {"Constant", testConstant},
 		{"Arguments", testArguments}, {"Indices", testIndices}, {"SharedMemory", testSharedMemory}, {"BadLaunch", testBadLaunch},
 		{"Streams", testStreams}, {"Elapsed", testElapsed},

@@ -120,7 +120,8 @@ func testKernels(t *testing.T, run runner) {
 func testCalls(t *testing.T, run runner) {
 	run.all(t, []outcome{
 		{name: "copies", stdout: []string{
-			"whole 0", "too long in 1", "too long out 1", "too long over 1", "too long fill 1", "below 1", "sides swapped 1", "beyond pinned 1", "after free 1",
+			"whole 0", "too long in 1", "too long out 1", "too long over 1", "too long fill 1", "below 1", "sides swapped 1", "beyond pinned 1",
+			"rows 0", "too many rows 1", "rows beyond the pitch 1", "rows out 0", "rows beyond pinned 1", "rows of an array 1", "after free 1",
 		}},
 		{name: "memory", stdout: []string{
 			"free 1023 of 1024", "too much 2", "nothing 1", "alloc 0", "aligned 0", "alloc 0", "free 0", "free again 1", "free within 1",

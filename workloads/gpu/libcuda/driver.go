@@ -17,6 +17,9 @@ const (
 	streamNonBlocking = 1 // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 	maxDynamicShared  = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
+	hostMemory   = 1 // CU_MEMORYTYPE_HOST
+	deviceMemory = 2 // CU_MEMORYTYPE_DEVICE
+
 	jitErrorLog     = 5 // CU_JIT_ERROR_LOG_BUFFER
 	jitErrorLogSize = 6 // CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
 )
@@ -167,6 +170,22 @@ func (d *driver) CopyOut(dst unsafe.Pointer, src gpu.Pointer, size int64, s gpu.
 
 func (d *driver) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) error {
 	return check("cuMemcpyDtoDAsync", d.copyDeviceToDevice(dst, src, uint64(size), s))
+}
+
+func (d *driver) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return check("cuMemcpy2DAsync", d.copyRows(&copy2D{onHost(src, pitch), onDevice(dst, width), uint64(width), uint64(rows)}, s))
+}
+
+func (d *driver) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return check("cuMemcpy2DAsync", d.copyRows(&copy2D{onDevice(src, width), onHost(dst, pitch), uint64(width), uint64(rows)}, s))
+}
+
+func onHost(p unsafe.Pointer, pitch int64) side2D {
+	return side2D{memory: hostMemory, host: p, pitch: uint64(pitch)}
+}
+
+func onDevice(p gpu.Pointer, pitch int64) side2D {
+	return side2D{memory: deviceMemory, device: p, pitch: uint64(pitch)}
 }
 
 func (d *driver) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) error {

@@ -37,6 +37,7 @@ type functions struct {
 	copyHostToDevice   func(dst gpu.Pointer, src unsafe.Pointer, size uint64, s gpu.Stream) code
 	copyDeviceToHost   func(dst unsafe.Pointer, src gpu.Pointer, size uint64, s gpu.Stream) code
 	copyDeviceToDevice func(dst, src gpu.Pointer, size uint64, s gpu.Stream) code
+	copyRows           func(c *copy2D, s gpu.Stream) code
 	memset             func(dst gpu.Pointer, value uint8, size uint64, s gpu.Stream) code
 
 	moduleLoad           func(m *gpu.Module, image *byte, n uint32, options *int32, values *uintptr) code
@@ -55,6 +56,22 @@ type functions struct {
 	eventDestroy func(e gpu.Event) code
 	eventRecord  func(e gpu.Event, s gpu.Stream) code
 	eventElapsed func(milliseconds *float32, start, end gpu.Event) code
+}
+
+// copy2D is a CUDA_MEMCPY2D.
+type copy2D struct {
+	src, dst      side2D
+	width, height uint64
+}
+
+// side2D is where a CUDA_MEMCPY2D copies from or to.
+type side2D struct {
+	_      [2]uint64 // an offset in bytes and rows
+	memory int32     // a CUmemorytype
+	host   unsafe.Pointer
+	device gpu.Pointer
+	_      uintptr // a CUarray
+	pitch  uint64
 }
 
 // symbol is a pointer to a member of functions, and the names that the library may have for it, the
@@ -88,6 +105,7 @@ func (f *functions) symbols() []symbol {
 		{&f.copyHostToDevice, []string{"cuMemcpyHtoDAsync_v2"}},
 		{&f.copyDeviceToHost, []string{"cuMemcpyDtoHAsync_v2"}},
 		{&f.copyDeviceToDevice, []string{"cuMemcpyDtoDAsync_v2"}},
+		{&f.copyRows, []string{"cuMemcpy2DAsync_v2"}},
 		{&f.memset, []string{"cuMemsetD8Async"}},
 		{&f.moduleLoad, []string{"cuModuleLoadDataEx"}},
 		{&f.moduleUnload, []string{"cuModuleUnload"}},

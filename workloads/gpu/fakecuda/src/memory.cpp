@@ -23,6 +23,45 @@ bool reachable(Device &d, Side side, uintptr_t p, size_t size) {
 	return true;
 }
 
+// Copy2D is a CUDA_MEMCPY2D.
+struct Copy2D {
+	struct Place {
+		size_t x, y;
+		int memory; // a CUmemorytype
+		void *host;
+		CUdeviceptr device;
+		void *array;
+		size_t pitch;
+	} from, to;
+	size_t width, height;
+};
+
+// begins finds where the rows of one side of a copy begin; it is false if they are not all in
+// memory of that side, or are of a kind that this driver does not have.
+bool begins(Device &d, const Copy2D &c, const Copy2D::Place &place, uintptr_t &start) {
+	constexpr int host = 1, device = 2; // CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
+	if ((place.memory != host && place.memory != device) || place.x + c.width > place.pitch) {
+		explain("rows of %zu bytes from byte %zu do not fit a pitch of %zu, or their memory is of kind %d", c.width, place.x, place.pitch, place.memory);
+		return false;
+	}
+	uintptr_t base = place.memory == host ? reinterpret_cast<uintptr_t>(place.host) : uintptr_t(place.device);
+	start = base + place.y * place.pitch + place.x;
+	return reachable(d, place.memory == host ? Side::Host : Side::Device, start, (c.height - 1) * place.pitch + c.width);
+}
+
+int copyRows(Device &d, const Copy2D &c, CUstream stream) {
+	Stream *s = streamOf(d, stream);
+	if (!s) return InvalidHandle;
+	if (c.width == 0 || c.height == 0) return Success;
+	uintptr_t from, to;
+	if (!begins(d, c, c.from, from) || !begins(d, c, c.to, to)) return InvalidValue;
+	return d.enqueue(*s, [=] {
+		for (size_t row = 0; row < c.height; row++)
+			memmove(reinterpret_cast<void *>(to + row * c.to.pitch), reinterpret_cast<void *>(from + row * c.from.pitch), c.width);
+		return Success;
+	});
+}
+
 int copy(Device &d, Side to, uintptr_t dst, Side from, uintptr_t src, size_t size, CUstream stream, bool wait) {
 	Stream *s = streamOf(d, stream);
 	if (!s) return InvalidHandle;
@@ -132,6 +171,10 @@ EXPORT CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CU
 
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream s) {
 	return onContext(__func__, [&](Device &d) { return copy(d, Side::Device, dst, Side::Device, src, size, s, false); });
+}
+
+EXPORT CUresult cuMemcpy2DAsync_v2(const Copy2D *c, CUstream s) {
+	return onContext(__func__, [&](Device &d) { return c ? copyRows(d, *c, s) : int(InvalidValue); });
 }
 
 EXPORT CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t n) {

@@ -251,6 +251,20 @@ void copies() {
 	void *pinned;
 	must(cuMemHostAlloc(&pinned, 50, 0));
 	say("beyond pinned", cuMemcpyDtoHAsync_v2(pinned, p, 51, nullptr));
+	// Rows of 8 bytes: 20 bytes apart on the host, without a gap on the device.
+	auto rows = [&](const char *what, Pointer to, size_t width, size_t count) {
+		Copy2D c{0, 0, 1, host.data(), 0, nullptr, 20, 0, 0, 2, nullptr, to, nullptr, 8, width, count};
+		say(what, cuMemcpy2DAsync_v2(&c, nullptr));
+	};
+	rows("rows", p, 8, 12);
+	rows("too many rows", p, 8, 13);
+	rows("rows beyond the pitch", p, 9, 2);
+	Copy2D out{0, 0, 2, nullptr, p, nullptr, 8, 0, 0, 1, pinned, 0, nullptr, 21, 8, 3};
+	say("rows out", cuMemcpy2DAsync_v2(&out, nullptr));
+	out.dstPitch = 22;
+	say("rows beyond pinned", cuMemcpy2DAsync_v2(&out, nullptr));
+	out.dstMemory = 3;
+	say("rows of an array", cuMemcpy2DAsync_v2(&out, nullptr));
 	must(cuMemFree_v2(q));
 	say("after free", cuMemcpyHtoD_v2(q, host.data(), 1));
 }
