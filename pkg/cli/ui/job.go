@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // jobView is what the page of a job shows.
@@ -322,7 +323,7 @@ func (s *jobPages) costPart(r *http.Request) (page, error) {
 
 // apiJSON returns an SDK shape as indented JSON with the names of the AWS API.
 func apiJSON(v any) (string, error) {
-	text, err := json.Marshal(jobs.Native[any]{Shape: v})
+	text, err := json.Marshal(wire.Native[any]{Shape: v})
 	if err != nil {
 		return "", err
 	}

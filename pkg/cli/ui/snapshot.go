@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 )
 
 // snapshot is what `batchctl top --output json` prints.
@@ -20,14 +20,14 @@ type snapshot struct {
 
 // queue is a queue of a snapshot.
 type queue struct {
-	Name         string                  `json:"name"`
-	State        string                  `json:"state"`
-	Priority     int                     `json:"priority"`
-	Jobs         map[string]int          `json:"jobs"`
-	Environments []jobs.EnvironmentState `json:"computeEnvironmentDetails"`
-	MaxvCpus     float64                 `json:"maxvCpus"`
-	Utilization  *utilization            `json:"queueUtilization"`
-	AtLeast      []string                `json:"atLeast"`
+	Name         string                 `json:"name"`
+	State        string                 `json:"state"`
+	Priority     int                    `json:"priority"`
+	Jobs         map[string]int         `json:"jobs"`
+	Environments []jobqueue.Environment `json:"computeEnvironmentDetails"`
+	MaxvCpus     float64                `json:"maxvCpus"`
+	Utilization  *utilization           `json:"queueUtilization"`
+	AtLeast      []string               `json:"atLeast"`
 	Head         *struct {
 		JobID, JobName, StatusReason string
 		EarliestTimeAtPosition       int64
