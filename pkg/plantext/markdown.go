@@ -1,4 +1,4 @@
-package preview
+package plantext
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/stable"
@@ -56,8 +55,8 @@ func inCode(text string) string {
 // slashed returns a path as repositories write it, without ./ at the beginning.
 func slashed(path string) string { return filepath.ToSlash(filepath.Clean(path)) }
 
-// markdownOf returns the report on files as a comment. What does not fit is counted.
-func markdownOf(files []*fileReport) string {
+// Markdown returns the report on files as a comment. What does not fit is counted.
+func Markdown(files []*File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n### batchctl plan\n\n", Marker)
 	if len(files) == 0 {
@@ -65,11 +64,11 @@ func markdownOf(files []*fileReport) string {
 		return b.String()
 	}
 	files = slices.Clone(files)
-	stable.Sort(files, func(a, b *fileReport) int { return a.rank() - b.rank() })
+	stable.Sort(files, func(a, b *File) int { return a.rank() - b.rank() })
 	fmt.Fprintf(&b, "%s\n\n| file | verdict | jobs | runs on | price |\n| --- | --- | --- | --- | --- |\n", summary(files))
 	hidden := 0
 	for _, f := range files {
-		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.shown(slashed(f.path)), f.verdict(), f.jobs(), f.places(), f.price())
+		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.shown(slashed(f.Path)), f.verdict(), f.jobs(), f.places(), f.price())
 		if hidden > 0 || b.Len()+len(row) > mostRows {
 			hidden++
 			continue
@@ -77,7 +76,7 @@ func markdownOf(files []*fileReport) string {
 		b.WriteString(row)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s more not shown.\n", term.Plural(hidden, "file"))
+		fmt.Fprintf(&b, "\n%s more not shown.\n", plural(hidden, "file"))
 	}
 	b.WriteString("\n")
 	foot := footer(files)
@@ -94,13 +93,13 @@ func markdownOf(files []*fileReport) string {
 		hidden++
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "The problems of %s more are not shown.\n\n", term.Plural(hidden, "file"))
+		fmt.Fprintf(&b, "The problems of %s more are not shown.\n\n", plural(hidden, "file"))
 	}
 	return b.String() + foot
 }
 
 // summary is the sentence above the table.
-func summary(files []*fileReport) string {
+func summary(files []*File) string {
 	failed, unchecked := 0, 0
 	var sum plan.Total
 	for _, f := range files {
@@ -110,13 +109,13 @@ func summary(files []*fileReport) string {
 		case 1:
 			unchecked++
 		}
-		if f.review != nil {
-			total := f.review.Total()
+		if f.Review != nil {
+			total := f.Review.Total()
 			sum.Least, sum.Most = sum.Least+total.Least, sum.Most+total.Most
 			sum.Priced, sum.Unbounded, sum.Unknown = sum.Priced+total.Priced, sum.Unbounded+total.Unbounded, sum.Unknown+total.Unknown
 		}
 	}
-	text := term.Plural(len(files), "file") + ": "
+	text := plural(len(files), "file") + ": "
 	switch {
 	case failed == 0 && unchecked == 0:
 		text += "no errors"
@@ -134,7 +133,7 @@ func summary(files []*fileReport) string {
 }
 
 // footer names the policy, the prices and what was not checked.
-func footer(files []*fileReport) string {
+func footer(files []*File) string {
 	var lines []string
 	add := func(line string) {
 		const most = 10 // of a few kinds, unless files have many platform files
@@ -143,14 +142,14 @@ func footer(files []*fileReport) string {
 		}
 	}
 	for _, f := range files {
-		if f.review == nil {
+		if f.Review == nil {
 			continue
 		}
-		if p := f.review.Policy; p != nil && len(p.PolicyRules) > 0 {
-			add(fmt.Sprintf("Policy: %s of %s.", term.Plural(len(p.PolicyRules), "rule"), f.shown(slashed(p.File))))
+		if p := f.Review.Policy; p != nil && len(p.PolicyRules) > 0 {
+			add(fmt.Sprintf("Policy: %s of %s.", plural(len(p.PolicyRules), "rule"), f.shown(slashed(p.File))))
 		}
-		add("Target: " + f.shown(targetText(f.review.Target)) + ".")
-		for _, j := range f.review.Jobs {
+		add("Target: " + f.shown(Target(f.Review.Target)) + ".")
+		for _, j := range f.Review.Jobs {
 			if c := j.Cost; c != nil && c.Unknown == "" {
 				add(fmt.Sprintf("Prices: %s, on demand in %s. The lower bound is one attempt on a share of the cheapest instance, the upper bound every attempt for the whole timeout.",
 					f.shown(c.Prices.String()), inCode(c.Region)))
