@@ -11,18 +11,20 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
 // arrayPages show the children of an array: as a grid, and their results.
-type arrayPages struct{ *core }
+type arrayPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *arrayPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *arrayPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs/{id}/results": s.resultsPage,
 		},
-		data: map[string]func(*http.Request) (any, error){
+		Data: map[string]func(*http.Request) (any, error){
 			"GET /jobs/{id}/children":              s.children,
 			"GET /jobs/{id}/children/values":       s.childResults,
 			"GET /jobs/{id}/children/measurements": s.childMeasurements,
@@ -37,15 +39,15 @@ func (s *arrayPages) children(r *http.Request) (any, error) {
 
 // gridOf reads the children of an array.
 func (s *arrayPages) gridOf(ctx context.Context, id string) (*grid, error) {
-	parent, err := s.describe(ctx, s.age(), id)
+	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
 		return nil, err
 	}
 	size := batch.ArraySize(parent)
 	if size <= 0 || size > mostChildren {
-		return nil, badRequest{fmt.Errorf("job %s is not an array of 1 to %d children", id, mostChildren)}
+		return nil, page.BadRequest(fmt.Errorf("job %s is not an array of 1 to %d children", id, mostChildren))
 	}
-	listed, err := askJSON[[]types.JobSummary](ctx, s.commands, s.age(), "list", "--array", aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
+	listed, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,7 @@ func (s *arrayPages) gridOf(ctx context.Context, id string) (*grid, error) {
 
 // sweepOf returns what the children of an array differ in.
 func (s *arrayPages) sweepOf(ctx context.Context, parent types.JobDetail) (*session.SweepOf, error) {
-	call, err := s.observer.open(ctx)
+	call, err := s.Observer.Open(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -130,7 +133,7 @@ func TestPlaces(t *testing.T) {
 			seen[place] = i
 			cell := s.Cell(i)
 			row, column := g.Rows.Values[place/len(g.Columns.Values)], g.Columns.Values[place%len(g.Columns.Values)]
-			if row != shown(strings.Join(cell[:len(cell)-1], ", ")) || column != shown(cell[len(cell)-1]) {
+			if row != show.Text(strings.Join(cell[:len(cell)-1], ", ")) || column != show.Text(cell[len(cell)-1]) {
 				t.Fatalf("child %d with %q is in row %q, column %q", i, cell, row, column)
 			}
 		}
@@ -237,14 +240,14 @@ func TestUnits(t *testing.T) {
 }
 
 func TestCheckText(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	text := "{\"name\":\"\U0001F600\",\"commnd\":[],\"x\":1}"
 	problems := `[{"line":1,"column":14,"endLine":1,"endColumn":20,"severity":"error","rule":"r","message":"m","hint":"h","fix":{"message":"write command","edits":[` +
 		`{"start":16,"end":22,"text":"command"},{"start":25,"end":25,"text":" "},{"start":99,"end":100,"text":"out"},{"start":-1,"end":2,"text":"out"},{"start":5,"end":4,"text":"out"}]}},` +
 		`{"line":1,"column":1,"endLine":1,"endColumn":2,"severity":"warning","message":"w"}]`
-	r.known["validate -"] = reply{out: problems, err: "1 error\n", status: 1}
-	c, err := (&checkPages{s.core}).checkText(t.Context(), text)
+	r.Known["validate -"] = uitest.Reply{Out: problems, Err: "1 error\n", Status: 1}
+	c, err := (&checkPages{s.Source}).checkText(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,30 +259,30 @@ func TestCheckText(t *testing.T) {
 	if want := "{\"name\":\"\U0001F600\",\"command\":[ ],\"x\":1}"; f.Fix != want || f.FixNote != "write command" {
 		t.Errorf("the fixed text is %q, %q", f.Fix, f.FixNote)
 	}
-	if c.Errors != 1 || c.Warnings != 1 || c.Plan != "" || c.Cost != "" || c.Problems[1].Fix != "" || r.count("plan -")+r.count("cost -") > 0 {
+	if c.Errors != 1 || c.Warnings != 1 || c.Plan != "" || c.Cost != "" || c.Problems[1].Fix != "" || r.Count("plan -")+r.Count("cost -") > 0 {
 		t.Errorf("%+v", c)
 	}
-	if !strings.HasPrefix(c.Command, "batchctl validate job.json --target local") || r.inputs[0] != text {
-		t.Errorf("command %s, input %q", c.Command, r.inputs[0])
+	if !strings.HasPrefix(c.Command, "batchctl validate job.json --target local") || r.Inputs[0] != text {
+		t.Errorf("command %s, input %q", c.Command, r.Inputs[0])
 	}
 	// Without errors, the plan and the price follow.
-	r.known["validate -"] = reply{out: "[]\n"}
-	if c, err := (&checkPages{s.core}).checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
+	r.Known["validate -"] = uitest.Reply{Out: "[]\n"}
+	if c, err := (&checkPages{s.Source}).checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := (&checkPages{s.core}).checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
+	if c, err := (&checkPages{s.Source}).checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
 		t.Errorf("an empty text: %+v, %v", c, err)
 	}
-	r.known["plan -"] = reply{err: "batchctl: no queue\n", status: 1}
-	if c, err := (&checkPages{s.core}).checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
+	r.Known["plan -"] = uitest.Reply{Err: "batchctl: no queue\n", Status: 1}
+	if c, err := (&checkPages{s.Source}).checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
 		t.Errorf("a plan that fails: %+v, %v", c, err)
 	}
 	// What validate cannot read is an error of the answer.
-	r.known["validate -"] = reply{err: "batchctl: the text has no end\n", status: 2}
-	if _, err := (&checkPages{s.core}).checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
+	r.Known["validate -"] = uitest.Reply{Err: "batchctl: the text has no end\n", Status: 2}
+	if _, err := (&checkPages{s.Source}).checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
 		t.Errorf("%v", err)
 	}
-	if w := post(s.handler(), "/check", map[string]string{"Text": text}); w.Code != 502 || decoded[problem](t, w).Message != "the text has no end" {
+	if w := post(s.handler(), "/check", map[string]string{"Text": text}); w.Code != 502 || decoded[page.Problem](t, w).Message != "the text has no end" {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if w := post(s.handler(), "/check", []int{1}); w.Code != 400 {

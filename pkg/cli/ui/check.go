@@ -8,26 +8,30 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
 // checkPages check a job file that you type.
-type checkPages struct{ *core }
+type checkPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *checkPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *checkPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/check": s.checkPage,
 		},
-		data: map[string]func(*http.Request) (any, error){
+		Data: map[string]func(*http.Request) (any, error){
 			"POST /check": s.check,
 		},
 	}
 }
 
 // checkPage is a text field whose problems are shown as you type.
-func (s *checkPages) checkPage(*http.Request) (page, error) {
-	return page{Template: "check", Title: "Check a job file", Section: "check", Body: exampleJob}, nil
+func (s *checkPages) checkPage(*http.Request) (page.Page, error) {
+	return page.Page{Template: "check", Title: "Check a job file", Section: "check", Body: exampleJob}, nil
 }
 
 // exampleJob is what the text field contains at first.
@@ -65,16 +69,16 @@ type checked struct {
 func (s *checkPages) check(r *http.Request) (any, error) {
 	var in struct{ Text string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		return nil, badRequest{err}
+		return nil, page.BadRequest(err)
 	}
 	c, err := s.checkText(r.Context(), in.Text)
-	return exact{c}, err
+	return page.Exact{Data: c}, err
 }
 
 // checkText validates a text, and plans it if it has no errors.
 func (s *checkPages) checkText(ctx context.Context, text string) (*checked, error) {
 	var out bytes.Buffer
-	notes, err := s.commands.stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
+	notes, err := s.Commands.Stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
 	var problems []struct {
 		Line, Column, EndLine, EndColumn int
 		Severity, Rule, Message, Hint    string
@@ -88,17 +92,17 @@ func (s *checkPages) checkText(ctx context.Context, text string) (*checked, erro
 	}
 	if failed := json.Unmarshal(out.Bytes(), &problems); failed != nil {
 		if err == nil {
-			err = &commandError{Message: strings.TrimSpace(notes)}
+			err = &source.CommandError{Message: strings.TrimSpace(notes)}
 		}
 		return nil, err
 	}
-	c := &checked{Problems: []found{}, Command: shown(s.commands.line("validate", "job.json"))}
+	c := &checked{Problems: []found{}, Command: show.Text(s.Commands.Line("validate", "job.json"))}
 	units := newUnits(text)
 	for _, p := range problems {
 		f := found{Line: p.Line, Column: p.Column, From: units.at(p.Line, p.Column), To: units.at(p.EndLine, p.EndColumn), Severity: p.Severity, Rule: p.Rule,
-			Message: shown(p.Message), Hint: shown(p.Hint)}
+			Message: show.Text(p.Message), Hint: show.Text(p.Hint)}
 		if p.Fix != nil {
-			f.FixNote, f.Fix = shown(p.Fix.Message), text
+			f.FixNote, f.Fix = show.Text(p.Fix.Message), text
 			for i := len(p.Fix.Edits) - 1; i >= 0; i-- { // the last first, so that the offsets of the others stay
 				if e := p.Fix.Edits[i]; 0 <= e.Start && e.Start <= e.End && e.End <= len(f.Fix) {
 					f.Fix = f.Fix[:e.Start] + e.Text + f.Fix[e.End:]
@@ -122,12 +126,12 @@ func (s *checkPages) checkText(ctx context.Context, text string) (*checked, erro
 // printed returns what a command prints about a text, or why it failed.
 func (s *checkPages) printed(ctx context.Context, text string, args ...string) (out, problem string) {
 	var b bytes.Buffer
-	_, err := s.commands.stream(ctx, strings.NewReader(text), &b, args...)
-	if failed, ok := err.(*commandError); ok && failed.Status != changed || err != nil && !ok {
-		return "", shown(err.Error())
+	_, err := s.Commands.Stream(ctx, strings.NewReader(text), &b, args...)
+	if failed, ok := err.(*source.CommandError); ok && failed.Status != source.Changed || err != nil && !ok {
+		return "", show.Text(err.Error())
 	}
 	out, _, _ = strings.Cut(b.String(), "\nnext: ") // the page has buttons
-	return strings.TrimSpace(shownLines(out)), ""
+	return strings.TrimSpace(show.Lines(out)), ""
 }
 
 // units converts places in a text to offsets in UTF-16 code units.

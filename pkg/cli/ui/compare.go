@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/advise"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/compare"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -41,25 +44,25 @@ type sideView struct {
 type figureView struct{ Name, Good, Bad string }
 
 // comparePage compares two runs, as diff does.
-func (s *reportPages) comparePage(r *http.Request) (page, error) {
-	p := page{Template: "compare", Title: "Comparison", Section: "reports"}
+func (s *reportPages) comparePage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "compare", Title: "Comparison", Section: "reports"}
 	v := compareView{Good: strings.TrimSpace(r.FormValue("good")), Bad: strings.TrimSpace(r.FormValue("bad"))}
 	for _, handle := range []string{v.Good, v.Bad} {
 		if strings.HasPrefix(handle, "-") {
-			return p, badRequest{fmt.Errorf("%s is not a job", handle)}
+			return p, page.BadRequest(fmt.Errorf("%s is not a job", handle))
 		}
 	}
-	if err := s.awaitJobs(r); err != nil {
+	if err := s.AwaitJobs(r); err != nil {
 		return p, err
 	}
-	for _, row := range s.observer.jobs.Window(joblist.Query{Count: mostChoices, Now: time.Now().UnixMilli()}).Rows {
+	for _, row := range s.Observer.Jobs.Window(joblist.Query{Count: mostChoices, Now: time.Now().UnixMilli()}).Rows {
 		if row.Job != nil {
 			v.Choices = append(v.Choices, *row.Job)
 		}
 	}
 	if v.Good != "" && v.Bad != "" {
-		v.Command = s.commands.line("diff", v.Good, v.Bad)
-		list, err := askDiffer[[]compare.Comparison](r.Context(), s.commands, 10*time.Second, "diff", v.Good, v.Bad, "--output", "json")
+		v.Command = s.Commands.Line("diff", v.Good, v.Bad)
+		list, err := source.AskDiffer[[]compare.Comparison](r.Context(), s.Commands, 10*time.Second, "diff", v.Good, v.Bad, "--output", "json")
 		if err != nil {
 			return p, err
 		}
@@ -76,7 +79,7 @@ func (s *reportPages) comparePage(r *http.Request) (page, error) {
 
 // comparisonViewOf returns how a comparison is shown.
 func comparisonViewOf(c compare.Comparison, at int) comparisonView {
-	v := comparisonView{Comparison: c, ID: fmt.Sprintf("comparison-%d", at), Sides: []sideView{{c.Good, shown(c.Good.Name), "good"}, {c.Bad, shown(c.Bad.Name), "bad"}}}
+	v := comparisonView{Comparison: c, ID: fmt.Sprintf("comparison-%d", at), Sides: []sideView{{c.Good, show.Text(c.Good.Name), "good"}, {c.Bad, show.Text(c.Bad.Name), "bad"}}}
 	if len(c.Changes) > mostChanges {
 		v.More, v.Changes = len(c.Changes)-mostChanges, c.Changes[:mostChanges]
 	}

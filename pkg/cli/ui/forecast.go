@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
@@ -116,11 +119,11 @@ func forecastOf(d outlookDocument, command string) outlookView {
 		v.Figures = append(v.Figures, figure)
 	}
 	for _, c := range d.Costs[:min(len(d.Costs), mostGroups)] {
-		v.Costs = append(v.Costs, shown(fmt.Sprintf("this costs share %s %s: its jobs wait that much longer on average", c.Share, forecast.WaitText(c.WaitMs))))
+		v.Costs = append(v.Costs, show.Text(fmt.Sprintf("this costs share %s %s: its jobs wait that much longer on average", c.Share, forecast.WaitText(c.WaitMs))))
 	}
 	v.Patches = d.views()
 	for _, text := range d.Unknown[:min(len(d.Unknown), mostUnknown)] {
-		v.Unknown = append(v.Unknown, shown(text))
+		v.Unknown = append(v.Unknown, show.Text(text))
 	}
 	return v
 }
@@ -134,7 +137,7 @@ func patchText(patch map[string]any) string {
 	if err != nil {
 		return "" // it was decoded from JSON
 	}
-	return shownLines(string(text))
+	return show.Lines(string(text))
 }
 
 // useCharts draws the vCPUs of the largest shares with a band.
@@ -145,11 +148,11 @@ func useCharts(id, suffix string, o forecast.Outlook) (charts []titledChart) {
 	}
 	groups := slices.Clone(o.Groups)
 	stable.Sort(groups, func(a, b forecast.Group) int { return b.Jobs - a.Jobs })
-	for i, g := range groups[:min(len(groups), mostShares)] {
-		title := "vCPUs of share " + shown(g.Name) + suffix
+	for i, g := range groups[:min(len(groups), page.MostShares)] {
+		title := "vCPUs of share " + show.Text(g.Name) + suffix
 		used := g.Used[:min(len(g.Used), len(times))]
 		a := chart.Area{ID: fmt.Sprintf("%s-%d", id, i), Title: title, Unit: "vCPUs", Height: 220, Times: times[:len(used)], Series: chart.BandSeries(forecast.Limits(used))}
-		charts = append(charts, titledChart{title, area(a)})
+		charts = append(charts, titledChart{title, page.Area(a)})
 	}
 	return charts
 }
@@ -172,7 +175,7 @@ func tableOf(head string, now, next []forecast.Group, isProposed bool) groupTabl
 			t.More = len(names) - mostGroups
 			break
 		}
-		row := groupRow{Name: shown(name)}
+		row := groupRow{Name: show.Text(name)}
 		then := after[name].Cells()
 		for i, cell := range before[name].Cells() {
 			if !isProposed || then[i] == cell {
@@ -186,12 +189,12 @@ func tableOf(head string, now, next []forecast.Group, isProposed bool) groupTabl
 }
 
 // forecastPages show forecasts: for a queue, for a job file, and for proposed changes.
-type forecastPages struct{ *core }
+type forecastPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *forecastPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *forecastPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/queues/{name}/forecast": s.forecastPart,
 			"/queues/{name}/when":     s.whenPart,
 			"/reports/whatif":         s.whatIfPage,
@@ -202,20 +205,20 @@ func (s *forecastPages) routes() routes {
 }
 
 // forecastPart shows what the next hours of a queue bring.
-func (s *forecastPages) forecastPart(r *http.Request) (page, error) {
+func (s *forecastPages) forecastPart(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
-	p := page{Template: "outlook", Part: true}
+	p := page.Page{Template: "outlook", Part: true}
 	if strings.HasPrefix(name, "-") {
-		return p, badRequest{fmt.Errorf("%s is not a queue", name)}
+		return p, page.BadRequest(fmt.Errorf("%s is not a queue", name))
 	}
-	d, err := askJSON[outlookDocument](r.Context(), s.commands, forecastAge, "forecast", name, "--output", "json")
+	d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, "forecast", name, "--output", "json")
 	if err != nil {
 		return p, err
 	}
-	v := forecastOf(d, shown(s.commands.line("forecast", name)))
-	past, err := askJSON[[]forecast.Accuracy](r.Context(), s.commands, forecastAge, "forecast", "--accuracy", name, "--output", "json")
+	v := forecastOf(d, show.Text(s.Commands.Line("forecast", name)))
+	past, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", name, "--output", "json")
 	if err != nil {
-		v.Unknown = append(v.Unknown, shown(fmt.Sprintf("how good earlier forecasts were: %v", err)))
+		v.Unknown = append(v.Unknown, show.Text(fmt.Sprintf("how good earlier forecasts were: %v", err)))
 	}
 	for _, a := range past {
 		if a.Queue == name && a.Forecasts > 0 {
@@ -237,9 +240,9 @@ func accuracyText(a forecast.Accuracy) string {
 }
 
 // accuracyPage compares earlier forecasts of all queues with what happened.
-func (s *forecastPages) accuracyPage(r *http.Request) (page, error) {
-	p := page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
-	list, err := askJSON[[]forecast.Accuracy](r.Context(), s.commands, forecastAge, "forecast", "--accuracy", "--output", "json")
+func (s *forecastPages) accuracyPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
+	list, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -253,11 +256,11 @@ func (s *forecastPages) accuracyPage(r *http.Request) (page, error) {
 		More    int
 		Poor    []string
 		Command string
-	}{More: max(len(list)-mostGroups, 0), Command: shown(s.commands.line("forecast", "--accuracy"))}
+	}{More: max(len(list)-mostGroups, 0), Command: show.Text(s.Commands.Line("forecast", "--accuracy"))}
 	for _, a := range list[:len(list)-v.More] {
-		v.Rows = append(v.Rows, row{a.Queue, shown(a.Queue), a.Poor, a.Cells()})
+		v.Rows = append(v.Rows, row{a.Queue, show.Text(a.Queue), a.Poor, a.Cells()})
 		if a.Poor {
-			v.Poor = append(v.Poor, shown(a.Queue))
+			v.Poor = append(v.Poor, show.Text(a.Queue))
 		}
 	}
 	p.Body = v
@@ -282,9 +285,9 @@ type whenLine struct {
 }
 
 // whenPart shows when the jobs of a file would start if they were submitted now.
-func (s *forecastPages) whenPart(r *http.Request) (page, error) {
-	p := page{Template: "when", Part: true}
-	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: findReports(s.options.files).JobFiles}
+func (s *forecastPages) whenPart(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "when", Part: true}
+	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: findReports(s.Files).JobFiles}
 	p.Body = v
 	if v.Job == "" {
 		return p, nil
@@ -293,20 +296,20 @@ func (s *forecastPages) whenPart(r *http.Request) (page, error) {
 	if err != nil {
 		return p, err
 	}
-	v.Command = shown(s.commands.line("plan", path, "--when"))
-	d, err := askDiffer[struct {
+	v.Command = show.Text(s.Commands.Line("plan", path, "--when"))
+	d, err := source.AskDiffer[struct {
 		When []forecast.Answer `json:"when"`
-	}](r.Context(), s.commands, forecastAge, "plan", path, "--when", "--output", "json")
+	}](r.Context(), s.Commands, forecastAge, "plan", path, "--when", "--output", "json")
 	if err != nil {
 		return p, err
 	}
 	for _, a := range d.When[:min(len(d.When), mostGroups)] {
-		line := whenLine{Queue: shown(a.Queue), Text: shown(preview.WhenLine(a))}
+		line := whenLine{Queue: show.Text(a.Queue), Text: show.Text(preview.WhenLine(a))}
 		for _, source := range slices.Sorted(maps.Keys(a.Sources)) {
-			line.Sources = append(line.Sources, shown(fmt.Sprintf("%d from %s", a.Sources[source], source)))
+			line.Sources = append(line.Sources, show.Text(fmt.Sprintf("%d from %s", a.Sources[source], source)))
 		}
 		for _, text := range a.Unknown[:min(len(a.Unknown), mostUnknown)] {
-			line.Unknown = append(line.Unknown, shown(text))
+			line.Unknown = append(line.Unknown, show.Text(text))
 		}
 		v.Lines = append(v.Lines, line)
 	}
@@ -316,8 +319,8 @@ func (s *forecastPages) whenPart(r *http.Request) (page, error) {
 
 // jobFile returns the path of a job file that the pages list.
 func (s *forecastPages) jobFile(name string) (string, error) {
-	if !slices.Contains(findReports(s.options.files).JobFiles, name) {
-		return "", badRequest{fmt.Errorf("%s is not a job file below %s", shown(name), s.FilesDirectory())}
+	if !slices.Contains(findReports(s.Files).JobFiles, name) {
+		return "", page.BadRequest(fmt.Errorf("%s is not a job file below %s", show.Text(name), s.FilesDirectory()))
 	}
-	return filepath.Join(s.options.files, name), nil
+	return filepath.Join(s.Files, name), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli/session"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -55,7 +56,7 @@ const mostLabels = 20000
 // newGrid returns the grid of an array's children. Children that are not listed are SUBMITTED, or share the status of
 // their parent while the service still creates them.
 func newGrid(parent types.JobDetail, size int, listed []types.JobSummary, at time.Time) *grid {
-	g := &grid{ID: aws.ToString(parent.JobId), Name: shown(aws.ToString(parent.JobName)), Size: size, Seconds: make([]float64, size), Exits: make([]int32, size)}
+	g := &grid{ID: aws.ToString(parent.JobId), Name: show.Text(aws.ToString(parent.JobName)), Size: size, Seconds: make([]float64, size), Exits: make([]int32, size)}
 	statuses := slices.Repeat([]byte{cmp.Or(statusLetters[parent.Status], 's')}, size)
 	for i := range size {
 		g.Seconds[i], g.Exits[i] = -1, -1
@@ -98,7 +99,7 @@ func (g *grid) place(of *session.SweepOf) {
 		for i, v := range values {
 			var pairs []string
 			for n, value := range v {
-				pairs = append(pairs, shown(names[n]+"="+value))
+				pairs = append(pairs, show.Text(names[n]+"="+value))
 			}
 			g.Labels[i] = strings.Join(pairs, " ")
 		}
@@ -115,8 +116,8 @@ func (g *grid) place(of *session.SweepOf) {
 		}
 		places[i] = [2]int{rows.of(strings.Join(v[:last], "\x00")), columns.of(v[last])}
 	}
-	g.Rows = &axis{shown(strings.Join(names[:last], ", ")), rows.shown()}
-	g.Columns = &axis{shown(names[last]), columns.shown()}
+	g.Rows = &axis{show.Text(strings.Join(names[:last], ", ")), rows.shown()}
+	g.Columns = &axis{show.Text(names[last]), columns.shown()}
 	for _, p := range places {
 		g.Places = append(g.Places, p[0]*len(g.Columns.Values)+p[1])
 	}
@@ -145,7 +146,7 @@ func (x *indexer) of(text string) int {
 func (x *indexer) shown() []string {
 	var all []string
 	for _, text := range x.texts {
-		all = append(all, shown(strings.ReplaceAll(text, "\x00", ", ")))
+		all = append(all, show.Text(strings.ReplaceAll(text, "\x00", ", ")))
 	}
 	return all
 }
@@ -177,7 +178,7 @@ func numericColumns(rows []map[string]any, axes []string, size int) []column {
 				continue
 			}
 			if byName[name] == nil {
-				byName[name] = &column{Name: shown(name), Values: make([]*float64, size)}
+				byName[name] = &column{Name: show.Text(name), Values: make([]*float64, size)}
 			}
 			byName[name].Values[index] = &n
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -60,7 +63,7 @@ func (v jobView) NeedsVerdict() bool {
 }
 
 // Reasoned returns why the job has its status; "" for one that succeeded.
-func (v jobView) Reasoned() string { return shown(jobs.Outcome(v.JobDetail)) }
+func (v jobView) Reasoned() string { return show.Text(jobs.Outcome(v.JobDetail)) }
 
 // Version changes when a child of the array changes its status.
 func (v jobView) Version() string {
@@ -77,7 +80,7 @@ func (v jobView) CommandLine() string {
 	for _, arg := range v.Command {
 		words = append(words, term.Quoted(arg))
 	}
-	return shownLines(strings.Join(words, " "))
+	return show.Lines(strings.Join(words, " "))
 }
 
 // maskedArgs returns a command without its credentials.
@@ -103,12 +106,12 @@ type attemptView struct {
 }
 
 // jobPages show one job.
-type jobPages struct{ *core }
+type jobPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *jobPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *jobPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs/{id}":              s.jobPage,
 			"/jobs/{id}/explain":      s.explainPart,
 			"/jobs/{id}/cost":         s.costPart,
@@ -118,10 +121,10 @@ func (s *jobPages) routes() routes {
 }
 
 // jobPage shows one job. The page of an array has a grid of its children.
-func (s *jobPages) jobPage(r *http.Request) (page, error) {
+func (s *jobPages) jobPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
-	p := page{Template: "job", Title: "Job", Section: "jobs", Topics: []string{"job:" + id}}
-	d, err := s.describe(r.Context(), s.age(), id)
+	p := page.Page{Template: "job", Title: "Job", Section: "jobs", Topics: []string{"job:" + id}}
+	d, err := s.Describe(r.Context(), s.Age(), id)
 	if err != nil {
 		return p, err
 	}
@@ -154,7 +157,7 @@ func (s *jobPages) addFailed(ctx context.Context, v *jobView) error {
 	if failed == 0 {
 		return nil
 	}
-	children, err := askJSON[[]types.JobSummary](ctx, s.commands, s.age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
+	children, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
 	if err != nil {
 		return err
 	}
@@ -174,8 +177,8 @@ func (s *jobPages) addFailed(ctx context.Context, v *jobView) error {
 
 // viewOfJob returns what the page of a job shows.
 func viewOfJob(d types.JobDetail) jobView {
-	v := jobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: shown(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
-		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: shown(d.Tags[client.WorkflowTag]),
+	v := jobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
+		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: show.Text(d.Tags[client.WorkflowTag]),
 		HasEnded: batch.HasEnded(d.Status), Size: batch.ArraySize(d)}
 	if array, index, ok := batch.SplitChildID(v.ID); ok {
 		v.Of, v.Index = array, index
@@ -198,14 +201,14 @@ func viewOfJob(d types.JobDetail) jobView {
 		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, Reason: aws.ToString(a.StatusReason)}
 		if c := a.Container; c != nil {
 			view.ExitCode, view.Stream, view.ContainerInstance = c.ExitCode, aws.ToString(c.LogStreamName), batch.Name(aws.ToString(c.ContainerInstanceArn))
-			view.Reason = join(", ", view.Reason, aws.ToString(c.Reason))
+			view.Reason = show.Join(", ", view.Reason, aws.ToString(c.Reason))
 		}
 		v.Attempts = append(v.Attempts, view)
 	}
 	for i, a := range d.EksAttempts {
 		end := batch.PodEnd(a)
 		v.Attempts = append(v.Attempts, attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, ExitCode: end.ExitCode,
-			Stream: batch.PodStream(d, a.PodName, end.Name), Reason: join(", ", aws.ToString(a.StatusReason), aws.ToString(end.Reason))})
+			Stream: batch.PodStream(d, a.PodName, end.Name), Reason: show.Join(", ", aws.ToString(a.StatusReason), aws.ToString(end.Reason))})
 	}
 	for _, on := range d.DependsOn {
 		if on.JobId != nil {
@@ -228,7 +231,7 @@ func sourceOf(d types.JobDetail) []string {
 		container := *c
 		container.Environment = nil
 		for _, e := range c.Environment {
-			masked := valueOf(aws.ToString(e.Name), aws.ToString(e.Value))
+			masked := show.Value(aws.ToString(e.Name), aws.ToString(e.Value))
 			container.Environment = append(container.Environment, types.KeyValuePair{Name: e.Name, Value: &masked})
 		}
 		command, _ := sweep.UserCommand(c.Command)
@@ -241,14 +244,14 @@ func sourceOf(d types.JobDetail) []string {
 	}
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = shown(lines[i])
+		lines[i] = show.Text(lines[i])
 	}
 	return lines
 }
 
 // timeline draws the statuses that a job went through: waiting, and each attempt.
 func timeline(v jobView) string {
-	created, started, stopped := timeOf(aws.ToInt64(v.CreatedAt)), timeOf(aws.ToInt64(v.StartedAt)), timeOf(aws.ToInt64(v.StoppedAt))
+	created, started, stopped := page.TimeOf(aws.ToInt64(v.CreatedAt)), page.TimeOf(aws.ToInt64(v.StartedAt)), page.TimeOf(aws.ToInt64(v.StoppedAt))
 	if created.IsZero() {
 		return ""
 	}
@@ -259,7 +262,7 @@ func timeline(v jobView) string {
 	c := chart.Timeline{ID: "timeline", Title: "States of " + v.Name, From: created, To: end}
 	first := started
 	if len(v.Attempts) > 0 {
-		first = timeOf(aws.ToInt64(v.Attempts[0].Started))
+		first = page.TimeOf(aws.ToInt64(v.Attempts[0].Started))
 	}
 	if first.IsZero() {
 		first = end
@@ -268,9 +271,9 @@ func timeline(v jobView) string {
 	if !v.HasEnded && started.IsZero() {
 		waited = string(v.Status)
 	}
-	c.Lanes = append(c.Lanes, chart.Lane{Name: "waiting", Spans: []chart.Span{{From: created, To: first, Class: classOf(waited), Label: "waiting", Title: "waiting"}}})
+	c.Lanes = append(c.Lanes, chart.Lane{Name: "waiting", Spans: []chart.Span{{From: created, To: first, Class: page.ClassOf(waited), Label: "waiting", Title: "waiting"}}})
 	for _, a := range v.Attempts {
-		from, to := timeOf(aws.ToInt64(a.Started)), timeOf(aws.ToInt64(a.Stopped))
+		from, to := page.TimeOf(aws.ToInt64(a.Started)), page.TimeOf(aws.ToInt64(a.Stopped))
 		if from.IsZero() {
 			continue
 		}
@@ -286,18 +289,18 @@ func timeline(v jobView) string {
 	}
 	switch {
 	case !started.IsZero() && stopped.IsZero():
-		c.Lanes = append(c.Lanes, chart.Lane{Name: "now", Spans: []chart.Span{{From: started, To: end, Class: classOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+		c.Lanes = append(c.Lanes, chart.Lane{Name: "now", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
 	case !started.IsZero() && len(v.Attempts) == 0:
-		c.Lanes = append(c.Lanes, chart.Lane{Name: "ran", Spans: []chart.Span{{From: started, To: end, Class: classOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+		c.Lanes = append(c.Lanes, chart.Lane{Name: "ran", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
 	}
-	return gantt(c)
+	return page.Timeline(c)
 }
 
 // explainPart is the verdict of explain.
-func (s *jobPages) explainPart(r *http.Request) (page, error) {
+func (s *jobPages) explainPart(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
-	p := page{Template: "explain", Part: true}
-	d, err := s.describe(r.Context(), s.age(), id)
+	p := page.Page{Template: "explain", Part: true}
+	d, err := s.Describe(r.Context(), s.Age(), id)
 	if err != nil {
 		return p, err
 	}
@@ -305,15 +308,15 @@ func (s *jobPages) explainPart(r *http.Request) (page, error) {
 		p.Body = (*explain.Answer)(nil) // there is nothing to explain
 		return p, nil
 	}
-	a, err := askJSON[explain.Answer](r.Context(), s.commands, 10*time.Second, "explain", id, "--output", "json")
+	a, err := source.AskJSON[explain.Answer](r.Context(), s.Commands, 10*time.Second, "explain", id, "--output", "json")
 	p.Body = &a
 	return p, err
 }
 
 // costPart is what a job cost.
-func (s *jobPages) costPart(r *http.Request) (page, error) {
-	p := page{Template: "cost", Part: true}
-	found, err := askJSON[costDocument](r.Context(), s.commands, time.Minute, "cost", r.PathValue("id"), "--output", "json")
+func (s *jobPages) costPart(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "cost", Part: true}
+	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", r.PathValue("id"), "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -327,5 +330,5 @@ func apiJSON(v any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return indented(text)
+	return show.Indented(text)
 }

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
@@ -16,37 +19,37 @@ const firstRows = 100
 
 // jobListPages show the list of jobs.
 type jobListPages struct {
-	*core
+	*source.Source
 	// groups are the keys of the groups that the list showed, by id.
 	groups sync.Map
 }
 
 // routes are the addresses of the group.
-func (s *jobListPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *jobListPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs": s.jobsPage,
 		},
-		data: map[string]func(*http.Request) (any, error){
+		Data: map[string]func(*http.Request) (any, error){
 			"GET /jobs/rows": s.jobRows,
 		},
 	}
 }
 
 // jobsPage lists jobs. Scripts ask for further rows; without a script, links lead to them.
-func (s *jobListPages) jobsPage(r *http.Request) (page, error) {
-	p := page{Template: "jobs", Title: "Jobs", Section: "jobs", Topics: []string{"jobs"}}
+func (s *jobListPages) jobsPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "jobs", Title: "Jobs", Section: "jobs", Topics: []string{"jobs"}}
 	q, err := s.queryOf(r)
 	if err != nil {
 		return p, err
 	}
-	if err := s.awaitJobs(r); err != nil {
+	if err := s.AwaitJobs(r); err != nil {
 		return p, err
 	}
 	if q.Count == 0 {
 		q.Count = firstRows
 	}
-	snapshot, err := s.observer.latest(r.Context())
+	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -54,7 +57,7 @@ func (s *jobListPages) jobsPage(r *http.Request) (page, error) {
 	for _, q := range snapshot.Queues {
 		queues = append(queues, q.Name)
 	}
-	window := s.shownWindow(q, s.observer.jobs.Window(q))
+	window := s.shownWindow(q, s.Observer.Jobs.Window(q))
 	p.Body = struct {
 		Query    joblist.Query
 		Window   joblist.Window
@@ -63,7 +66,7 @@ func (s *jobListPages) jobsPage(r *http.Request) (page, error) {
 		Statuses []string
 		Reading  bool
 		Next     int
-	}{q, window, queues, s.observer.jobs.TagNames(), statusOrder(), !s.hasJobs(), q.From + len(window.Rows)}
+	}{q, window, queues, s.Observer.Jobs.TagNames(), statusOrder(), !s.HasJobs(), q.From + len(window.Rows)}
 	return p, nil
 }
 
@@ -76,7 +79,7 @@ func statusOrder() []string {
 func (s *jobListPages) queryOf(r *http.Request) (joblist.Query, error) {
 	q, err := joblist.ParseQuery(r.URL.Query())
 	if err != nil {
-		return q, badRequest{err}
+		return q, page.BadRequest(err)
 	}
 	q.Now = time.Now().UnixMilli()
 	for i, id := range q.Open {
@@ -101,14 +104,14 @@ func (s *jobListPages) jobRows(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.awaitJobs(r); err != nil {
+	if err := s.AwaitJobs(r); err != nil {
 		return nil, err
 	}
 	return struct {
 		joblist.Window
 		// Reading reports that the list is not complete yet.
 		Reading bool `json:"reading,omitempty"`
-	}{s.shownWindow(q, s.observer.jobs.Window(q)), !s.hasJobs()}, nil
+	}{s.shownWindow(q, s.Observer.Jobs.Window(q)), !s.HasJobs()}, nil
 }
 
 // shownWindow returns a window with texts that can be shown.
@@ -117,13 +120,13 @@ func (s *jobListPages) shownWindow(q joblist.Query, w joblist.Window) joblist.Wi
 	for i, row := range w.Rows {
 		if row.Job != nil {
 			j := *row.Job
-			j.Name, j.Reason, j.Queue, j.Definition = shown(j.Name), shown(j.Reason), shown(j.Queue), shown(j.Definition)
+			j.Name, j.Reason, j.Queue, j.Definition = show.Text(j.Name), show.Text(j.Reason), show.Text(j.Queue), show.Text(j.Definition)
 			j.Workflow, j.Tags = "", nil // the rows do not show them
 			w.Rows[i].Job = &j
 		}
 		if row.Group != nil {
 			g := *row.Group
-			g.Label = valueOf(tag, g.Label)
+			g.Label = show.Value(tag, g.Label)
 			if q.GroupBy != "workflow" {
 				g.Key = s.groupID(g.Key)
 			}

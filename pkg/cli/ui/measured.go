@@ -11,6 +11,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -62,18 +65,18 @@ type measuredFigure struct {
 }
 
 // attemptsOf returns the recorded attempts of a job or an array, the newest first.
-func attemptsOf(ctx context.Context, c *core, id string) ([]history.Attempt, error) {
+func attemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
 	if strings.HasPrefix(id, "-") {
-		return nil, badRequest{fmt.Errorf("%s is not the id of a job", id)}
+		return nil, page.BadRequest(fmt.Errorf("%s is not the id of a job", id))
 	}
-	return askJSON[[]history.Attempt](ctx, c.commands, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
+	return source.AskJSON[[]history.Attempt](ctx, c.Commands, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
 }
 
 // measuredPart shows what the attempts of a job or an array used.
-func (s *jobPages) measuredPart(r *http.Request) (page, error) {
+func (s *jobPages) measuredPart(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
-	p := page{Template: "measured", Part: true}
-	all, err := attemptsOf(r.Context(), s.core, id)
+	p := page.Page{Template: "measured", Part: true}
+	all, err := attemptsOf(r.Context(), s.Source, id)
 	if err != nil {
 		return p, err
 	}
@@ -126,12 +129,12 @@ func lastOfChildren(id string, all []history.Attempt) map[int]history.Attempt {
 
 // rowOf returns the row of a container.
 func rowOf(a history.Attempt, u usage.Usage) measuredRow {
-	row := measuredRow{Attempt: "–", Container: shown(u.Container), Status: string(a.Status), Memory: memoryOf(a, u), CPUs: processorsOf(a, u), Read: bytesText(u.BytesRead), Written: bytesText(u.BytesWritten)}
+	row := measuredRow{Attempt: "–", Container: show.Text(u.Container), Status: string(a.Status), Memory: memoryOf(a, u), CPUs: processorsOf(a, u), Read: bytesText(u.BytesRead), Written: bytesText(u.BytesWritten)}
 	if a.Number > 0 {
 		row.Attempt = strconv.Itoa(a.Number)
 	}
 	if u.Seconds > 0 {
-		row.Seconds = seconds(u.Seconds)
+		row.Seconds = show.Seconds(u.Seconds)
 	}
 	if u.CPUSeconds != nil {
 		row.CPUSeconds = fmt.Sprintf("%.4g s", *u.CPUSeconds)
@@ -141,7 +144,7 @@ func rowOf(a history.Attempt, u usage.Usage) measuredRow {
 		if g.Utilization != nil {
 			text += fmt.Sprintf(", %.0f %% busy", 100**g.Utilization)
 		}
-		row.GPUs = append(row.GPUs, shown(text))
+		row.GPUs = append(row.GPUs, show.Text(text))
 	}
 	return row
 }
@@ -205,7 +208,7 @@ var measures = []struct {
 }{
 	{"peak memory", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.PeakMemory) }, advise.SizeText, func(r history.Resources) float64 { return float64(r.MemoryMiB) }},
 	{"busy CPUs", "", busyOf, advise.CPUsText, func(r history.Resources) float64 { return r.VCPUs }},
-	{"measured time", "s", func(u usage.Usage) (float64, bool) { return u.Seconds, u.Seconds > 0 }, seconds, nil},
+	{"measured time", "s", func(u usage.Usage) (float64, bool) { return u.Seconds, u.Seconds > 0 }, show.Seconds, nil},
 	{"read", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.BytesRead) }, advise.SizeText, nil},
 	{"written", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.BytesWritten) }, advise.SizeText, nil},
 	{"GPU memory", "MiB", func(u usage.Usage) (float64, bool) {
@@ -255,11 +258,11 @@ func figuresOf(last map[int]history.Attempt) (figures []measuredFigure) {
 // childMeasurements answers with what the children of an array used, by column.
 func (s *arrayPages) childMeasurements(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
-	parent, err := s.describe(ctx, s.age(), id)
+	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := attemptsOf(ctx, s.core, id)
+	all, err := attemptsOf(ctx, s.Source, id)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -19,9 +20,9 @@ func used(mib int64) usage.Usage {
 func TestMeasuredBounds(t *testing.T) {
 	var all []history.Attempt
 	for i := mostMeasured + 50; i > 0; i-- { // the newest first
-		all = append(all, history.Attempt{Job: prepareID, Number: i, Status: "FAILED", Usage: []usage.Usage{used(1)}})
+		all = append(all, history.Attempt{Job: uitest.PrepareID, Number: i, Status: "FAILED", Usage: []usage.Usage{used(1)}})
 	}
-	v := measuredOf(prepareID, all)
+	v := measuredOf(uitest.PrepareID, all)
 	if v.IsArray || len(v.Rows) != mostMeasured || v.More != 50 || v.Measured != mostMeasured+50 || v.Rows[0].Attempt != "1" || v.Rows[mostMeasured-1].Attempt != "100" {
 		t.Errorf("%d rows, %d more, %d measured, the first is %+v", len(v.Rows), v.More, v.Measured, v.Rows[0])
 	}
@@ -60,14 +61,14 @@ func TestMeasuredAmounts(t *testing.T) {
 // TestMeasuredChildren takes the newest measured attempt of each child.
 func TestMeasuredChildren(t *testing.T) {
 	child := func(index, number int, u ...usage.Usage) history.Attempt {
-		return history.Attempt{Job: fmt.Sprintf("%s:%d", arrayID, index), Number: number, Usage: u, Requested: history.Resources{MemoryMiB: 100}}
+		return history.Attempt{Job: fmt.Sprintf("%s:%d", uitest.ArrayID, index), Number: number, Usage: u, Requested: history.Resources{MemoryMiB: 100}}
 	}
-	all := []history.Attempt{child(0, 3), child(0, 2, used(20)), child(0, 1, used(90)), child(1, 1, used(40)), child(7, 1, used(80)), {Job: prepareID, Usage: []usage.Usage{used(99)}}}
-	columns := measuredColumns(arrayID, all, 3)
+	all := []history.Attempt{child(0, 3), child(0, 2, used(20)), child(0, 1, used(90)), child(1, 1, used(40)), child(7, 1, used(80)), {Job: uitest.PrepareID, Usage: []usage.Usage{used(99)}}}
+	columns := measuredColumns(uitest.ArrayID, all, 3)
 	if len(columns) == 0 || columns[0].Name != "peak memory MiB" || !columns[0].IsMeasured || len(columns[0].Values) != 3 || *columns[0].Values[0] != 20 || *columns[0].Values[1] != 40 || columns[0].Values[2] != nil {
 		t.Errorf("%+v", columns)
 	}
-	v := measuredOf(arrayID, all)
+	v := measuredOf(uitest.ArrayID, all)
 	want := measuredFigure{Name: "peak memory", Requested: "100 MiB", P50: "40 MiB", P95: "80 MiB", Max: "80 MiB", Children: 3, Part: 80}
 	if !v.IsArray || len(v.Figures) == 0 || v.Figures[0] != want {
 		t.Errorf("%+v", v.Figures)
@@ -76,8 +77,8 @@ func TestMeasuredChildren(t *testing.T) {
 
 // TestMeasuredCopy exports the recorded jobs: the copies of a job and of an array have the measurements.
 func TestMeasuredCopy(t *testing.T) {
-	pages := copied(t, serverOf(t, recording(), nil))
-	job, array := pages["copy of "+fileOf(prepareID)], pages["copy of "+fileOf(arrayID)]
+	pages := copied(t, serverOf(t, uitest.Recording(), nil))
+	job, array := pages["copy of "+fileOf(uitest.PrepareID)], pages["copy of "+fileOf(uitest.ArrayID)]
 	if !strings.Contains(job, "measured-head") || !strings.Contains(job, "700 MiB") || strings.Contains(job, "/measurements") {
 		t.Errorf("the copy of the job: %s", job)
 	}

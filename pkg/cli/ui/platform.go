@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
@@ -28,15 +31,15 @@ type platformView struct {
 
 // platformPages show the platform file, the queue files and the reports of doctor.
 type platformPages struct {
-	*core
+	*source.Source
 	// platform is the platform file; nil without one.
 	platform *document.Platform
 }
 
 // routes are the addresses of the group.
-func (s *platformPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *platformPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/platform":       s.platformPage,
 			"/platform/drift": s.driftPart,
 		},
@@ -44,19 +47,19 @@ func (s *platformPages) routes() routes {
 }
 
 // platformPage shows the policy, the queues as code, and the recorded reports of doctor.
-func (s *platformPages) platformPage(*http.Request) (page, error) {
-	found := findReports(s.options.files)
-	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: shown(s.commands.line("apply", s.options.files, "--check"))}
+func (s *platformPages) platformPage(*http.Request) (page.Page, error) {
+	found := findReports(s.Files)
+	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
 	if s.platform != nil && s.platform.Root != nil {
-		v.File = shown(filepath.ToSlash(s.platform.Root.Source.Name))
+		v.File = show.Text(filepath.ToSlash(s.platform.Root.Source.Name))
 		for child := range s.platform.Root.Get("policy").Children() {
-			v.Policy = append(v.Policy, variable{child.Name, shown(compact(child.AppendJSON(nil)))})
+			v.Policy = append(v.Policy, variable{child.Name, show.Text(compact(child.AppendJSON(nil)))})
 		}
 		for _, q := range s.platform.Queues {
 			v.Queues = append(v.Queues, variable{q.Alias, batch.Name(q.Name)})
 		}
 	}
-	return page{Template: "platform", Title: "Platform", Section: "platform", Body: v}, nil
+	return page.Page{Template: "platform", Title: "Platform", Section: "platform", Body: v}, nil
 }
 
 // compact returns JSON on one line, and a text without its quotes.
@@ -101,17 +104,17 @@ type drift struct {
 }
 
 // driftPart compares the queue files with the target.
-func (s *platformPages) driftPart(r *http.Request) (page, error) {
-	p := page{Template: "drift", Part: true}
-	args := []string{"apply", s.options.files, "--check", "--output", "json"}
-	v, err := askDiffer[drift](r.Context(), s.commands, 30*time.Second, args...)
-	if failed, ok := errors.AsType[*commandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
+func (s *platformPages) driftPart(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "drift", Part: true}
+	args := []string{"apply", s.Files, "--check", "--output", "json"}
+	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)
+	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
 		v.None, err = true, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	v.Command, v.Apply = shown(s.commands.line("apply", s.options.files, "--check")), shown(s.commands.line("apply", s.options.files))
+	v.Command, v.Apply = show.Text(s.Commands.Line("apply", s.Files, "--check")), show.Text(s.Commands.Line("apply", s.Files))
 	p.Body = v
 	return p, nil
 }

@@ -9,12 +9,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
 // queueView is a queue as the pages show it.
 type queueView struct {
-	queue
+	source.Queue
 	Waiting, Runnable, Starting, Running int
 	// AtLeast reports that the counts are lower bounds.
 	IsBound bool
@@ -36,12 +39,12 @@ type shareView struct {
 }
 
 // queuePages show the queues and their past.
-type queuePages struct{ *core }
+type queuePages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *queuePages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *queuePages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/queues":        s.queuesPage,
 			"/queues/{name}": s.queuePage,
 		},
@@ -49,21 +52,21 @@ func (s *queuePages) routes() routes {
 }
 
 // viewOf returns how a queue is shown.
-func (s *queuePages) viewOf(q queue, at int) queueView {
-	v := queueView{queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"], Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
+func (s *queuePages) viewOf(q source.Queue, at int) queueView {
+	v := queueView{Queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"], Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
 		IsBound: len(q.AtLeast) > 0, ID: fmt.Sprintf("queue-%d", at)}
-	v.InUse, v.Known = q.inUse()
+	v.InUse, v.Known = q.InUse()
 	var depths []float64
 	highest := 1.0
-	for _, p := range s.observer.past(q.Name) {
+	for _, p := range s.Observer.Past(q.Name) {
 		n := 0
-		for _, jobs := range p.jobs {
+		for _, jobs := range p.Jobs {
 			n += jobs
 		}
-		depths, highest = append(depths, p.value(float64(n))), max(highest, float64(n))
+		depths, highest = append(depths, p.Value(float64(n))), max(highest, float64(n))
 	}
-	v.Spark = chart.Spark{ID: v.ID + "-spark", Title: "Unfinished jobs of " + shown(q.Name) + " over time", Values: depths, Max: highest, Width: 300, Height: 36}.SVG()
-	shares := q.shares()
+	v.Spark = chart.Spark{ID: v.ID + "-spark", Title: "Unfinished jobs of " + show.Text(q.Name) + " over time", Values: depths, Max: highest, Width: 300, Height: 36}.SVG()
+	shares := q.Shares()
 	most := 0.0
 	for _, n := range shares {
 		most = max(most, n)
@@ -79,9 +82,9 @@ func (s *queuePages) viewOf(q queue, at int) queueView {
 }
 
 // queuesPage shows all queues.
-func (s *queuePages) queuesPage(r *http.Request) (page, error) {
-	p := page{Template: "queues", Title: "Queues", Section: "queues", Topics: []string{"queues"}}
-	snapshot, err := s.observer.latest(r.Context())
+func (s *queuePages) queuesPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "queues", Title: "Queues", Section: "queues", Topics: []string{"queues"}}
+	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -93,24 +96,24 @@ func (s *queuePages) queuesPage(r *http.Request) (page, error) {
 		Queues []queueView
 		Note   string
 		Began  int64
-	}{views, snapshot.Note, s.observer.began.UnixMilli()}
+	}{views, snapshot.Note, s.Observer.Began.UnixMilli()}
 	return p, nil
 }
 
 // queuePage shows one queue with its past.
-func (s *queuePages) queuePage(r *http.Request) (page, error) {
+func (s *queuePages) queuePage(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
-	p := page{Template: "queue", Title: "Queue " + shown(name), Section: "queues", Topics: []string{"queues"}}
-	snapshot, err := s.observer.latest(r.Context())
+	p := page.Page{Template: "queue", Title: "Queue " + show.Text(name), Section: "queues", Topics: []string{"queues"}}
+	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
 	}
-	at := slices.IndexFunc(snapshot.Queues, func(q queue) bool { return q.Name == name })
+	at := slices.IndexFunc(snapshot.Queues, func(q source.Queue) bool { return q.Name == name })
 	if at < 0 {
-		return p, fmt.Errorf("no queue %s at this target: %w", name, errNotFound)
+		return p, fmt.Errorf("no queue %s at this target: %w", name, page.ErrNotFound)
 	}
 	view := s.viewOf(snapshot.Queues[at], at)
-	past := s.observer.past(name)
+	past := s.Observer.Past(name)
 	p.Body = struct {
 		queueView
 		Depth, Use string
@@ -118,66 +121,66 @@ func (s *queuePages) queuePage(r *http.Request) (page, error) {
 		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
 		Forecast bool
 		Job      string
-	}{view, depthChart(past), useChart(past, view), s.observer.began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
+	}{view, depthChart(past), useChart(past, view), s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
 }
 
 // depthChart draws the number of unfinished jobs over time.
-func depthChart(past []sample) string {
+func depthChart(past []source.Sample) string {
 	a := chart.Area{ID: "depth", Title: "Unfinished jobs over time", Unit: "jobs", Height: 260}
 	statuses := []types.JobStatus{types.JobStatusRunning, types.JobStatusStarting, types.JobStatusRunnable, types.JobStatusPending, types.JobStatusSubmitted}
 	for _, status := range statuses {
-		a.Series = append(a.Series, chart.Series{Name: string(status), Class: classOf(string(status))})
+		a.Series = append(a.Series, chart.Series{Name: string(status), Class: page.ClassOf(string(status))})
 	}
 	for _, p := range past {
-		a.Times = append(a.Times, p.at)
+		a.Times = append(a.Times, p.At)
 		for i, status := range statuses {
-			a.Series[i].Values = append(a.Series[i].Values, p.value(float64(p.jobs[string(status)])))
+			a.Series[i].Values = append(a.Series[i].Values, p.Value(float64(p.Jobs[string(status)])))
 		}
 	}
-	return area(a)
+	return page.Area(a)
 }
 
 // useChart draws the capacity in use over time: by share if the queue has shares.
-func useChart(past []sample, v queueView) string {
+func useChart(past []source.Sample, v queueView) string {
 	a := chart.Area{ID: "use", Title: "Capacity in use over time", Unit: "vCPUs", Height: 220, Limit: v.MaxvCpus, LimitName: "maxvCpus"}
 	total := map[string]float64{}
 	for _, p := range past {
-		a.Times = append(a.Times, p.at)
-		for name, n := range p.shares {
+		a.Times = append(a.Times, p.At)
+		for name, n := range p.Shares {
 			total[name] += n
 		}
 	}
 	if len(total) == 0 {
 		values := make([]float64, len(past))
 		for i, p := range past {
-			values[i] = p.value(p.inUse)
+			values[i] = p.Value(p.InUse)
 		}
 		a.Series = []chart.Series{{Name: "in use", Class: "share-0", Values: values}}
-		return area(a)
+		return page.Area(a)
 	}
 	names := slices.SortedFunc(maps.Keys(total), func(x, y string) int { return cmp.Or(cmp.Compare(total[y], total[x]), cmp.Compare(x, y)) })
 	rest := []string(nil)
-	if len(names) > mostShares {
-		names, rest = names[:mostShares], names[mostShares:]
+	if len(names) > page.MostShares {
+		names, rest = names[:page.MostShares], names[page.MostShares:]
 	}
 	for i, name := range names {
 		values := make([]float64, len(past))
 		for at, p := range past {
-			values[at] = p.value(p.shares[name])
+			values[at] = p.Value(p.Shares[name])
 		}
-		a.Series = append(a.Series, chart.Series{Name: shown(name), Class: fmt.Sprintf("share-%d", i), Values: values})
+		a.Series = append(a.Series, chart.Series{Name: show.Text(name), Class: fmt.Sprintf("share-%d", i), Values: values})
 	}
 	if len(rest) > 0 {
 		values := make([]float64, len(past))
 		for at, p := range past {
 			n := 0.0
 			for _, name := range rest {
-				n += p.shares[name]
+				n += p.Shares[name]
 			}
-			values[at] = p.value(n)
+			values[at] = p.Value(n)
 		}
 		a.Series = append(a.Series, chart.Series{Name: fmt.Sprintf("%d other shares", len(rest)), Class: "share-rest", Values: values})
 	}
-	return area(a)
+	return page.Area(a)
 }

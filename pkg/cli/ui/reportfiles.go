@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -49,7 +50,7 @@ func (k benchmarkKey) Name() string {
 	if k.Batch > 0 {
 		batch = "batch " + strconv.Itoa(k.Batch)
 	}
-	return join(" ", k.Title, k.Size, batch, k.Type, k.Parameters)
+	return show.Join(" ", k.Title, k.Size, batch, k.Type, k.Parameters)
 }
 
 // benchmarkUnpaired is a row that cannot be compared.
@@ -134,7 +135,7 @@ func findReports(dir string) reports {
 		return nil
 	})
 	if err != nil {
-		found.Problem = shown(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
+		found.Problem = show.Text(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
 	}
 	stable.Sort(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
 	return found

@@ -8,18 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
 // reportPages show the reports: cost, right-sizing, comparisons and benchmarks.
-type reportPages struct{ *core }
+type reportPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *reportPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *reportPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/reports":           s.reportsPage,
 			"/reports/cost":      s.costReport,
 			"/reports/sizes":     s.sizesReport,
@@ -30,14 +33,14 @@ func (s *reportPages) routes() routes {
 }
 
 // reportsPage lists the reports.
-func (s *reportPages) reportsPage(r *http.Request) (page, error) {
-	p := page{Template: "reports", Title: "Reports", Section: "reports"}
-	if err := s.awaitJobs(r); err != nil {
+func (s *reportPages) reportsPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "reports", Title: "Reports", Section: "reports"}
+	if err := s.AwaitJobs(r); err != nil {
 		return p, err
 	}
 	// Arrays are what has results; the newest come first.
 	var arrays []joblist.Job
-	for _, row := range s.observer.jobs.Window(joblist.Query{Count: 1000, Now: time.Now().UnixMilli()}).Rows {
+	for _, row := range s.Observer.Jobs.Window(joblist.Query{Count: 1000, Now: time.Now().UnixMilli()}).Rows {
 		if row.Job != nil && row.Job.Size > 0 && len(arrays) < 20 {
 			arrays = append(arrays, *row.Job)
 		}
@@ -46,7 +49,7 @@ func (s *reportPages) reportsPage(r *http.Request) (page, error) {
 		reports
 		Arrays []joblist.Job
 		Tags   []string
-	}{findReports(s.options.files), arrays, s.observer.jobs.TagNames()}
+	}{findReports(s.Files), arrays, s.Observer.Jobs.TagNames()}
 	return p, nil
 }
 
@@ -54,34 +57,34 @@ func (s *reportPages) reportsPage(r *http.Request) (page, error) {
 var spans = []string{"1d", "7d", "30d"}
 
 // costReport shows what jobs cost, by a tag, workflow or array.
-func (s *reportPages) costReport(r *http.Request) (page, error) {
-	p := page{Template: "costs", Title: "Cost", Section: "reports"}
+func (s *reportPages) costReport(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "costs", Title: "Cost", Section: "reports"}
 	since, by := cmp.Or(r.FormValue("since"), "7d"), cmp.Or(r.FormValue("by"), "workflow")
 	if !slices.Contains(spans, since) {
-		return p, badRequest{fmt.Errorf("since %s: choose one of %s", since, strings.Join(spans, ", "))}
+		return p, page.BadRequest(fmt.Errorf("since %s: choose one of %s", since, strings.Join(spans, ", ")))
 	}
 	if by != "workflow" && by != "array" && by != "job" && !strings.HasPrefix(by, "tag:") {
-		return p, badRequest{fmt.Errorf("by %s: choose workflow, array, job or tag:NAME", by)}
+		return p, page.BadRequest(fmt.Errorf("by %s: choose workflow, array, job or tag:NAME", by))
 	}
-	found, err := askJSON[costDocument](r.Context(), s.commands, time.Minute, "cost", "--since", since, "--by", by, "--output", "json")
+	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", "--since", since, "--by", by, "--output", "json")
 	if err != nil {
 		return p, err
 	}
-	stable.Sort(found.Rows, func(a, b costRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
-	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + shown(by), Unit: "USD"}
+	stable.Sort(found.Rows, func(a, b source.CostRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
+	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + show.Text(by), Unit: "USD"}
 	for i, row := range found.Rows {
 		if i == 20 {
 			break
 		}
-		shownBars.Groups = append(shownBars.Groups, chart.BarGroup{Name: shown(row.Name), Bars: []chart.Bar{{Name: "cost", Value: row.Cost.High.USD, Low: row.Cost.Low.USD, High: row.Cost.High.USD,
-			Class: "share-0", Text: row.Cost.text()}}})
+		shownBars.Groups = append(shownBars.Groups, chart.BarGroup{Name: show.Text(row.Name), Bars: []chart.Bar{{Name: "cost", Value: row.Cost.High.USD, Low: row.Cost.Low.USD, High: row.Cost.High.USD,
+			Class: "share-0", Text: row.Cost.Text()}}})
 	}
 	drawn := ""
 	if found.Total != nil && found.Total.Cost.High.USD > 0 {
-		drawn = bars(shownBars)
+		drawn = page.Bars(shownBars)
 	}
 	p.Body = struct {
-		costDocument
+		source.CostDocument
 		Since, By, Chart string
 		Spans            []string
 	}{found, since, by, drawn, spans}
@@ -89,34 +92,34 @@ func (s *reportPages) costReport(r *http.Request) (page, error) {
 }
 
 // benchmarkPage shows one benchmark.
-func (s *reportPages) benchmarkPage(r *http.Request) (page, error) {
-	p := page{Template: "benchmark", Title: "Benchmark", Section: "reports"}
-	all := findReports(s.options.files).Benchmarks
+func (s *reportPages) benchmarkPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports"}
+	all := findReports(s.Files).Benchmarks
 	at := slices.IndexFunc(all, func(b benchmark) bool { return b.Path == r.FormValue("file") })
 	if at < 0 {
-		return p, errNotFound
+		return p, page.ErrNotFound
 	}
 	return benchmarkView(all[at]), nil
 }
 
 // benchmarkView returns the page of a benchmark.
-func benchmarkView(b benchmark) page {
+func benchmarkView(b benchmark) page.Page {
 	shownBars := chart.Bars{ID: "times", Title: "Median time", Unit: "s"}
 	for _, pair := range b.Comparison.Pairs {
-		group := chart.BarGroup{Name: shown(pair.Name())}
+		group := chart.BarGroup{Name: show.Text(pair.Name())}
 		for i, side := range []*benchmarkSummary{pair.Base, pair.Other} {
 			if side != nil {
-				group.Bars = append(group.Bars, chart.Bar{Name: []string{shown(b.Comparison.Base.Name), shown(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
-					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: shortTime(side.Median)})
+				group.Bars = append(group.Bars, chart.Bar{Name: []string{show.Text(b.Comparison.Base.Name), show.Text(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
+					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: show.ShortTime(side.Median)})
 			}
 		}
 		shownBars.Groups = append(shownBars.Groups, group)
 	}
 	drawn := ""
 	if len(shownBars.Groups) > 0 {
-		drawn = bars(shownBars)
+		drawn = page.Bars(shownBars)
 	}
-	return page{Template: "benchmark", Title: "Benchmark", Section: "reports", Body: struct {
+	return page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports", Body: struct {
 		benchmark
 		Chart string
 	}{b, drawn}}

@@ -12,6 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 )
 
@@ -32,14 +35,14 @@ type resultsView struct {
 const mostResults = 1000
 
 // resultsPage shows the results of an array as a table and a heat map.
-func (s *arrayPages) resultsPage(r *http.Request) (page, error) {
+func (s *arrayPages) resultsPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
-	p := page{Template: "results", Title: "Results", Section: "reports"}
-	parent, err := s.describe(r.Context(), s.age(), id)
+	p := page.Page{Template: "results", Title: "Results", Section: "reports"}
+	parent, err := s.Describe(r.Context(), s.Age(), id)
 	if err != nil {
 		return p, err
 	}
-	out, err := s.commands.ask(r.Context(), 10*time.Second, "results", id, "--output", "json")
+	out, err := s.Commands.Ask(r.Context(), 10*time.Second, "results", id, "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -52,9 +55,9 @@ func (s *arrayPages) resultsPage(r *http.Request) (page, error) {
 		return p, err
 	}
 	if v.Heatmap, err = heatmapOf(g, out, v.Value); err != nil {
-		v.HeatmapProblem = shown(err.Error())
+		v.HeatmapProblem = show.Text(err.Error())
 	}
-	v.ID, v.Name = id, shown(aws.ToString(parent.JobName))
+	v.ID, v.Name = id, show.Text(aws.ToString(parent.JobName))
 	p.Title, p.Body = "Results of "+v.Name, v
 	return p, nil
 }
@@ -79,7 +82,7 @@ func resultsOf(out []byte, axes []string, value string) (v resultsView, err erro
 			}
 			text := string(member)
 			_ = json.Unmarshal(member, &text) // numbers and objects stay unchanged
-			cells[name] = shown(text)
+			cells[name] = show.Text(text)
 		}); err != nil {
 			return v, err
 		}
@@ -152,7 +155,7 @@ func heatmapOf(g *grid, out []byte, value string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	if err := t.WriteSVG(&b, heatmap.Options{Title: g.Name, Value: shown(value)}); err != nil {
+	if err := t.WriteSVG(&b, heatmap.Options{Title: g.Name, Value: show.Text(value)}); err != nil {
 		return "", err
 	}
 	return b.String(), nil
@@ -162,11 +165,11 @@ func heatmapOf(g *grid, out []byte, value string) (string, error) {
 // children, so a page asks for it only when the user wants it.
 func (s *arrayPages) childResults(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
-	parent, err := s.describe(ctx, s.age(), id)
+	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := askJSON[[]map[string]any](ctx, s.commands, 10*time.Second, "results", id, "--output", "json")
+	rows, err := source.AskJSON[[]map[string]any](ctx, s.Commands, 10*time.Second, "results", id, "--output", "json")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
 const (
@@ -54,16 +57,16 @@ type adviceRow struct{ Name, Requested, P50, P95, Max string }
 var adviceSpans = []string{"7d", "30d", "90d"}
 
 // sizesReport shows what advise prints, by definition.
-func (s *reportPages) sizesReport(r *http.Request) (page, error) {
-	p := page{Template: "sizes", Title: "Right-sizing", Section: "reports"}
+func (s *reportPages) sizesReport(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "sizes", Title: "Right-sizing", Section: "reports"}
 	v := sizesView{Since: cmp.Or(r.FormValue("since"), "30d"), Spans: adviceSpans}
 	if !slices.Contains(adviceSpans, v.Since) {
-		return p, badRequest{fmt.Errorf("since %s: choose one of %s", v.Since, strings.Join(adviceSpans, ", "))}
+		return p, page.BadRequest(fmt.Errorf("since %s: choose one of %s", v.Since, strings.Join(adviceSpans, ", ")))
 	}
-	v.Command = s.commands.line("advise", "--since", v.Since)
-	list, err := askJSON[[]advise.Advice](r.Context(), s.commands, 10*time.Second, "advise", "--since", v.Since, "--output", "json")
-	if failed, ok := errors.AsType[*commandError](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
-		v.None, v.Hint, err = shown(failed.Message), shown(failed.Hint), nil
+	v.Command = s.Commands.Line("advise", "--since", v.Since)
+	list, err := source.AskJSON[[]advise.Advice](r.Context(), s.Commands, 10*time.Second, "advise", "--since", v.Since, "--output", "json")
+	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
+		v.None, v.Hint, err = show.Text(failed.Message), show.Text(failed.Hint), nil
 	}
 	if err != nil {
 		return p, err

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -43,44 +46,44 @@ var maxWaits = []string{"5m", "15m", "30m", "1h", "2h", "8h", "24h"}
 const mostSets = 50
 
 // sizingPage runs a trace against sets of queues.
-func (s *forecastPages) sizingPage(r *http.Request) (page, error) {
-	p := page{Template: "sizing", Title: "Sizing report", Section: "reports"}
+func (s *forecastPages) sizingPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "sizing", Title: "Sizing report", Section: "reports"}
 	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"), Choices: maxWaits}
-	snapshot, err := s.observer.latest(r.Context())
+	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
 	}
 	for _, q := range snapshot.Queues {
 		v.Queues = append(v.Queues, q.Name)
 	}
-	v.Traces = append([]string{"history"}, findReports(s.options.files).Traces...)
+	v.Traces = append([]string{"history"}, findReports(s.Files).Traces...)
 	if v.MaxWait == "" {
 		v.MaxWait = "30m"
 	}
 	switch {
 	case v.Queue != "" && !slices.Contains(v.Queues, v.Queue):
-		return p, badRequest{fmt.Errorf("queue %s: choose one of the target's", v.Queue)}
+		return p, page.BadRequest(fmt.Errorf("queue %s: choose one of the target's", v.Queue))
 	case !slices.Contains(maxWaits, v.MaxWait):
-		return p, badRequest{fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", "))}
+		return p, page.BadRequest(fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", ")))
 	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
-		return p, badRequest{fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory())}
+		return p, page.BadRequest(fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory()))
 	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
-		return p, badRequest{fmt.Errorf("choose the queue for the jobs of %s", shown(v.Trace))}
+		return p, page.BadRequest(fmt.Errorf("choose the queue for the jobs of %s", show.Text(v.Trace)))
 	}
 	if v.Trace != "" {
 		trace := v.Trace
 		if trace != "history" {
-			trace = filepath.Join(s.options.files, trace)
+			trace = filepath.Join(s.Files, trace)
 		}
 		args := []string{"forecast", "--replay=" + trace, "--max-wait=" + v.MaxWait}
 		if v.Queue != "" {
 			args = append(args, v.Queue)
 		}
-		d, err := askJSON[sizingDocument](r.Context(), s.commands, forecastAge, append(args, "--output", "json")...)
+		d, err := source.AskJSON[sizingDocument](r.Context(), s.Commands, forecastAge, append(args, "--output", "json")...)
 		if err != nil {
 			return p, err
 		}
-		v.Command = shown(s.commands.line(args...))
+		v.Command = show.Text(s.Commands.Line(args...))
 		v.fill(d)
 	}
 	p.Body = v
@@ -89,18 +92,18 @@ func (s *forecastPages) sizingPage(r *http.Request) (page, error) {
 
 // fill adds the report.
 func (v *sizingView) fill(d sizingDocument) {
-	v.Verdict, v.Searched, v.Jobs, v.Patches = shown(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
+	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
 		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
-		v.Skipped = append(v.Skipped, shown(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
+		v.Skipped = append(v.Skipped, show.Text(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
 	}
 	cost, wait := chart.BarGroup{}, chart.BarGroup{}
 	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {
 		row := set.Cells()
 		for i := range row {
-			row[i] = shown(row[i])
+			row[i] = show.Text(row[i])
 		}
 		v.Rows = append(v.Rows, row)
 		usd := set.Outlook.CostUSD
@@ -109,9 +112,9 @@ func (v *sizingView) fill(d sizingDocument) {
 	}
 	isPositive := func(b chart.Bar) bool { return b.Value > 0 }
 	if slices.ContainsFunc(cost.Bars, isPositive) { // the local engine costs nothing
-		v.Cost = bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD", Groups: []chart.BarGroup{cost}})
+		v.Cost = page.Bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD", Groups: []chart.BarGroup{cost}})
 	}
 	if slices.ContainsFunc(wait.Bars, isPositive) {
-		v.Wait = bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min", Groups: []chart.BarGroup{wait}})
+		v.Wait = page.Bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min", Groups: []chart.BarGroup{wait}})
 	}
 }

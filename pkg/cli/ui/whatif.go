@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
 // whatIf is the form of a proposed change. All members are as typed; "" changes nothing.
@@ -24,12 +28,12 @@ type whatIfView struct {
 }
 
 // whatIfPage shows what a change of a queue would do. It changes nothing.
-func (s *forecastPages) whatIfPage(r *http.Request) (page, error) {
-	p := page{Template: "whatif", Title: "What if", Section: "reports"}
+func (s *forecastPages) whatIfPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "whatif", Title: "What if", Section: "reports"}
 	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"), MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
 		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
 		Type: r.FormValue("type"), Policy: r.FormValue("policy"), Weight: strings.TrimSpace(r.FormValue("weight"))}}
-	snapshot, err := s.observer.latest(r.Context())
+	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
 	}
@@ -41,22 +45,22 @@ func (s *forecastPages) whatIfPage(r *http.Request) (page, error) {
 			}
 		}
 	}
-	found := findReports(s.options.files)
+	found := findReports(s.Files)
 	v.Files, v.Policies = found.JobFiles, found.Policies
 	proposed, err := s.proposed(v)
 	if err != nil {
-		return p, badRequest{err}
+		return p, page.BadRequest(err)
 	}
 	if len(proposed) > 0 {
 		args := append([]string{"forecast"}, proposed...)
 		if v.Queue != "" {
 			args = append(args, v.Queue)
 		}
-		d, err := askJSON[outlookDocument](r.Context(), s.commands, forecastAge, append(args, "--output", "json")...)
+		d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, append(args, "--output", "json")...)
 		if err != nil {
 			return p, err
 		}
-		outlook := forecastOf(d, shown(s.commands.line(args...)))
+		outlook := forecastOf(d, show.Text(s.Commands.Line(args...)))
 		v.Outlook = &outlook
 	}
 	p.Body = v
@@ -66,7 +70,7 @@ func (s *forecastPages) whatIfPage(r *http.Request) (page, error) {
 // proposed returns the flags of forecast for the form; none if it proposes nothing.
 func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 	if v.Queue != "" && !slices.Contains(v.Queues, v.Queue) {
-		return nil, fmt.Errorf("queue %s: choose one of the target's", shown(v.Queue))
+		return nil, fmt.Errorf("queue %s: choose one of the target's", show.Text(v.Queue))
 	}
 	if v.MaxvCpus+v.Types+v.Type != "" && !slices.Contains(v.Environments, v.Environment) {
 		return nil, fmt.Errorf("choose the compute environment to change")
@@ -74,7 +78,7 @@ func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 	if v.MaxvCpus != "" {
 		n, err := strconv.Atoi(v.MaxvCpus)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("maxvCpus %s: want a whole number", shown(v.MaxvCpus))
+			return nil, fmt.Errorf("maxvCpus %s: want a whole number", show.Text(v.MaxvCpus))
 		}
 		flags = append(flags, fmt.Sprintf("--set=%s.maxvCpus=%d", v.Environment, n))
 	}
@@ -83,7 +87,7 @@ func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 	}
 	if v.Type != "" {
 		if v.Type != "EC2" && v.Type != "SPOT" {
-			return nil, fmt.Errorf("type %s: want EC2 or SPOT", shown(v.Type))
+			return nil, fmt.Errorf("type %s: want EC2 or SPOT", show.Text(v.Type))
 		}
 		flags = append(flags, fmt.Sprintf("--set=%s.type=%s", v.Environment, v.Type))
 	}
@@ -98,7 +102,7 @@ func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 	if v.Reclaims != "" {
 		n, err := strconv.ParseFloat(v.Reclaims, 64)
 		if err != nil {
-			return nil, fmt.Errorf("reclaims %s: want a number", shown(v.Reclaims))
+			return nil, fmt.Errorf("reclaims %s: want a number", show.Text(v.Reclaims))
 		}
 		flags = append(flags, "--spot-reclaims="+strconv.FormatFloat(n, 'g', -1, 64))
 	}
@@ -112,7 +116,7 @@ func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 	n := 1
 	if v.Count != "" {
 		if n, err = strconv.Atoi(v.Count); err != nil || n < 1 {
-			return nil, fmt.Errorf("count %s: want a whole number from 1", shown(v.Count))
+			return nil, fmt.Errorf("count %s: want a whole number from 1", show.Text(v.Count))
 		}
 	}
 	return append(flags, fmt.Sprintf("--add-jobs=%s*%d", path, n)), nil
@@ -135,14 +139,14 @@ func (s *forecastPages) proposedPolicy(v whatIfView) (flags []string, err error)
 	case v.Policy == "none" || v.Policy == "fair":
 		flags = append(flags, fmt.Sprintf("--set=%s.schedulingPolicy=%s", queue, v.Policy))
 	case slices.Contains(v.Policies, v.Policy):
-		flags = append(flags, "--policy="+filepath.Join(s.options.files, v.Policy))
+		flags = append(flags, "--policy="+filepath.Join(s.Files, v.Policy))
 	default:
-		return nil, fmt.Errorf("%s is not a scheduling policy below %s", shown(v.Policy), s.FilesDirectory())
+		return nil, fmt.Errorf("%s is not a scheduling policy below %s", show.Text(v.Policy), s.FilesDirectory())
 	}
 	if v.Weight != "" {
 		share, text, ok := strings.Cut(v.Weight, ":")
 		if _, err := strconv.ParseFloat(text, 64); err != nil || !ok || share == "" {
-			return nil, fmt.Errorf("weight %s: want a share and its factor, such as vision:0.5", shown(v.Weight))
+			return nil, fmt.Errorf("weight %s: want a share and its factor, such as vision:0.5", show.Text(v.Weight))
 		}
 		flags = append(flags, fmt.Sprintf("--set=%s.weightFactor=%s", queue, v.Weight))
 	}

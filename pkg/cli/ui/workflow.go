@@ -14,6 +14,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -38,22 +41,22 @@ type workflowJob struct {
 }
 
 // workflowPages show a submission.
-type workflowPages struct{ *core }
+type workflowPages struct{ *source.Source }
 
 // routes are the addresses of the group.
-func (s *workflowPages) routes() routes {
-	return routes{
-		pages: map[string]func(*http.Request) (page, error){
+func (s *workflowPages) routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/workflows/{id}": s.workflowPage,
 		},
 	}
 }
 
 // workflowPage shows a submission: its graph, its timeline and its jobs.
-func (s *workflowPages) workflowPage(r *http.Request) (page, error) {
+func (s *workflowPages) workflowPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
-	p := page{Template: "workflow", Title: "Workflow", Section: "jobs", Topics: []string{"workflow:" + id}}
-	v, err := s.workflow(r.Context(), id, nil, jobAddress)
+	p := page.Page{Template: "workflow", Title: "Workflow", Section: "jobs", Topics: []string{"workflow:" + id}}
+	v, err := s.workflow(r.Context(), id, nil, page.JobAddress)
 	if err != nil {
 		return p, err
 	}
@@ -68,7 +71,7 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 		args = []string{"status", "--output", "json", "--submission", id}
 		ids = nil
 	}
-	found, err := askJSON[[]types.JobDetail](ctx, s.commands, s.age(), args...)
+	found, err := source.AskJSON[[]types.JobDetail](ctx, s.Commands, s.Age(), args...)
 	if err != nil {
 		return workflowView{}, err
 	}
@@ -80,10 +83,10 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 	}
 	for _, d := range found {
 		if name := d.Tags[client.WorkflowTag]; name != "" {
-			v.Name = shown(name)
+			v.Name = show.Text(name)
 		}
-		j := workflowJob{ID: aws.ToString(d.JobId), Name: shown(aws.ToString(d.JobName)), Status: string(d.Status), Created: d.CreatedAt, Started: d.StartedAt,
-			Stopped: d.StoppedAt, Size: batch.ArraySize(d), Reason: shown(join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
+		j := workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status), Created: d.CreatedAt, Started: d.StartedAt,
+			Stopped: d.StoppedAt, Size: batch.ArraySize(d), Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
 		v.Jobs = append(v.Jobs, j)
 		v.Counts[j.Status]++
 		v.HasEnded = v.HasEnded && batch.HasEnded(d.Status)
@@ -91,7 +94,7 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 		for _, on := range d.DependsOn {
 			ready = max(ready, ends[aws.ToString(on.JobId)])
 		}
-		line.Lanes = append(line.Lanes, laneOf(j, timeOf(ready)))
+		line.Lanes = append(line.Lanes, laneOf(j, page.TimeOf(ready)))
 	}
 	for _, lane := range line.Lanes {
 		for _, span := range lane.Spans {
@@ -104,17 +107,17 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 		}
 	}
 	if !line.From.IsZero() {
-		v.Timeline = gantt(line)
+		v.Timeline = page.Timeline(line)
 	}
 	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}
-	o := s.options.Options
+	o := s.Options
 	o.Command, o.Args, o.Submission = "graph", ids, id
 	g, err := preview.SubmissionGraph(ctx, con, o, address, true)
 	if err == nil {
 		v.Graph, err = g.SVGFragment()
 	}
 	if err != nil {
-		v.GraphProblem = shown(err.Error())
+		v.GraphProblem = show.Text(err.Error())
 	}
 	return v, nil
 }
@@ -123,7 +126,7 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 // that it depends on.
 func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	lane := chart.Lane{Name: j.Name}
-	created, started, stopped := timeOf(aws.ToInt64(j.Created)), timeOf(aws.ToInt64(j.Started)), timeOf(aws.ToInt64(j.Stopped))
+	created, started, stopped := page.TimeOf(aws.ToInt64(j.Created)), page.TimeOf(aws.ToInt64(j.Started)), page.TimeOf(aws.ToInt64(j.Stopped))
 	if created.IsZero() {
 		return lane
 	}
@@ -144,9 +147,9 @@ func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	switch {
 	case !started.IsZero():
 		add(ready, started, "s-runnable", queued)
-		add(started, end, classOf(j.Status), j.Status)
+		add(started, end, page.ClassOf(j.Status), j.Status)
 	case j.Size > 0: // an array has no start of its own
-		add(ready, end, classOf(j.Status), j.Status)
+		add(ready, end, page.ClassOf(j.Status), j.Status)
 	default: // it never started
 		add(ready, end, "s-runnable", queued)
 	}

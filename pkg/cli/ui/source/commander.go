@@ -1,4 +1,4 @@
-package ui
+package source
 
 import (
 	"bytes"
@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// ask returns what a command prints that only reads. The answer may be as old as age; concurrent requests share one.
-func (c *commander) ask(ctx context.Context, age time.Duration, args ...string) ([]byte, error) {
+// Ask returns what a command prints that only reads. The answer may be as old as age; concurrent requests share one.
+func (c *Commander) Ask(ctx context.Context, age time.Duration, args ...string) ([]byte, error) {
 	key := strings.Join(args, "\x00")
 	c.mu.Lock()
 	a := c.known[key]
@@ -37,7 +38,7 @@ func (c *commander) ask(ctx context.Context, age time.Duration, args ...string) 
 }
 
 // forget drops the oldest answer if there are too many. The caller holds the lock.
-func (c *commander) forget() {
+func (c *Commander) forget() {
 	if len(c.known) < answersKept {
 		return
 	}
@@ -51,33 +52,33 @@ func (c *commander) forget() {
 }
 
 // fill runs the command of an answer.
-func (c *commander) fill(a *answer, args []string) {
+func (c *Commander) fill(a *answer, args []string) {
 	defer close(a.done)
 	defer func() {
 		if p := recover(); p != nil { // the other pages must live on
-			a.err = fmt.Errorf("internal error in %s: %v", c.line(args...), p)
+			a.err = fmt.Errorf("internal error in %s: %v", c.Line(args...), p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(c.base, commandPatience)
+	ctx, cancel := context.WithTimeout(c.Base, CommandPatience)
 	defer cancel()
 	var out bytes.Buffer
-	a.notes, a.err = c.stream(ctx, strings.NewReader(""), &out, args...)
+	a.notes, a.err = c.Stream(ctx, strings.NewReader(""), &out, args...)
 	a.out = out.Bytes()
 }
 
-// stream runs a command. It returns what the command wrote to standard error, or a *commandError.
-func (c *commander) stream(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
+// Stream runs a command. It returns what the command wrote to standard error, or a *commandError.
+func (c *Commander) Stream(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	return c.unlimited(ctx, in, out, args...)
+	return c.Follow(ctx, in, out, args...)
 }
 
-// unlimited is stream for a command that lasts, such as a log that is followed.
-func (c *commander) unlimited(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
+// Follow is stream for a command that lasts, such as a log that is followed.
+func (c *Commander) Follow(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
 	var messages bytes.Buffer
 	// The flags come before the arguments: after "--", they would be arguments.
 	line := append([]string{"batchctl", args[0]}, append(append([]string{}, c.flags...), args[1:]...)...)
@@ -91,8 +92,8 @@ func (c *commander) unlimited(ctx context.Context, in io.Reader, out io.Writer, 
 
 // newCommandError returns the error of a command with this standard error. Its message begins with the program's name,
 // and the hint follows on the next line.
-func newCommandError(status int, text string) *commandError {
-	e := &commandError{Status: status}
+func newCommandError(status int, text string) *CommandError {
+	e := &CommandError{Status: status}
 	_, message, found := strings.Cut("\n"+text, "\nbatchctl: ")
 	if !found {
 		e.Message = strings.TrimSpace(text)
@@ -103,9 +104,9 @@ func newCommandError(status int, text string) *commandError {
 	return e
 }
 
-// askJSON decodes what a command prints as JSON.
-func askJSON[T any](ctx context.Context, c *commander, age time.Duration, args ...string) (v T, err error) {
-	out, err := c.ask(ctx, age, args...)
+// AskJSON decodes what a command prints as JSON.
+func AskJSON[T any](ctx context.Context, c *Commander, age time.Duration, args ...string) (v T, err error) {
+	out, err := c.Ask(ctx, age, args...)
 	if err != nil {
 		return v, err
 	}
@@ -113,20 +114,20 @@ func askJSON[T any](ctx context.Context, c *commander, age time.Duration, args .
 }
 
 // decodeAnswer decodes what a command printed.
-func decodeAnswer[T any](c *commander, out []byte, args []string) (v T, err error) {
+func decodeAnswer[T any](c *Commander, out []byte, args []string) (v T, err error) {
 	if err := json.Unmarshal(out, &v); err != nil {
-		return v, fmt.Errorf("%s: %w", c.line(args...), err)
+		return v, fmt.Errorf("%s: %w", c.Line(args...), err)
 	}
 	return v, nil
 }
 
-// changed is the exit status of commands that compare, such as plan, diff and apply --check, if something differs.
-const changed = 4
+// Changed is the exit status of commands that compare, such as plan, diff and apply --check, if something differs.
+const Changed = 4
 
-// askDiffer is askJSON for a command that compares. A difference is no failure.
-func askDiffer[T any](ctx context.Context, c *commander, age time.Duration, args ...string) (v T, err error) {
-	out, err := c.ask(ctx, age, args...)
-	if failed, ok := errors.AsType[*commandError](err); ok && failed.Status == changed {
+// AskDiffer is askJSON for a command that compares. A difference is no failure.
+func AskDiffer[T any](ctx context.Context, c *Commander, age time.Duration, args ...string) (v T, err error) {
+	out, err := c.Ask(ctx, age, args...)
+	if failed, ok := errors.AsType[*CommandError](err); ok && failed.Status == Changed {
 		err = nil
 	}
 	if err != nil {
@@ -141,19 +142,19 @@ type Run func(ctx context.Context, args []string, s term.Streams) int
 const (
 	// commandsAtOnce limits the commands that run at one time. A cloud target has one request rate for all of them.
 	commandsAtOnce = 4
-	// commandPatience limits a command that only reads.
-	commandPatience = 2 * time.Minute
+	// CommandPatience limits a command that only reads.
+	CommandPatience = 2 * time.Minute
 	// answersKept is how many answers are kept for the next request.
 	answersKept = 64
 )
 
-// commander runs commands for pages. It is safe for concurrent use.
-type commander struct {
+// Commander runs commands for pages. It is safe for concurrent use.
+type Commander struct {
 	run   Run
 	flags []string // of the target, for every command
-	// base ends with the server. A command does not end with the request that began it, because others wait for
+	// Base ends with the server. A command does not end with the request that began it, because others wait for
 	// the same answer.
-	base context.Context
+	Base context.Context
 	turn chan struct{}
 
 	mu    sync.Mutex
@@ -169,19 +170,19 @@ type answer struct {
 	err   error
 }
 
-// commandError is a command that failed.
-type commandError struct {
+// CommandError is a command that failed.
+type CommandError struct {
 	Status int
 	// Message and Hint are the lines that the command printed.
 	Message, Hint string
 }
 
 // Error returns the message.
-func (e *commandError) Error() string { return e.Message }
+func (e *CommandError) Error() string { return e.Message }
 
 // newCommander returns a commander for the target of these options.
-func newCommander(base context.Context, run Run, o target.Options) *commander {
-	return &commander{run: run, flags: targetFlags(o), base: base, turn: make(chan struct{}, commandsAtOnce), known: map[string]*answer{}}
+func newCommander(base context.Context, run Run, o target.Options) *Commander {
+	return &Commander{run: run, flags: targetFlags(o), Base: base, turn: make(chan struct{}, commandsAtOnce), known: map[string]*answer{}}
 }
 
 // targetFlags returns the flags that select a target.
@@ -195,8 +196,8 @@ func targetFlags(o target.Options) (flags []string) {
 	return flags
 }
 
-// line returns a command as users type it.
-func (c *commander) line(args ...string) string {
+// Line returns a command as users type it.
+func (c *Commander) Line(args ...string) string {
 	words := []string{"batchctl"}
 	for _, arg := range append(args, c.flags...) {
 		words = append(words, term.Quoted(arg))
@@ -204,8 +205,8 @@ func (c *commander) line(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// equivalent returns a command for a terminal: with a file in place of standard input, and the usual output.
-func equivalent(c *commander, args ...string) string {
+// Equivalent returns a command for a terminal: with a file in place of standard input, and the usual output.
+func Equivalent(c *Commander, args ...string) string {
 	line := slices.Clone(args)
 	for i, arg := range line {
 		if arg == "-" {
@@ -215,5 +216,5 @@ func equivalent(c *commander, args ...string) string {
 	if i := slices.Index(line, "--output"); i >= 0 {
 		line = slices.Delete(line, i, i+2)
 	}
-	return shown(c.line(line...))
+	return show.Text(c.Line(line...))
 }

@@ -1,4 +1,4 @@
-package ui
+package show
 
 import (
 	"bytes"
@@ -18,21 +18,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 )
 
-// shown returns a text as pages show it: without credentials, and without characters that change the direction or the
+// Text returns a text as pages show it: without credentials, and without characters that change the direction or the
 // place of the text around them.
-func shown(text string) string { return diag.Printable(secret.Mask("", text)) }
+func Text(text string) string { return diag.Printable(secret.Mask("", text)) }
 
-// valueOf returns the value of a variable or tag as pages show it. Some credentials are only known by their name.
-func valueOf(name, value string) string { return diag.Printable(secret.Mask(name, value)) }
+// Value returns the value of a variable or tag as pages show it. Some credentials are only known by their name.
+func Value(name, value string) string { return diag.Printable(secret.Mask(name, value)) }
 
-// shownLines returns a text of several lines as pages show it. A credential can have several lines.
-func shownLines(text string) string {
+// Lines returns a text of several lines as pages show it. A credential can have several lines.
+func Lines(text string) string {
 	return diag.PrintableLines(secret.Mask("", strings.TrimRight(text, "\n")))
 }
 
-// plain returns a page without characters that change the direction or the place of the text around them. Most texts
+// Plain returns a page without characters that change the direction or the place of the text around them. Most texts
 // went through shown, which does the same; this is for those of which a template expects an id or a status.
-func plain(page []byte) []byte {
+func Plain(page []byte) []byte {
 	isPlain := func(r rune) bool {
 		return r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 	}
@@ -50,8 +50,8 @@ func plain(page []byte) []byte {
 	return b.Bytes()
 }
 
-// plainJSON returns JSON whose strings can be shown.
-func plainJSON(text []byte) ([]byte, error) {
+// PlainJSON returns JSON whose strings can be shown.
+func PlainJSON(text []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var v any
@@ -65,7 +65,7 @@ func plainJSON(text []byte) ([]byte, error) {
 func plainStrings(v any) any {
 	switch v := v.(type) {
 	case string:
-		return string(plain([]byte(v)))
+		return string(Plain([]byte(v)))
 	case []any:
 		for i := range v {
 			v[i] = plainStrings(v[i])
@@ -73,15 +73,15 @@ func plainStrings(v any) any {
 	case map[string]any:
 		all := make(map[string]any, len(v))
 		for name, member := range v {
-			all[string(plain([]byte(name)))] = plainStrings(member)
+			all[string(Plain([]byte(name)))] = plainStrings(member)
 		}
 		return all
 	}
 	return v
 }
 
-// join joins the texts that are not empty.
-func join(separator string, texts ...string) string {
+// Join joins the texts that are not empty.
+func Join(separator string, texts ...string) string {
 	var all []string
 	for _, text := range texts {
 		if text != "" {
@@ -91,8 +91,8 @@ func join(separator string, texts ...string) string {
 	return strings.Join(all, separator)
 }
 
-// indented indents JSON.
-func indented(text []byte) (string, error) {
+// Indented indents JSON.
+func Indented(text []byte) (string, error) {
 	var b bytes.Buffer
 	err := json.Indent(&b, text, "", "  ")
 	return b.String(), err
@@ -104,16 +104,16 @@ var marks = map[string]string{
 	string(types.JobStatusRunning): "●", string(types.JobStatusSucceeded): "✓", string(types.JobStatusFailed): "✕",
 }
 
-// mark returns the sign of a status.
-func mark(status string) string {
+// Mark returns the sign of a status.
+func Mark(status string) string {
 	if m := marks[status]; m != "" {
 		return m
 	}
 	return "?"
 }
 
-// number formats a quantity.
-func number(v any) string {
+// Number formats a quantity.
+func Number(v any) string {
 	switch n := v.(type) {
 	case float64:
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -126,16 +126,16 @@ func number(v any) string {
 	return fmt.Sprint(v)
 }
 
-// seconds formats a duration in seconds. A time.Duration has only 292 years.
-func seconds(s float64) string {
+// Seconds formats a duration in seconds. A time.Duration has only 292 years.
+func Seconds(s float64) string {
 	if days := s / (24 * 60 * 60); math.Abs(days) > 1000 {
 		return fmt.Sprintf("%.0f days", days)
 	}
 	return term.Short(time.Duration(s * float64(time.Second)))
 }
 
-// clock formats a time of the API, in the local time zone.
-func clock(v any) string {
+// Clock formats a time of the API, in the local time zone.
+func Clock(v any) string {
 	var ms int64
 	switch n := v.(type) {
 	case int64:
@@ -149,16 +149,16 @@ func clock(v any) string {
 	return time.UnixMilli(ms).Format("2006-01-02 15:04:05")
 }
 
-// took formats the time between two times of the API, or until now.
-func took(from, to *int64) string {
+// Took formats the time between two times of the API, or until now.
+func Took(from, to *int64) string {
 	if aws.ToInt64(from) == 0 {
 		return "–"
 	}
 	return term.Took(from, to, time.Now())
 }
 
-// shortTime formats a measured time with three figures: 10.1 µs, 24.9 ms, 1.2 s.
-func shortTime(s float64) string {
+// ShortTime formats a measured time with three figures: 10.1 µs, 24.9 ms, 1.2 s.
+func ShortTime(s float64) string {
 	switch {
 	case s < 1e-3:
 		return fmt.Sprintf("%.3g µs", s*1e6)

@@ -1,4 +1,4 @@
-package ui
+package source
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
@@ -44,9 +45,9 @@ const (
 	mostForgotten = 1000
 )
 
-// observer queries the target for all open pages: queues, their history, and the list of jobs.
-type observer struct {
-	c       *commander
+// Observer queries the target for all open pages: queues, their history, and the list of jobs.
+type Observer struct {
+	c       *Commander
 	options jobs.Options
 	isLocal bool
 	// watchers is the number of topics that someone watches; queries are rare without one.
@@ -56,14 +57,14 @@ type observer struct {
 	wake      chan struct{} // ends the pause of the observer
 
 	mu       sync.Mutex
-	snapshot *snapshot // nil before the first answer
+	snapshot *Snapshot // nil before the first answer
 	failure  error     // of the last query
 	asked    time.Time // when the last query was answered
 	history  map[string]*queueHistory
 	changed  chan struct{} // closed and replaced with each answer
-	began    time.Time
+	Began    time.Time
 
-	jobs      joblist.List
+	Jobs      joblist.List
 	jobsRead  chan struct{} // closed when the list has been read once
 	readOnce  sync.Once
 	wantsJobs atomic.Int32
@@ -71,21 +72,21 @@ type observer struct {
 }
 
 // newObserver returns an observer. The caller starts run.
-func newObserver(c *commander, o jobs.Options, isLocal bool) *observer {
-	return &observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*queueHistory{}, changed: make(chan struct{}),
-		began: time.Now(), jobsRead: make(chan struct{})}
+func newObserver(c *Commander, o jobs.Options, isLocal bool) *Observer {
+	return &Observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*queueHistory{}, changed: make(chan struct{}),
+		Began: time.Now(), jobsRead: make(chan struct{})}
 }
 
-// live is the interval while a page is open.
-func (o *observer) live() time.Duration {
+// Live is the interval while a page is open.
+func (o *Observer) Live() time.Duration {
 	if o.isLocal {
 		return liveLocal
 	}
 	return liveAWS
 }
 
-// run queries until ctx ends, while someone watches.
-func (o *observer) run(ctx context.Context) {
+// Run queries until ctx ends, while someone watches.
+func (o *Observer) Run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		if o.watchers.Load() == 0 {
 			select {
@@ -94,7 +95,7 @@ func (o *observer) run(ctx context.Context) {
 			}
 			continue
 		}
-		pause := o.live()
+		pause := o.Live()
 		if o.hasStream.Load() {
 			pause = safety
 		}
@@ -102,9 +103,9 @@ func (o *observer) run(ctx context.Context) {
 		case <-o.wake: // the query answers it
 		default:
 		}
-		if o.query(ctx, min(o.live()/2, apart)) != nil {
+		if o.Query(ctx, min(o.Live()/2, apart)) != nil {
 			failures = min(failures+1, 6)
-			pause = min(o.live()<<failures, longestPause)
+			pause = min(o.Live()<<failures, longestPause)
 		} else {
 			failures = 0
 		}
@@ -119,11 +120,11 @@ func (o *observer) run(ctx context.Context) {
 	}
 }
 
-// followEngine wakes the observer when something changes at the local engine, until ctx ends. Without a running engine,
+// FollowEngine wakes the observer when something changes at the local engine, until ctx ends. Without a running engine,
 // the observer queries every second.
-func (o *observer) followEngine(ctx context.Context) {
+func (o *Observer) FollowEngine(ctx context.Context) {
 	for o.isLocal && ctx.Err() == nil {
-		if call, err := o.open(ctx); err == nil {
+		if call, err := o.Open(ctx); err == nil {
 			_ = call.Changes(ctx, func() {
 				o.hasStream.Store(true)
 				o.wakeUp()
@@ -136,16 +137,16 @@ func (o *observer) followEngine(ctx context.Context) {
 }
 
 // wakeUp ends the pause of the observer.
-func (o *observer) wakeUp() {
+func (o *Observer) wakeUp() {
 	select {
 	case o.wake <- struct{}{}:
 	default: // it is awake, or about to be
 	}
 }
 
-// query takes a snapshot, at most as old as age, and keeps it or the error.
-func (o *observer) query(ctx context.Context, age time.Duration) error {
-	s, err := askJSON[snapshot](ctx, o.c, age, "top", "--output", "json")
+// Query takes a snapshot, at most as old as age, and keeps it or the error.
+func (o *Observer) Query(ctx context.Context, age time.Duration) error {
+	s, err := AskJSON[Snapshot](ctx, o.c, age, "top", "--output", "json")
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // who asked has left; this tells nothing about the target
 	}
@@ -164,25 +165,25 @@ func (o *observer) query(ctx context.Context, age time.Duration) error {
 }
 
 // remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
-func (o *observer) remember(s *snapshot) {
+func (o *Observer) remember(s *Snapshot) {
 	for _, q := range s.Queues {
 		h := o.history[q.Name]
 		if h == nil {
 			h = &queueHistory{}
 			o.history[q.Name] = h
 		}
-		inUse, _ := q.inUse()
-		h.add(sample{at: s.Time, jobs: q.Jobs, inUse: inUse, shares: q.shares()})
+		inUse, _ := q.InUse()
+		h.add(Sample{At: s.Time, Jobs: q.Jobs, InUse: inUse, Shares: q.Shares()})
 	}
 	for name := range o.history {
-		if !slices.ContainsFunc(s.Queues, func(q queue) bool { return q.Name == name }) {
+		if !slices.ContainsFunc(s.Queues, func(q Queue) bool { return q.Name == name }) {
 			delete(o.history, name)
 		}
 	}
 }
 
-// past returns the history of a queue.
-func (o *observer) past(name string) []sample {
+// Past returns the history of a queue.
+func (o *Observer) Past(name string) []Sample {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if h := o.history[name]; h != nil {
@@ -192,20 +193,20 @@ func (o *observer) past(name string) []sample {
 }
 
 // signal wakes those who watch.
-func (o *observer) signal() {
+func (o *Observer) signal() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
 
-// latest returns the last snapshot. It queries if the last answer is old.
-func (o *observer) latest(ctx context.Context) (*snapshot, error) {
+// Latest returns the last snapshot. It queries if the last answer is old.
+func (o *Observer) Latest(ctx context.Context) (*Snapshot, error) {
 	o.mu.Lock()
-	isFresh := time.Since(o.asked) < 2*o.live()
+	isFresh := time.Since(o.asked) < 2*o.Live()
 	o.mu.Unlock()
 	if !isFresh {
-		_ = o.query(ctx, o.live()) // the error is kept
+		_ = o.Query(ctx, o.Live()) // the error is kept
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -215,8 +216,8 @@ func (o *observer) latest(ctx context.Context) (*snapshot, error) {
 	return o.snapshot, o.failure
 }
 
-// watch publishes a number with each answer, until ctx ends.
-func (o *observer) watch(ctx context.Context, publish func([]byte)) error {
+// Watch publishes a number with each answer, until ctx ends.
+func (o *Observer) Watch(ctx context.Context, publish func([]byte)) error {
 	if o.watchers.Add(1) == 1 {
 		o.wakeUp()
 	}
@@ -228,7 +229,7 @@ func (o *observer) watch(ctx context.Context, publish func([]byte)) error {
 			at = o.snapshot.Time.UnixMilli()
 		}
 		o.mu.Unlock()
-		publish(eventOf(at, failure))
+		publish(EventOf(at, failure))
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -237,8 +238,8 @@ func (o *observer) watch(ctx context.Context, publish func([]byte)) error {
 	}
 }
 
-// eventOf returns the data of an event: a version, or why there is no newer one.
-func eventOf(version int64, failure error) []byte {
+// EventOf returns the data of an event: a version, or why there is no newer one.
+func EventOf(version int64, failure error) []byte {
 	text, _ := json.Marshal(struct { // two basic types cannot fail
 		Version string `json:"version"`
 		Problem string `json:"problem,omitempty"`
@@ -251,27 +252,27 @@ func messageOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	return shown(err.Error())
+	return show.Text(err.Error())
 }
 
-// watchJobs keeps the list of jobs current, and publishes its versions, until ctx ends.
-func (o *observer) watchJobs(ctx context.Context, publish func([]byte)) error {
+// WatchJobs keeps the list of jobs current, and publishes its versions, until ctx ends.
+func (o *Observer) WatchJobs(ctx context.Context, publish func([]byte)) error {
 	o.wantsJobs.Add(1)
 	defer o.wantsJobs.Add(-1)
 	o.startReading()
-	return o.watch(ctx, func([]byte) {
+	return o.Watch(ctx, func([]byte) {
 		o.mu.Lock()
 		failure := cmp.Or(o.failure, o.jobsErr)
 		o.mu.Unlock()
-		publish(eventOf(int64(o.jobs.Version()), failure))
+		publish(EventOf(int64(o.Jobs.Version()), failure))
 	})
 }
 
 // startReading begins to read the list of jobs, once.
-func (o *observer) startReading() { o.readOnce.Do(func() { go o.readJobs(o.c.base) }) }
+func (o *Observer) startReading() { o.readOnce.Do(func() { go o.readJobs(o.c.Base) }) }
 
 // readJobs reads the complete list of jobs again and again, while a page shows it.
-func (o *observer) readJobs(ctx context.Context) {
+func (o *Observer) readJobs(ctx context.Context) {
 	pause := listAWS
 	if o.isLocal {
 		pause = listLocal
@@ -297,10 +298,17 @@ func (o *observer) readJobs(ctx context.Context) {
 	}
 }
 
-// open opens the target for reading. Messages of other packages have no place on a page.
-func (o *observer) open(ctx context.Context) (*jobs.Call, error) {
+// Open opens the target for reading. Messages of other packages have no place on a page.
+func (o *Observer) Open(ctx context.Context) (*jobs.Call, error) {
 	con := &term.Console{Streams: term.Streams{In: nil, Out: io.Discard, Err: io.Discard}}
 	return jobs.OpenFor(ctx, con, o.options, target.ToRead)
+}
+
+// Seed stores a complete list of jobs, so that the observer does not read it. Tests call it.
+func (o *Observer) Seed(all []joblist.Job) {
+	o.readOnce.Do(func() { close(o.jobsRead) })
+	o.Jobs.Replace(nil) // the list would keep what it knows of a job
+	o.Jobs.Replace(all)
 }
 
 // partSize is how many jobs are shown at a time while the list is read for the first time. AWS lists 100 jobs for each
@@ -309,8 +317,8 @@ const partSize = 1000
 
 // listJobs reads all jobs of all queues, and those that only the ledger remembers. The first time, it shows parts of
 // the list while it reads.
-func (o *observer) listJobs(ctx context.Context, isFirst bool) error {
-	call, err := o.open(ctx)
+func (o *Observer) listJobs(ctx context.Context, isFirst bool) error {
+	call, err := o.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -328,9 +336,9 @@ func (o *observer) listJobs(ctx context.Context, isFirst bool) error {
 				return err
 			}
 			seen[aws.ToString(job.JobId)] = true
-			all = append(all, member(listed(job, q.Name)))
+			all = append(all, member(Listed(job, q.Name)))
 			if isFirst && len(all)%partSize == 0 {
-				o.jobs.Update(all[len(all)-partSize:])
+				o.Jobs.Update(all[len(all)-partSize:])
 				o.signal()
 			}
 		}
@@ -340,14 +348,14 @@ func (o *observer) listJobs(ctx context.Context, isFirst bool) error {
 		return err
 	}
 	for _, job := range old {
-		all = append(all, member(listed(job, "")))
+		all = append(all, member(Listed(job, "")))
 	}
-	o.jobs.Replace(all)
+	o.Jobs.Replace(all)
 	return nil
 }
 
 // submissions returns a function that adds what the ledger knows of a job: its submission and workflow.
-func (o *observer) submissions(call *jobs.Call) func(joblist.Job) joblist.Job {
+func (o *Observer) submissions(call *jobs.Call) func(joblist.Job) joblist.Job {
 	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}
 	entries, _ := session.Entries(con, call.Target) // without a ledger, no job has a workflow
 	type membership struct{ run, workflow, queue string }
@@ -363,8 +371,8 @@ func (o *observer) submissions(call *jobs.Call) func(joblist.Job) joblist.Job {
 	}
 }
 
-// listed converts a listed job.
-func listed(s types.JobSummary, queue string) joblist.Job {
+// Listed converts a listed job.
+func Listed(s types.JobSummary, queue string) joblist.Job {
 	j := joblist.Job{ID: aws.ToString(s.JobId), Name: aws.ToString(s.JobName), Status: string(s.Status), Queue: queue, Definition: batch.Name(aws.ToString(s.JobDefinition)),
 		Reason: session.ListedReason(s), Created: aws.ToInt64(s.CreatedAt), Started: aws.ToInt64(s.StartedAt), Stopped: aws.ToInt64(s.StoppedAt)}
 	if a := s.ArrayProperties; a != nil && a.Index == nil && aws.ToInt32(a.Size) > 0 {
@@ -380,7 +388,7 @@ func listed(s types.JobSummary, queue string) joblist.Job {
 
 // updateJobs applies a snapshot to the list of jobs: those that it shows, and those that it no longer shows because
 // they ended. It also reads the tags of some jobs.
-func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
+func (o *Observer) updateJobs(ctx context.Context, s *Snapshot) {
 	select {
 	case <-o.jobsRead:
 	default:
@@ -392,23 +400,23 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 	var current []joblist.Job
 	shown, isNew := map[string]bool{}, false
 	for _, j := range s.Jobs {
-		job := listed(j.Job, j.Queue)
-		_, known := o.jobs.Get(job.ID)
+		job := Listed(j.Job, j.Queue)
+		_, known := o.Jobs.Get(job.ID)
 		shown[job.ID], isNew = true, isNew || !known
 		current = append(current, job)
 	}
 	var wanted []string
-	for _, id := range o.jobs.Unfinished() {
+	for _, id := range o.Jobs.Unfinished() {
 		if !shown[id] && !s.MoreJobs && len(wanted) < tagsAtOnce {
 			wanted = append(wanted, id)
 		}
 	}
-	wanted = append(wanted, o.jobs.Untagged(tagsAtOnce-len(wanted))...)
+	wanted = append(wanted, o.Jobs.Untagged(tagsAtOnce-len(wanted))...)
 	if !isNew && len(wanted) == 0 {
-		o.jobs.Update(current)
+		o.Jobs.Update(current)
 		return
 	}
-	call, err := o.open(ctx)
+	call, err := o.Open(ctx)
 	if err != nil {
 		return // the next snapshot reports it
 	}
@@ -419,7 +427,7 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 			current[i] = member(current[i])
 		}
 	}
-	o.jobs.Update(current)
+	o.Jobs.Update(current)
 	if len(wanted) == 0 {
 		return
 	}
@@ -433,11 +441,11 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 	}
 	var described []joblist.Job
 	for _, id := range wanted {
-		job, known := o.jobs.Get(id)
+		job, known := o.Jobs.Get(id)
 		d, found := byID[id]
 		switch {
 		case found:
-			job = withDetail(job, d)
+			job = WithDetail(job, d)
 		case known && job.Tags == nil: // the service no longer has it: do not ask again
 			job.Tags = map[string]string{}
 		}
@@ -445,11 +453,11 @@ func (o *observer) updateJobs(ctx context.Context, s *snapshot) {
 			described = append(described, job)
 		}
 	}
-	o.jobs.Update(described)
+	o.Jobs.Update(described)
 }
 
-// withDetail returns a listed job with what only its description has.
-func withDetail(j joblist.Job, d types.JobDetail) joblist.Job {
+// WithDetail returns a listed job with what only its description has.
+func WithDetail(j joblist.Job, d types.JobDetail) joblist.Job {
 	j.Status, j.Started, j.Stopped = string(d.Status), aws.ToInt64(d.StartedAt), aws.ToInt64(d.StoppedAt)
 	j.Tags = d.Tags
 	if j.Tags == nil {

@@ -1,9 +1,10 @@
-package ui
+package page
 
 import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -23,43 +24,43 @@ func allWidths(draw func(id string, width int) string, id string) string {
 	return b.String()
 }
 
-// area draws a chart of areas in all widths.
-func area(a chart.Area) string {
+// Area draws a chart of areas in all widths.
+func Area(a chart.Area) string {
 	return allWidths(func(id string, width int) string {
 		a.ID, a.Width = id, width
 		return a.SVG()
 	}, a.ID)
 }
 
-// gantt draws a timeline in all widths.
-func gantt(t chart.Timeline) string {
+// Timeline draws a timeline in all widths.
+func Timeline(t chart.Timeline) string {
 	return allWidths(func(id string, width int) string {
 		t.ID, t.Width = id, width
 		return t.SVG()
 	}, t.ID)
 }
 
-// bars draws a chart of bars in all widths.
-func bars(b chart.Bars) string {
+// Bars draws a chart of bars in all widths.
+func Bars(b chart.Bars) string {
 	return allWidths(func(id string, width int) string {
 		b.ID, b.Width = id, width
 		return b.SVG()
 	}, b.ID)
 }
 
-// mostShares is how many shares a chart shows; the others are added up.
-const mostShares = 6
+// MostShares is how many shares a chart shows; the others are added up.
+const MostShares = 6
 
-// classOf returns the class of a status in the style sheet.
-func classOf(status string) string {
-	if marks[status] == "" {
+// ClassOf returns the class of a status in the style sheet.
+func ClassOf(status string) string {
+	if show.Mark(status) == "?" {
 		return "s-unknown"
 	}
 	return "s-" + strings.ToLower(status)
 }
 
-// timeOf converts a time of the API; the zero time for 0.
-func timeOf(ms int64) time.Time {
+// TimeOf converts a time of the API; the zero time for 0.
+func TimeOf(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}

@@ -1,4 +1,4 @@
-package ui
+package source
 
 import (
 	"context"
@@ -13,16 +13,17 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // slow returns replies of which each takes this long, and a function that returns how many ran at one time at most.
-func slow(takes time.Duration) (*replies, func() int) {
+func slow(takes time.Duration) (*uitest.Replies, func() int) {
 	var mu sync.Mutex
 	running, most := 0, 0
-	r := &replies{known: map[string]reply{"list": {out: "[]"}, "broken": {err: "note: x\nbatchctl: no target\n  choose one\n", status: 2}}}
-	r.before = func(ctx context.Context, _ string, _ term.Streams) {
+	r := &uitest.Replies{Known: map[string]uitest.Reply{"list": {Out: "[]"}, "broken": {Err: "note: x\nbatchctl: no target\n  choose one\n", Status: 2}}}
+	r.Before = func(ctx context.Context, _ string, _ term.Streams) {
 		mu.Lock()
 		running++
 		most = max(most, running)
@@ -38,34 +39,34 @@ func slow(takes time.Duration) (*replies, func() int) {
 func TestAskShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := slow(time.Second)
-		c := newCommander(t.Context(), r.run, target.Options{})
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
-				if out, err := c.ask(t.Context(), 0, "list"); string(out) != "[]" || err != nil {
+				if out, err := c.Ask(t.Context(), 0, "list"); string(out) != "[]" || err != nil {
 					t.Errorf("%q, %v", out, err)
 				}
 			})
 		}
 		all.Wait()
-		if n := r.count("list"); n != 1 {
+		if n := r.Count("list"); n != 1 {
 			t.Errorf("%d commands for concurrent requests", n)
 		}
 		// The age counts from the begin of the command.
 		time.Sleep(time.Second)
 		for _, age := range []time.Duration{2 * time.Second, 3 * time.Second} {
-			if _, err := c.ask(t.Context(), age, "list"); err != nil || r.count("list") != 1 {
-				t.Errorf("a fresh answer: %d commands, %v", r.count("list"), err)
+			if _, err := c.Ask(t.Context(), age, "list"); err != nil || r.Count("list") != 1 {
+				t.Errorf("a fresh answer: %d commands, %v", r.Count("list"), err)
 			}
 		}
-		if _, err := c.ask(t.Context(), 2*time.Second-1, "list"); err != nil || r.count("list") != 2 {
-			t.Errorf("an old answer: %d commands, %v", r.count("list"), err)
+		if _, err := c.Ask(t.Context(), 2*time.Second-1, "list"); err != nil || r.Count("list") != 2 {
+			t.Errorf("an old answer: %d commands, %v", r.Count("list"), err)
 		}
 		// Other arguments are another command, also if they look alike in a line.
 		for _, args := range [][]string{{"list", "a b"}, {"list", "a", "b"}} {
-			_, _ = c.ask(t.Context(), time.Hour, args...)
+			_, _ = c.Ask(t.Context(), time.Hour, args...)
 		}
-		if n := len(r.lines); n != 4 {
+		if n := len(r.Lines); n != 4 {
 			t.Errorf("%d commands", n)
 		}
 	})
@@ -73,13 +74,13 @@ func TestAskShares(t *testing.T) {
 
 func TestAskFails(t *testing.T) {
 	r, _ := slow(0)
-	c := newCommander(t.Context(), r.run, target.Options{})
-	_, err := c.ask(t.Context(), 0, "broken")
-	failed, ok := errors.AsType[*commandError](err)
-	if !ok || *failed != (commandError{2, "no target", "choose one"}) {
+	c := newCommander(t.Context(), r.Run, target.Options{})
+	_, err := c.Ask(t.Context(), 0, "broken")
+	failed, ok := errors.AsType[*CommandError](err)
+	if !ok || *failed != (CommandError{2, "no target", "choose one"}) {
 		t.Errorf("%#v", err)
 	}
-	for text, want := range map[string]commandError{
+	for text, want := range map[string]CommandError{
 		"":                               {},
 		"panic: x\n":                     {Message: "panic: x"},
 		"batchctl: a\n":                  {Message: "a"},
@@ -93,8 +94,8 @@ func TestAskFails(t *testing.T) {
 		}
 	}
 	// Output that is not JSON is an error that names the command.
-	r.set("list", "[")
-	if _, err := askJSON[[]int](t.Context(), c, 0, "list"); err == nil || !strings.HasPrefix(err.Error(), "batchctl list: ") {
+	r.Set("list", "[")
+	if _, err := AskJSON[[]int](t.Context(), c, 0, "list"); err == nil || !strings.HasPrefix(err.Error(), "batchctl list: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -102,17 +103,17 @@ func TestAskFails(t *testing.T) {
 func TestFlagsComeFirst(t *testing.T) {
 	r, _ := slow(0)
 	o := target.Options{Name: "prod", StateDir: "d", Platform: "p.json", Profile: "me", Region: "r", EndpointURL: "http://h"}
-	c := newCommander(t.Context(), r.run, o)
-	_, _ = c.ask(t.Context(), 0, "status", "--", "x")
+	c := newCommander(t.Context(), r.Run, o)
+	_, _ = c.Ask(t.Context(), 0, "status", "--", "x")
 	want := []string{"batchctl", "status", "--platform", "p.json", "--target", "prod", "--state-dir", "d", "--profile", "me", "--region", "r", "--endpoint-url", "http://h", "--", "x"}
-	if !slices.Equal(r.lines[0], want) {
-		t.Errorf("%q", r.lines[0])
+	if !slices.Equal(r.Lines[0], want) {
+		t.Errorf("%q", r.Lines[0])
 	}
-	if got := c.line("status", "a b", "$x"); got != `batchctl status 'a b' '$x' --platform p.json --target prod --state-dir d --profile me --region r --endpoint-url http://h` {
+	if got := c.Line("status", "a b", "$x"); got != `batchctl status 'a b' '$x' --platform p.json --target prod --state-dir d --profile me --region r --endpoint-url http://h` {
 		t.Error(got)
 	}
 	// Two commands at one time do not share the memory of their arguments.
-	if got := c.line("status"); !strings.HasPrefix(got, "batchctl status --platform") || len(c.flags) != 12 {
+	if got := c.Line("status"); !strings.HasPrefix(got, "batchctl status --platform") || len(c.flags) != 12 {
 		t.Error(got, c.flags)
 	}
 }
@@ -120,10 +121,10 @@ func TestFlagsComeFirst(t *testing.T) {
 func TestCommandsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, most := slow(time.Second)
-		c := newCommander(t.Context(), r.run, target.Options{})
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		var all sync.WaitGroup
 		for i := range 21 {
-			all.Go(func() { _, _ = c.ask(t.Context(), 0, "list", fmt.Sprint(i)) })
+			all.Go(func() { _, _ = c.Ask(t.Context(), 0, "list", fmt.Sprint(i)) })
 		}
 		begun := time.Now()
 		all.Wait()
@@ -136,20 +137,20 @@ func TestCommandsAtOnce(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := slow(0)
-		c := newCommander(t.Context(), r.run, target.Options{})
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		for i := range 3 * answersKept {
-			_, _ = c.ask(t.Context(), 0, "list", fmt.Sprint(i))
+			_, _ = c.Ask(t.Context(), 0, "list", fmt.Sprint(i))
 			time.Sleep(time.Millisecond)
 		}
 		if n := len(c.known); n > answersKept {
 			t.Errorf("%d answers are kept", n)
 		}
 		// The newest are kept.
-		before := len(r.lines)
+		before := len(r.Lines)
 		for i := 2*answersKept + 1; i < 3*answersKept; i++ {
-			_, _ = c.ask(t.Context(), time.Hour, "list", fmt.Sprint(i))
+			_, _ = c.Ask(t.Context(), time.Hour, "list", fmt.Sprint(i))
 		}
-		if n := len(r.lines) - before; n > 0 {
+		if n := len(r.Lines) - before; n > 0 {
 			t.Errorf("%d of the newest answers were forgotten", n)
 		}
 	})
@@ -159,25 +160,25 @@ func TestAnswersAreBounded(t *testing.T) {
 func TestRequestLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := slow(10 * time.Second)
-		c := newCommander(t.Context(), r.run, target.Options{})
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		leaving, leave := context.WithCancelCause(t.Context())
 		left := errors.New("the browser left")
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := c.ask(leaving, 0, "list"); !errors.Is(err, left) {
+			if _, err := c.Ask(leaving, 0, "list"); !errors.Is(err, left) {
 				t.Errorf("the first request: %v", err)
 			}
 		})
 		synctest.Wait()
 		all.Go(func() {
-			if out, err := c.ask(t.Context(), time.Minute, "list"); string(out) != "[]" || err != nil {
+			if out, err := c.Ask(t.Context(), time.Minute, "list"); string(out) != "[]" || err != nil {
 				t.Errorf("the second request: %q, %v", out, err)
 			}
 		})
 		time.Sleep(time.Second)
 		leave(left)
 		all.Wait()
-		if n := r.count("list"); n != 1 {
+		if n := r.Count("list"); n != 1 {
 			t.Errorf("%d commands", n)
 		}
 	})
@@ -187,24 +188,24 @@ func TestRequestLeaves(t *testing.T) {
 func TestServerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base, end := context.WithCancel(t.Context())
-		r := &replies{known: map[string]reply{}}
-		r.before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
-		c := newCommander(base, r.run, target.Options{})
+		r := &uitest.Replies{Known: map[string]uitest.Reply{}}
+		r.Before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
+		c := newCommander(base, r.Run, target.Options{})
 		var all sync.WaitGroup
 		for i := range 2 * commandsAtOnce {
 			all.Go(func() {
-				if _, err := c.ask(t.Context(), 0, "list", fmt.Sprint(i)); err == nil {
+				if _, err := c.Ask(t.Context(), 0, "list", fmt.Sprint(i)); err == nil {
 					t.Error("a command of an ended server succeeded")
 				}
 			})
 		}
 		synctest.Wait()
-		if n := len(r.lines); n != commandsAtOnce {
+		if n := len(r.Lines); n != commandsAtOnce {
 			t.Errorf("%d commands run", n)
 		}
 		end()
 		all.Wait()
-		if n := len(r.lines); n != commandsAtOnce {
+		if n := len(r.Lines); n != commandsAtOnce {
 			t.Errorf("%d commands ran, some of them after the end", n)
 		}
 	})
@@ -213,11 +214,11 @@ func TestServerEnds(t *testing.T) {
 // TestCommandPatience runs a command that would not end.
 func TestCommandPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &replies{known: map[string]reply{}}
-		r.before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
-		c := newCommander(t.Context(), r.run, target.Options{})
+		r := &uitest.Replies{Known: map[string]uitest.Reply{}}
+		r.Before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		begun := time.Now()
-		if _, err := c.ask(t.Context(), 0, "list"); err == nil || time.Since(begun) != commandPatience {
+		if _, err := c.Ask(t.Context(), 0, "list"); err == nil || time.Since(begun) != CommandPatience {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 	})
@@ -227,14 +228,14 @@ func TestCommandPatience(t *testing.T) {
 func TestUnlimitedNeedsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := slow(time.Hour)
-		c := newCommander(t.Context(), r.run, target.Options{})
+		c := newCommander(t.Context(), r.Run, target.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for range 2 * commandsAtOnce {
-			all.Go(func() { _, _ = c.unlimited(ctx, strings.NewReader(""), io.Discard, "logs", "--follow") })
+			all.Go(func() { _, _ = c.Follow(ctx, strings.NewReader(""), io.Discard, "logs", "--follow") })
 		}
 		synctest.Wait()
-		if n := len(r.lines); n != 2*commandsAtOnce {
+		if n := len(r.Lines); n != 2*commandsAtOnce {
 			t.Errorf("%d logs are followed", n)
 		}
 		cancel()

@@ -1,7 +1,8 @@
-package ui
+package page
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
 	"encoding/base64"
 	"encoding/json"
@@ -22,14 +23,16 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/graph"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// page is a page, or a part of one that is loaded later.
-type page struct {
+// Page is a page, or a part of one that is loaded later.
+type Page struct {
 	// Template is the name of the file in assets, without .html. It defines the template "content".
 	Template string
 	Title    string
@@ -42,39 +45,39 @@ type page struct {
 	// Body is for the page's own template.
 	Body any
 
-	Core *core
+	Source *source.Source
+	// AllowChanges reports that --allow-changes is set.
+	AllowChanges bool
 	// Problem is shown instead of the body.
-	Problem *problem
+	Problem *Problem
 	// Export is set for a page that is written to a file.
-	Export *exported
-	theme  string
+	Export *Exported
+	// Theme is the theme that the user chose; "" follows the system.
+	Theme string
 }
 
 // The following methods are for the frame and the pages.
 
-// Theme is the theme that the user chose; "" follows the system.
-func (p page) Theme() string { return p.theme }
-
 // CanChange reports whether the page offers changes.
-func (p page) CanChange() bool {
-	return p.Export == nil && p.Core != nil && p.Core.options.allowChanges
+func (p Page) CanChange() bool {
+	return p.Export == nil && p.AllowChanges
 }
 
 // TargetName names the target.
-func (p page) TargetName() string { return shown(p.Core.label()) }
+func (p Page) TargetName() string { return show.Text(p.Source.Label()) }
 
 // section is an item of the navigation.
 type section struct{ Path, Name string }
 
 // Navigation returns the sections.
-func (p page) Navigation() []section {
+func (p Page) Navigation() []section {
 	return []section{{"queues", "Queues"}, {"jobs", "Jobs"}, {"check", "Check"}, {"reports", "Reports"}, {"platform", "Platform"}}
 }
 
 // JobLink returns the address of a job's page; "#" for a job that is not in a copy.
-func (p page) JobLink(id string) string {
+func (p Page) JobLink(id string) string {
 	if p.Export == nil {
-		return jobAddress(id)
+		return JobAddress(id)
 	}
 	if name := p.Export.Pages[id]; name != "" {
 		return name
@@ -82,25 +85,25 @@ func (p page) JobLink(id string) string {
 	return "#"
 }
 
-// jobAddress returns the address of a job's page.
-func jobAddress(id string) string { return "/jobs/" + url.PathEscape(id) }
+// JobAddress returns the address of a job's page.
+func JobAddress(id string) string { return "/jobs/" + url.PathEscape(id) }
 
-// routes are the addresses of a group of pages.
-type routes struct {
-	// pages are the pages, and the parts of pages, by the pattern of their address.
-	pages map[string]func(*http.Request) (page, error)
-	// data are the answers to scripts, by method and pattern.
-	data map[string]func(*http.Request) (any, error)
+// Routes are the addresses of a group of pages.
+type Routes struct {
+	// Pages are the pages, and the parts of pages, by the pattern of their address.
+	Pages map[string]func(*http.Request) (Page, error)
+	// Data are the answers to scripts, by method and pattern.
+	Data map[string]func(*http.Request) (any, error)
 }
 
-// exact is data for a script that contains the user's own text, so no character of it is replaced.
-type exact struct{ data any }
+// Exact is data for a script that contains the user's own text, so no character of it is replaced.
+type Exact struct{ Data any }
 
-// problem is why a page has nothing to show.
-type problem struct{ Message, Hint string }
+// Problem is why a page has nothing to show.
+type Problem struct{ Message, Hint string }
 
-// exported is what a page in a file has instead of links to assets.
-type exported struct {
+// Exported is what a page in a file has instead of links to assets.
+type Exported struct {
 	Style   template.CSS
 	Script  template.JS
 	Policy  string // Content-Security-Policy
@@ -108,45 +111,47 @@ type exported struct {
 	// Verdict is the explanation of a job, Measured what its attempts used, Log its lines, and Grid the children of an
 	// array.
 	Verdict, Measured template.HTML
-	Log               []logLine
-	Grid              *copiedGrid
+	Log, Grid         any
 	// Pages are the names of the files of the jobs that are in the copy, by id.
 	Pages map[string]string
 }
 
-// errNotFound is the error for an address without a page.
-var errNotFound = errors.New("there is no such page")
+// ErrNotFound is the error for an address without a page.
+var ErrNotFound = errors.New("there is no such page")
 
 // badRequest is an error of the request rather than of the target.
 type badRequest struct{ error }
 
-// statusOf returns the HTTP status for an error.
-func statusOf(err error) int {
+// BadRequest returns an error of the request rather than of the target.
+func BadRequest(err error) error { return badRequest{err} }
+
+// StatusOf returns the HTTP status for an error.
+func StatusOf(err error) int {
 	if err == nil {
 		return http.StatusOK
 	}
-	if errors.Is(err, errNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return http.StatusNotFound
 	}
 	if _, ok := errors.AsType[badRequest](err); ok {
 		return http.StatusBadRequest
 	}
-	if failed, ok := errors.AsType[*commandError](err); ok && strings.HasPrefix(failed.Message, "no job") {
+	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no job") {
 		return http.StatusNotFound
 	}
 	return http.StatusBadGateway
 }
 
-// problemOf returns what a page shows of an error.
-func problemOf(err error) *problem {
-	if failed, ok := errors.AsType[*commandError](err); ok {
-		return &problem{shown(failed.Message), shown(failed.Hint)}
+// ProblemOf returns what a page shows of an error.
+func ProblemOf(err error) *Problem {
+	if failed, ok := errors.AsType[*source.CommandError](err); ok {
+		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
 	}
-	return &problem{Message: shown(err.Error())}
+	return &Problem{Message: show.Text(err.Error())}
 }
 
-// write renders the page.
-func (p page) write(b *bytes.Buffer) error {
+// Write renders the page.
+func (p Page) Write(b *bytes.Buffer) error {
 	t, err := templates(p.Template)
 	if err != nil {
 		return err
@@ -173,8 +178,8 @@ func templates(name string) (*template.Template, error) {
 	return t, err
 }
 
-// scripts are the files of the pages' script, in the order in which they run.
-var scripts = []string{"live.js", "jobs.js", "grid.js", "log.js", "check.js", "actions.js"}
+// Scripts are the files of the pages' script, in the order in which they run.
+var Scripts = []string{"live.js", "jobs.js", "grid.js", "log.js", "check.js", "actions.js"}
 
 // styleSheet returns the style sheet of the pages, with the colours of graphs.
 func styleSheet() []byte {
@@ -185,14 +190,14 @@ func styleSheet() []byte {
 	return append(text, graph.Stylesheet()...)
 }
 
-// serveAsset answers with the style sheet or a script.
-func serveAsset(w http.ResponseWriter, r *http.Request) {
+// ServeAsset answers with the style sheet or a script.
+func ServeAsset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	text := []byte(nil)
 	switch {
 	case name == "page.css":
 		text = styleSheet()
-	case slices.Contains(scripts, name) || name == "icon.svg":
+	case slices.Contains(Scripts, name) || name == "icon.svg":
 		text, _ = assets.ReadFile("assets/" + name) // it is embedded
 	default:
 		http.NotFound(w, r)
@@ -204,23 +209,23 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 
 // functions are the functions of the templates.
 var functions = template.FuncMap{
-	"shown":        shown,
+	"shown":        show.Text,
 	"short":        batch.ShortID,
 	"lower":        func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
-	"mark":         func(v any) string { return mark(fmt.Sprint(v)) },
+	"mark":         func(v any) string { return show.Mark(fmt.Sprint(v)) },
 	"plural":       term.Plural,
-	"scripts":      func() []string { return scripts },
-	"number":       number,
-	"seconds":      seconds,
-	"clock":        clock,
+	"scripts":      func() []string { return Scripts },
+	"number":       show.Number,
+	"seconds":      show.Seconds,
+	"clock":        show.Clock,
 	"ago":          func(ms int64) string { return term.Ago(&ms, time.Now()) },
-	"took":         took,
+	"took":         show.Took,
 	"milliseconds": func(at *int64) int64 { return aws.ToInt64(at) },
 	// pkg/ui/chart and pkg/graph draw these pictures, and escape all text in them.
 	"svg":        func(text string) template.HTML { return template.HTML(text) },
 	"data":       data,
-	"value":      valueOf,
-	"short_time": shortTime,
+	"value":      show.Value,
+	"short_time": show.ShortTime,
 	"segment":    url.PathEscape,
 	"query":      url.QueryEscape,
 	"lines":      func(text string) []string { return strings.Split(text, "\n") },
@@ -232,7 +237,7 @@ var functions = template.FuncMap{
 		_, index, _ := batch.SplitChildID(id)
 		return strconv.Itoa(index)
 	},
-	"line": func(c *core, args ...string) string { return shown(c.commands.line(args...)) },
+	"line": func(c *source.Source, args ...string) string { return show.Text(c.Commands.Line(args...)) },
 	"add":  func(a, b int) int { return a + b },
 }
 
@@ -245,10 +250,30 @@ func data(v any) (template.JS, error) {
 // jsonOf returns a value as JSON on one line.
 func jsonOf(v any) (string, error) {
 	text, err := json.Marshal(v)
-	return shown(string(text)), err
+	return show.Text(string(text)), err
 }
 
 // image returns a picture as the address of an image. Inside an image, SVG runs no scripts and loads nothing.
 func image(svg string) template.URL {
 	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg)))
+}
+
+// NewExported returns what all pages of a copy share. The pages contain their style sheet and script, and allow no
+// other: text that looks like markup could not run even if it became some.
+func NewExported() Exported {
+	var script bytes.Buffer
+	for _, name := range Scripts {
+		text, err := assets.ReadFile("assets/" + name)
+		if err != nil {
+			panic(err) // a file of this package
+		}
+		script.Write(text)
+	}
+	style := styleSheet()
+	hash := func(text []byte) string {
+		sum := sha256.Sum256(text)
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return Exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: time.Now(), Pages: map[string]string{},
+		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script.Bytes())}
 }

@@ -1,22 +1,22 @@
-package ui
+package source
 
 import (
 	"math"
 	"time"
 )
 
-// sample is the state of a queue at one time.
-type sample struct {
-	at     time.Time
-	jobs   map[string]int
-	inUse  float64
-	shares map[string]float64
+// Sample is the state of a queue at one time.
+type Sample struct {
+	At     time.Time
+	Jobs   map[string]int
+	InUse  float64
+	Shares map[string]float64
 	// isGap marks a time after which no page was open.
 	isGap bool
 }
 
-// value returns a number of the sample; NaN in a gap.
-func (s sample) value(n float64) float64 {
+// Value returns a number of the sample; NaN in a gap.
+func (s Sample) Value(n float64) float64 {
 	if s.isGap {
 		return math.NaN()
 	}
@@ -32,18 +32,18 @@ const mostSamples = 1000
 
 // queueHistory is the past of a queue, the oldest sample first.
 type queueHistory struct {
-	samples []sample
+	samples []Sample
 	apart   time.Duration
 }
 
 // add adds a sample, unless the last one is too recent.
-func (h *queueHistory) add(s sample) {
+func (h *queueHistory) add(s Sample) {
 	if n := len(h.samples); n > 0 {
-		switch since := s.at.Sub(h.samples[n-1].at); {
+		switch since := s.At.Sub(h.samples[n-1].At); {
 		case since < h.apart:
 			return
 		case since > max(gap, 4*h.apart): // no page was open
-			h.samples = append(h.samples, sample{at: h.samples[n-1].at.Add(time.Second), isGap: true})
+			h.samples = append(h.samples, Sample{At: h.samples[n-1].At.Add(time.Second), isGap: true})
 		}
 	}
 	if len(h.samples) >= mostSamples-1 {

@@ -1,4 +1,4 @@
-package ui
+package source
 
 import (
 	"time"
@@ -8,25 +8,25 @@ import (
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 )
 
-// snapshot is what `batchctl top --output json` prints.
-type snapshot struct {
+// Snapshot is what `batchctl top --output json` prints.
+type Snapshot struct {
 	Target   string       `json:"target"`
 	Time     time.Time    `json:"time"`
-	Queues   []queue      `json:"queues"`
-	Jobs     []unfinished `json:"jobs"`
+	Queues   []Queue      `json:"queues"`
+	Jobs     []Unfinished `json:"jobs"`
 	MoreJobs bool         `json:"moreJobs"`
 	Note     string       `json:"note"`
 }
 
-// queue is a queue of a snapshot.
-type queue struct {
+// Queue is a queue of a snapshot.
+type Queue struct {
 	Name         string                 `json:"name"`
 	State        string                 `json:"state"`
 	Priority     int                    `json:"priority"`
 	Jobs         map[string]int         `json:"jobs"`
 	Environments []jobqueue.Environment `json:"computeEnvironmentDetails"`
 	MaxvCpus     float64                `json:"maxvCpus"`
-	Utilization  *utilization           `json:"queueUtilization"`
+	Utilization  *Utilization           `json:"queueUtilization"`
 	AtLeast      []string               `json:"atLeast"`
 	Head         *struct {
 		JobID, JobName, StatusReason string
@@ -34,32 +34,32 @@ type queue struct {
 	} `json:"head"`
 }
 
-// utilization is the part of a queue's utilization that the page shows.
-type utilization struct {
-	TotalCapacityUsage   []capacity `json:"totalCapacityUsage"`
+// Utilization is the part of a queue's utilization that the page shows.
+type Utilization struct {
+	TotalCapacityUsage   []Capacity `json:"totalCapacityUsage"`
 	FairshareUtilization *struct {
 		ActiveShareCount       int `json:"activeShareCount"`
 		TopCapacityUtilization []struct {
 			ShareIdentifier string     `json:"shareIdentifier"`
-			CapacityUsage   []capacity `json:"capacityUsage"`
+			CapacityUsage   []Capacity `json:"capacityUsage"`
 		} `json:"topCapacityUtilization"`
 	} `json:"fairshareUtilization"`
 }
 
-// capacity is a quantity with its unit, such as 4 VCPU.
-type capacity struct {
+// Capacity is a quantity with its unit, such as 4 VCPU.
+type Capacity struct {
 	CapacityUnit string  `json:"capacityUnit"`
 	Quantity     float64 `json:"quantity"`
 }
 
-// unfinished is a job of a snapshot.
-type unfinished struct {
+// Unfinished is a job of a snapshot.
+type Unfinished struct {
 	Queue string           `json:"jobQueue"`
 	Job   types.JobSummary `json:"job"`
 }
 
-// inUse returns the vCPUs in use, or the quantity in the queue's own unit.
-func (q queue) inUse() (n float64, known bool) {
+// InUse returns the vCPUs in use, or the quantity in the queue's own unit.
+func (q Queue) InUse() (n float64, known bool) {
 	if q.Utilization == nil {
 		return 0, false
 	}
@@ -69,8 +69,8 @@ func (q queue) inUse() (n float64, known bool) {
 	return n, true
 }
 
-// shares returns the quantity in use by share.
-func (q queue) shares() map[string]float64 {
+// Shares returns the quantity in use by share.
+func (q Queue) Shares() map[string]float64 {
 	all := map[string]float64{}
 	if q.Utilization != nil && q.Utilization.FairshareUtilization != nil {
 		for _, s := range q.Utilization.FairshareUtilization.TopCapacityUtilization {
