@@ -57,6 +57,17 @@ func TestUnknownAddresses(t *testing.T) {
 	}
 }
 
+// TestManyResults has more results than the page shows: it names the command for the others.
+func TestManyResults(t *testing.T) {
+	r := uitest.Recording()
+	s := serverOf(t, r, nil)
+	r.Set("results "+uitest.ArrayID, "["+strings.Repeat(`{"index":0},`, 1000)+`{"index":1}]`)
+	w := get(s.handler(), "/jobs/"+uitest.ArrayID+"/results")
+	if want := "and 1 more rows: batchctl results " + uitest.ArrayID + " --target local"; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("status %d, without %q: %.300s", w.Code, want, w.Body)
+	}
+}
+
 // TestTargetFails has a target that does not answer: every page is an error page with the message and the hint.
 func TestTargetFails(t *testing.T) {
 	r := uitest.Recording()
