@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -137,7 +138,7 @@ func shows(page, hidden string) bool {
 func TestCredentials(t *testing.T) {
 	r := uitest.Recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
-	if err := os.WriteFile("job.json", []byte(exampleJob), 0o600); err != nil {
+	if err := os.WriteFile("job.json", []byte(jobpages.ExampleJob), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := s.handler()

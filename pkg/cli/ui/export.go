@@ -19,7 +19,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -41,9 +44,9 @@ const (
 // copier writes pages to a directory.
 type copier struct {
 	*source.Source
-	jobs      jobPages
-	arrays    arrayPages
-	workflows workflowPages
+	jobs      jobpages.Jobs
+	arrays    jobpages.Arrays
+	workflows jobpages.Workflows
 	dir       string
 	// export is what the pages share.
 	export page.Exported
@@ -81,7 +84,7 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 
 // newCopier returns a copier of pages to a directory.
 func newCopier(c *source.Source, dir string) *copier {
-	return &copier{Source: c, jobs: jobPages{c}, arrays: arrayPages{c}, workflows: workflowPages{c}, dir: dir, export: page.NewExported()}
+	return &copier{Source: c, jobs: jobpages.Jobs{Source: c}, arrays: jobpages.Arrays{Source: c}, workflows: jobpages.Workflows{Source: c}, dir: dir, export: page.NewExported()}
 }
 
 // isCopy reports whether a directory has only files of an earlier copy.
@@ -97,7 +100,7 @@ func (c *copier) copy(ctx context.Context) error {
 		args = append(args, "--submission", c.Options.Submission)
 	}
 	found, err := source.AskJSON[[]types.JobDetail](ctx, c.Commands, c.Age(), args...)
-	benchmarks := findReports(c.Source.Files).Benchmarks
+	benchmarks := reportfiles.Find(c.Source.Files).Benchmarks
 	if err != nil && (len(benchmarks) == 0 || len(c.Options.Args) > 0 || c.Options.Submission != "") {
 		return err
 	}
@@ -165,13 +168,13 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 }
 
 // overview writes index.html.
-func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []benchmark) error {
+func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []reportfiles.Benchmark) error {
 	for i, b := range benchmarks {
 		name := "index.html"
 		if len(found) > 0 || i > 0 {
 			name = "benchmark-" + strconv.Itoa(i+1) + ".html"
 		}
-		if err := c.write(name, benchmarkView(b), page.Exported{}); err != nil {
+		if err := c.write(name, reportpages.BenchmarkPage(b), page.Exported{}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +188,7 @@ func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmar
 	for _, d := range found {
 		ids = append(ids, aws.ToString(d.JobId))
 	}
-	v, err := c.workflows.workflow(ctx, c.Options.Submission, ids, func(id string) string { return c.export.Pages[id] })
+	v, err := c.workflows.View(ctx, c.Options.Submission, ids, func(id string) string { return c.export.Pages[id] })
 	if err != nil {
 		return err
 	}
@@ -198,7 +201,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	v := viewOfJob(d)
+	v := jobpages.ViewOf(d)
 	own := page.Exported{}
 	if v.NeedsVerdict() {
 		a, err := source.AskJSON[explain.Answer](ctx, c.Commands, source.CommandPatience, "explain", id, "--output", "json")
@@ -210,8 +213,8 @@ func (c *copier) job(ctx context.Context, id string) error {
 			own.Verdict = template.HTML(b.String())
 		}
 	}
-	attempts, _ := attemptsOf(ctx, c.Source, id) // a copy without the record is still useful
-	if m := measuredOf(id, attempts); m.Measured > 0 {
+	attempts, _ := jobpages.AttemptsOf(ctx, c.Source, id) // a copy without the record is still useful
+	if m := jobpages.MeasuredOf(id, attempts); m.Measured > 0 {
 		var b bytes.Buffer
 		if err := (page.Page{Template: "measured", Part: true, Source: c.Source, Body: m}).Write(&b); err != nil {
 			return err
@@ -220,23 +223,23 @@ func (c *copier) job(ctx context.Context, id string) error {
 	}
 	p := page.Page{Template: "job", Title: v.Name, Body: v}
 	if v.Size > 0 {
-		if err := c.jobs.addFailed(ctx, &v); err != nil {
+		if err := c.jobs.AddFailed(ctx, &v); err != nil {
 			return err
 		}
-		g, err := c.arrays.gridOf(ctx, id)
+		g, err := c.arrays.GridOf(ctx, id)
 		if err != nil {
 			return err
 		}
-		copied := &copiedGrid{grid: g, Pages: map[int]string{}}
+		copied := &jobpages.CopiedGrid{Grid: g, Pages: map[int]string{}}
 		for i := range v.Size {
 			if name := c.export.Pages[batch.ChildID(id, i)]; name != "" {
 				copied.Pages[i] = name
 			}
 		}
 		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id, "--output", "json"); err == nil {
-			copied.Results = numericColumns(rows, g.names, v.Size)
+			copied.Results = jobpages.NumericColumns(rows, g.Names, v.Size)
 		}
-		copied.Results = append(copied.Results, measuredColumns(id, attempts, v.Size)...)
+		copied.Results = append(copied.Results, jobpages.MeasuredColumns(id, attempts, v.Size)...)
 		own.Grid = copied
 		p.Template, p.Body = "array", v
 	} else {

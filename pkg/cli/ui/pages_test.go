@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -81,22 +82,12 @@ const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&t
 // writeReports writes one file of each kind that the pages recognise to the current directory.
 func writeReports(t *testing.T) {
 	t.Helper()
-	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "policy.json": policyFile, "trace.swf": "; no jobs\n"} {
+	for name, text := range map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile, "job.json": jobpages.ExampleJob, "policy.json": uitest.PolicyFile, "trace.swf": "; no jobs\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
-
-// benchmarkFile, doctorFile and policyFile are files that the pages recognise.
-const (
-	policyFile    = `{"name":"fair","fairsharePolicy":{"shareDecaySeconds":60}}`
-	benchmarkFile = `{"title":"CPU and GPU","comparison":{"base":{"name":"cpu"},"other":{"name":"gpu"},"pairs":[{"title":"gemm","base":{"repeats":3,"min":1,"median":2,"max":3},
-"other":{"repeats":3,"min":0.5,"median":1,"max":1.5},"speedUp":{"value":2,"interval":{"low":1.5,"high":2.5}}}],"unpaired":[{"title":"fft","reason":"not measured"}],
-"warnings":["the machine was busy"]},"decision":{"words":["use the GPU","because"]},"notes":["a note"]}`
-	doctorFile = `{"kind":"ecs","system":"Amazon Linux","gpu":"absent","findings":[{"check":"driver","severity":"error","summary":"the driver is missing","remedy":"install it"}],
-"notChecked":[{"what":"the clock","why":"no rights"}]}`
-)
 
 // tag is a start tag of a page.
 type tag struct {
@@ -428,7 +419,7 @@ func TestHostileData(t *testing.T) {
 			file, isFile := strings.CutPrefix(line, "file ")
 			original := r.Known[line].Out
 			if isFile {
-				original = map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile}[file]
+				original = map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile}[file]
 			}
 			if original == "" {
 				t.Fatalf("%s: no recording of %s", v.address, line)

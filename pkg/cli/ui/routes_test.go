@@ -57,6 +57,19 @@ func TestUnknownAddresses(t *testing.T) {
 	}
 }
 
+// TestCheckFails has a text that validate cannot read, and a request that has no text.
+func TestCheckFails(t *testing.T) {
+	r := uitest.Recording()
+	s := serverOf(t, r, nil)
+	r.Known["validate -"] = uitest.Reply{Err: "batchctl: the text has no end\n", Status: 2}
+	if w := post(s.handler(), "/check", map[string]string{"Text": "{"}); w.Code != 502 || decoded[page.Problem](t, w).Message != "the text has no end" {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if w := post(s.handler(), "/check", []int{1}); w.Code != 400 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
 // TestManyResults has more results than the page shows: it names the command for the others.
 func TestManyResults(t *testing.T) {
 	r := uitest.Recording()

@@ -9,7 +9,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/forecastpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/queuepages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -48,8 +52,9 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 // groupsOf returns the routes of all groups of pages. platform is the platform file; nil without one.
 func groupsOf(c *source.Source, platform *document.Platform, allowChanges bool) []page.Routes {
 	return []page.Routes{
-		(&queuePages{c}).routes(), (&forecastPages{c}).routes(), (&jobListPages{Source: c}).routes(), (&jobPages{c}).routes(), (&arrayPages{c}).routes(),
-		(&workflowPages{c}).routes(), (&checkPages{c}).routes(), (&reportPages{c}).routes(), (&platformPages{c, platform}).routes(), (&actions{c, allowChanges}).routes(),
+		(&queuepages.Queues{Source: c}).Routes(), (&queuepages.Platform{Source: c, File: platform}).Routes(), (&forecastpages.Forecasts{Source: c}).Routes(),
+		(&jobpages.JobList{Source: c}).Routes(), (&jobpages.Jobs{Source: c}).Routes(), (&jobpages.Arrays{Source: c}).Routes(), (&jobpages.Workflows{Source: c}).Routes(),
+		(&jobpages.Check{Source: c}).Routes(), (&reportpages.Reports{Source: c}).Routes(), (&actions{c, allowChanges}).routes(),
 	}
 }
 

@@ -31,7 +31,7 @@ func Lines(text string) string {
 }
 
 // Plain returns a page without characters that change the direction or the place of the text around them. Most texts
-// went through shown, which does the same; this is for those of which a template expects an id or a status.
+// went through Text, which does the same; this is for those of which a template expects an id or a status.
 func Plain(page []byte) []byte {
 	isPlain := func(r rune) bool {
 		return r == '\n' || r == '\t' || !unicode.In(r, unicode.Cc, unicode.Bidi_Control, unicode.Zl, unicode.Zp)

@@ -66,7 +66,7 @@ func (c *Commander) fill(a *answer, args []string) {
 	a.out = out.Bytes()
 }
 
-// Stream runs a command. It returns what the command wrote to standard error, or a *commandError.
+// Stream runs a command. It returns what the command wrote to standard error, or a *CommandError.
 func (c *Commander) Stream(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
 	select {
 	case c.turn <- struct{}{}:
@@ -77,7 +77,7 @@ func (c *Commander) Stream(ctx context.Context, in io.Reader, out io.Writer, arg
 	return c.Follow(ctx, in, out, args...)
 }
 
-// Follow is stream for a command that lasts, such as a log that is followed.
+// Follow is Stream for a command that lasts, such as a log that is followed.
 func (c *Commander) Follow(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
 	var messages bytes.Buffer
 	// The flags come before the arguments: after "--", they would be arguments.
@@ -124,7 +124,7 @@ func decodeAnswer[T any](c *Commander, out []byte, args []string) (v T, err erro
 // Changed is the exit status of commands that compare, such as plan, diff and apply --check, if something differs.
 const Changed = 4
 
-// AskDiffer is askJSON for a command that compares. A difference is no failure.
+// AskDiffer is AskJSON for a command that compares. A difference is no failure.
 func AskDiffer[T any](ctx context.Context, c *Commander, age time.Duration, args ...string) (v T, err error) {
 	out, err := c.Ask(ctx, age, args...)
 	if failed, ok := errors.AsType[*CommandError](err); ok && failed.Status == Changed {

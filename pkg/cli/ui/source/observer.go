@@ -71,7 +71,7 @@ type Observer struct {
 	jobsErr   error // why the last reading of the list failed; under mu
 }
 
-// newObserver returns an observer. The caller starts run.
+// newObserver returns an observer. The caller starts Run.
 func newObserver(c *Commander, o jobs.Options, isLocal bool) *Observer {
 	return &Observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*queueHistory{}, changed: make(chan struct{}),
 		Began: time.Now(), jobsRead: make(chan struct{})}

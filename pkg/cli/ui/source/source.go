@@ -13,7 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// Source is where all pages get what they show: the commands whose output they show, and the observer.
+// Source is where all pages get what they show: from commands, and from the observer.
 type Source struct {
 	Commands *Commander
 	Observer *Observer
@@ -25,7 +25,8 @@ type Source struct {
 	target string
 }
 
-// New returns what the pages for a target share. Its commands end with ctx. files is the directory of --files.
+// New returns the source of pages about the target with this name. Its commands end with ctx. files is the directory of
+// --files.
 func New(ctx context.Context, run Run, o jobs.Options, files, name string) *Source {
 	c := newCommander(ctx, run, o.Target)
 	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, Files: files, target: name}

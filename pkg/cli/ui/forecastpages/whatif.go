@@ -1,4 +1,4 @@
-package ui
+package forecastpages
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
@@ -28,7 +29,7 @@ type whatIfView struct {
 }
 
 // whatIfPage shows what a change of a queue would do. It changes nothing.
-func (s *forecastPages) whatIfPage(r *http.Request) (page.Page, error) {
+func (s *Forecasts) whatIfPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "whatif", Title: "What if", Section: "reports"}
 	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"), MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
 		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
@@ -45,7 +46,7 @@ func (s *forecastPages) whatIfPage(r *http.Request) (page.Page, error) {
 			}
 		}
 	}
-	found := findReports(s.Files)
+	found := reportfiles.Find(s.Files)
 	v.Files, v.Policies = found.JobFiles, found.Policies
 	proposed, err := s.proposed(v)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *forecastPages) whatIfPage(r *http.Request) (page.Page, error) {
 }
 
 // proposed returns the flags of forecast for the form; none if it proposes nothing.
-func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
+func (s *Forecasts) proposed(v whatIfView) (flags []string, err error) {
 	if v.Queue != "" && !slices.Contains(v.Queues, v.Queue) {
 		return nil, fmt.Errorf("queue %s: choose one of the target's", show.Text(v.Queue))
 	}
@@ -123,7 +124,7 @@ func (s *forecastPages) proposed(v whatIfView) (flags []string, err error) {
 }
 
 // proposedPolicy returns the flags of forecast for the scheduling policy of the form.
-func (s *forecastPages) proposedPolicy(v whatIfView) (flags []string, err error) {
+func (s *Forecasts) proposedPolicy(v whatIfView) (flags []string, err error) {
 	if v.Policy+v.Weight == "" {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// workflowView is what the page of a submission shows.
-type workflowView struct {
+// WorkflowView is what the page of a submission shows.
+type WorkflowView struct {
 	ID, Name string
 	// Graph is the picture of the jobs and their dependencies; "" if GraphProblem tells why there is none.
 	Graph, GraphProblem string
@@ -40,11 +40,11 @@ type workflowJob struct {
 	Size                      int
 }
 
-// workflowPages show a submission.
-type workflowPages struct{ *source.Source }
+// Workflows show a submission.
+type Workflows struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *workflowPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Workflows) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/workflows/{id}": s.workflowPage,
@@ -53,10 +53,10 @@ func (s *workflowPages) routes() page.Routes {
 }
 
 // workflowPage shows a submission: its graph, its timeline and its jobs.
-func (s *workflowPages) workflowPage(r *http.Request) (page.Page, error) {
+func (s *Workflows) workflowPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
 	p := page.Page{Template: "workflow", Title: "Workflow", Section: "jobs", Topics: []string{"workflow:" + id}}
-	v, err := s.workflow(r.Context(), id, nil, page.JobAddress)
+	v, err := s.View(r.Context(), id, nil, page.JobAddress)
 	if err != nil {
 		return p, err
 	}
@@ -64,8 +64,8 @@ func (s *workflowPages) workflowPage(r *http.Request) (page.Page, error) {
 	return p, nil
 }
 
-// workflow reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
-func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, address func(id string) string) (workflowView, error) {
+// View reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
+func (s *Workflows) View(ctx context.Context, id string, ids []string, address func(id string) string) (WorkflowView, error) {
 	args := append([]string{"status", "--output", "json"}, ids...)
 	if id != "" {
 		args = []string{"status", "--output", "json", "--submission", id}
@@ -73,9 +73,9 @@ func (s *workflowPages) workflow(ctx context.Context, id string, ids []string, a
 	}
 	found, err := source.AskJSON[[]types.JobDetail](ctx, s.Commands, s.Age(), args...)
 	if err != nil {
-		return workflowView{}, err
+		return WorkflowView{}, err
 	}
-	v := workflowView{ID: id, Name: cmp.Or(id, "Jobs"), Counts: map[string]int{}, HasEnded: true}
+	v := WorkflowView{ID: id, Name: cmp.Or(id, "Jobs"), Counts: map[string]int{}, HasEnded: true}
 	line := chart.Timeline{ID: "gantt", Title: "When the jobs waited and ran"}
 	ends := map[string]int64{} // of the jobs that ended
 	for _, d := range found {

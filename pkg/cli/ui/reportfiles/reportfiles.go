@@ -1,4 +1,6 @@
-package ui
+// Package reportfiles finds the files that the pages of batchctl ui show: benchmark reports, reports of doctor, job
+// files, scheduling policies and traces.
+package reportfiles
 
 import (
 	"encoding/json"
@@ -20,16 +22,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// benchmark is the part of a benchmark.json that the pages show.
-type benchmark struct {
+// Benchmark is the part of a benchmark.json that the pages show.
+type Benchmark struct {
 	// Path is the file, relative to the directory of --files.
 	Path       string
 	Title      string `json:"title"`
 	Comparison struct {
 		Base     struct{ Name string }
 		Other    struct{ Name string }
-		Pairs    []benchmarkPair
-		Unpaired []benchmarkUnpaired
+		Pairs    []BenchmarkPair
+		Unpaired []BenchmarkUnpaired
 		Warnings []string
 	} `json:"comparison"`
 	Decision *struct {
@@ -38,14 +40,14 @@ type benchmark struct {
 	Notes []string `json:"notes"`
 }
 
-// benchmarkKey names the work of a row.
-type benchmarkKey struct {
+// BenchmarkKey names the work of a row.
+type BenchmarkKey struct {
 	Title, Size, Type, Parameters string
 	Batch                         int
 }
 
 // Name returns the work as one text, such as "Gaussian blur 512x512 batch 2 uint8 sigma 2".
-func (k benchmarkKey) Name() string {
+func (k BenchmarkKey) Name() string {
 	batch := ""
 	if k.Batch > 0 {
 		batch = "batch " + strconv.Itoa(k.Batch)
@@ -53,32 +55,32 @@ func (k benchmarkKey) Name() string {
 	return show.Join(" ", k.Title, k.Size, batch, k.Type, k.Parameters)
 }
 
-// benchmarkUnpaired is a row that cannot be compared.
-type benchmarkUnpaired struct {
-	benchmarkKey
+// BenchmarkUnpaired is a row that cannot be compared.
+type BenchmarkUnpaired struct {
+	BenchmarkKey
 	Reason string
 }
 
-// benchmarkPair is a row that both sides measured. Times are in seconds.
-type benchmarkPair struct {
-	benchmarkKey
-	Base, Other *benchmarkSummary
+// BenchmarkPair is a row that both sides measured. Times are in seconds.
+type BenchmarkPair struct {
+	BenchmarkKey
+	Base, Other *BenchmarkSummary
 	SpeedUp     struct {
 		Value    float64
 		Interval *struct{ Low, High float64 }
 	}
 }
 
-// benchmarkSummary is a sample of times.
-type benchmarkSummary struct {
+// BenchmarkSummary is a sample of times.
+type BenchmarkSummary struct {
 	Repeats          int
 	Min, Median, Max float64
 }
 
-// reports are the files of a directory that the pages show.
-type reports struct {
-	Benchmarks []benchmark
-	Doctors    []doctorReport
+// Reports are the files of a directory that the pages show.
+type Reports struct {
+	Benchmarks []Benchmark
+	Doctors    []DoctorReport
 	// JobFiles, Policies and Traces are the paths of job files, of scheduling policies, and of files that a sizing
 	// report can read.
 	JobFiles, Policies, Traces []string
@@ -86,8 +88,8 @@ type reports struct {
 	Problem string
 }
 
-// doctorReport is a recorded report of doctor.
-type doctorReport struct {
+// DoctorReport is a recorded report of doctor.
+type DoctorReport struct {
 	Path string
 	At   time.Time
 	doctor.Report
@@ -101,9 +103,9 @@ const (
 	reportSize  = 8 << 20
 )
 
-// findReports reads the benchmark reports and doctor reports below a directory.
-func findReports(dir string) reports {
-	var found reports
+// Find reads the benchmark reports and doctor reports below a directory.
+func Find(dir string) Reports {
+	var found Reports
 	read := 0
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -137,17 +139,17 @@ func findReports(dir string) reports {
 	if err != nil {
 		found.Problem = show.Text(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
 	}
-	stable.Sort(found.Doctors, func(a, b doctorReport) int { return b.At.Compare(a.At) })
+	stable.Sort(found.Doctors, func(a, b DoctorReport) int { return b.At.Compare(a.At) })
 	return found
 }
 
 // add adds a file if it is a report.
-func (r *reports) add(dir, path string, at time.Time) {
+func (r *Reports) add(dir, path string, at time.Time) {
 	text, err := os.ReadFile(filepath.Join(dir, path))
 	if err != nil {
 		return
 	}
-	var b benchmark
+	var b Benchmark
 	if json.Unmarshal(text, &b) == nil && len(b.Comparison.Pairs)+len(b.Comparison.Unpaired) > 0 {
 		b.Path = path
 		r.Benchmarks = append(r.Benchmarks, b)
@@ -155,7 +157,7 @@ func (r *reports) add(dir, path string, at time.Time) {
 	}
 	var d doctor.Report
 	if json.Unmarshal(text, &d) == nil && d.Kind != "" && (len(d.Findings) > 0 || len(d.Unread) > 0) {
-		r.Doctors = append(r.Doctors, doctorReport{path, at, d})
+		r.Doctors = append(r.Doctors, DoctorReport{path, at, d})
 		return
 	}
 	// A policy without members is also any empty object.

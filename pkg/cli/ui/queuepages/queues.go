@@ -1,4 +1,4 @@
-package ui
+package queuepages
 
 import (
 	"cmp"
@@ -38,11 +38,11 @@ type shareView struct {
 	Part int
 }
 
-// queuePages show the queues and their past.
-type queuePages struct{ *source.Source }
+// Queues show the queues and their past.
+type Queues struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *queuePages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Queues) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/queues":        s.queuesPage,
@@ -52,7 +52,7 @@ func (s *queuePages) routes() page.Routes {
 }
 
 // viewOf returns how a queue is shown.
-func (s *queuePages) viewOf(q source.Queue, at int) queueView {
+func (s *Queues) viewOf(q source.Queue, at int) queueView {
 	v := queueView{Queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"], Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
 		IsBound: len(q.AtLeast) > 0, ID: fmt.Sprintf("queue-%d", at)}
 	v.InUse, v.Known = q.InUse()
@@ -82,7 +82,7 @@ func (s *queuePages) viewOf(q source.Queue, at int) queueView {
 }
 
 // queuesPage shows all queues.
-func (s *queuePages) queuesPage(r *http.Request) (page.Page, error) {
+func (s *Queues) queuesPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "queues", Title: "Queues", Section: "queues", Topics: []string{"queues"}}
 	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *queuePages) queuesPage(r *http.Request) (page.Page, error) {
 }
 
 // queuePage shows one queue with its past.
-func (s *queuePages) queuePage(r *http.Request) (page.Page, error) {
+func (s *Queues) queuePage(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
 	p := page.Page{Template: "queue", Title: "Queue " + show.Text(name), Section: "queues", Topics: []string{"queues"}}
 	snapshot, err := s.Observer.Latest(r.Context())

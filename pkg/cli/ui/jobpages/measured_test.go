@@ -1,8 +1,7 @@
-package ui
+package jobpages
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
@@ -22,7 +21,7 @@ func TestMeasuredBounds(t *testing.T) {
 	for i := mostMeasured + 50; i > 0; i-- { // the newest first
 		all = append(all, history.Attempt{Job: uitest.PrepareID, Number: i, Status: "FAILED", Usage: []usage.Usage{used(1)}})
 	}
-	v := measuredOf(uitest.PrepareID, all)
+	v := MeasuredOf(uitest.PrepareID, all)
 	if v.IsArray || len(v.Rows) != mostMeasured || v.More != 50 || v.Measured != mostMeasured+50 || v.Rows[0].Attempt != "1" || v.Rows[mostMeasured-1].Attempt != "100" {
 		t.Errorf("%d rows, %d more, %d measured, the first is %+v", len(v.Rows), v.More, v.Measured, v.Rows[0])
 	}
@@ -64,25 +63,13 @@ func TestMeasuredChildren(t *testing.T) {
 		return history.Attempt{Job: fmt.Sprintf("%s:%d", uitest.ArrayID, index), Number: number, Usage: u, Requested: history.Resources{MemoryMiB: 100}}
 	}
 	all := []history.Attempt{child(0, 3), child(0, 2, used(20)), child(0, 1, used(90)), child(1, 1, used(40)), child(7, 1, used(80)), {Job: uitest.PrepareID, Usage: []usage.Usage{used(99)}}}
-	columns := measuredColumns(uitest.ArrayID, all, 3)
+	columns := MeasuredColumns(uitest.ArrayID, all, 3)
 	if len(columns) == 0 || columns[0].Name != "peak memory MiB" || !columns[0].IsMeasured || len(columns[0].Values) != 3 || *columns[0].Values[0] != 20 || *columns[0].Values[1] != 40 || columns[0].Values[2] != nil {
 		t.Errorf("%+v", columns)
 	}
-	v := measuredOf(uitest.ArrayID, all)
+	v := MeasuredOf(uitest.ArrayID, all)
 	want := measuredFigure{Name: "peak memory", Requested: "100 MiB", P50: "40 MiB", P95: "80 MiB", Max: "80 MiB", Children: 3, Part: 80}
 	if !v.IsArray || len(v.Figures) == 0 || v.Figures[0] != want {
 		t.Errorf("%+v", v.Figures)
-	}
-}
-
-// TestMeasuredCopy exports the recorded jobs: the copies of a job and of an array have the measurements.
-func TestMeasuredCopy(t *testing.T) {
-	pages := copied(t, serverOf(t, uitest.Recording(), nil))
-	job, array := pages["copy of "+fileOf(uitest.PrepareID)], pages["copy of "+fileOf(uitest.ArrayID)]
-	if !strings.Contains(job, "measured-head") || !strings.Contains(job, "700 MiB") || strings.Contains(job, "/measurements") {
-		t.Errorf("the copy of the job: %s", job)
-	}
-	if !strings.Contains(array, `"peak memory MiB"`) || !strings.Contains(array, "300 MiB") {
-		t.Errorf("the copy of the array: %s", array)
 	}
 }

@@ -1,4 +1,4 @@
-package ui
+package forecastpages
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
@@ -46,7 +47,7 @@ var maxWaits = []string{"5m", "15m", "30m", "1h", "2h", "8h", "24h"}
 const mostSets = 50
 
 // sizingPage runs a trace against sets of queues.
-func (s *forecastPages) sizingPage(r *http.Request) (page.Page, error) {
+func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "sizing", Title: "Sizing report", Section: "reports"}
 	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"), Choices: maxWaits}
 	snapshot, err := s.Observer.Latest(r.Context())
@@ -56,7 +57,7 @@ func (s *forecastPages) sizingPage(r *http.Request) (page.Page, error) {
 	for _, q := range snapshot.Queues {
 		v.Queues = append(v.Queues, q.Name)
 	}
-	v.Traces = append([]string{"history"}, findReports(s.Files).Traces...)
+	v.Traces = append([]string{"history"}, reportfiles.Find(s.Files).Traces...)
 	if v.MaxWait == "" {
 		v.MaxWait = "30m"
 	}

@@ -1,4 +1,4 @@
-package ui
+package forecastpages
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
@@ -76,6 +77,9 @@ type outlookView struct {
 	// Command shows the same in a terminal.
 	Command string
 }
+
+// figureView is a figure now and after a proposed change, as text.
+type figureView struct{ Name, Good, Bad string }
 
 // titledChart is a chart with its heading.
 type titledChart struct{ Title, SVG string }
@@ -188,11 +192,11 @@ func tableOf(head string, now, next []forecast.Group, isProposed bool) groupTabl
 	return t
 }
 
-// forecastPages show forecasts: for a queue, for a job file, and for proposed changes.
-type forecastPages struct{ *source.Source }
+// Forecasts show forecasts: for a queue, for a job file, and for proposed changes.
+type Forecasts struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *forecastPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Forecasts) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/queues/{name}/forecast": s.forecastPart,
@@ -205,7 +209,7 @@ func (s *forecastPages) routes() page.Routes {
 }
 
 // forecastPart shows what the next hours of a queue bring.
-func (s *forecastPages) forecastPart(r *http.Request) (page.Page, error) {
+func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
 	p := page.Page{Template: "outlook", Part: true}
 	if strings.HasPrefix(name, "-") {
@@ -240,7 +244,7 @@ func accuracyText(a forecast.Accuracy) string {
 }
 
 // accuracyPage compares earlier forecasts of all queues with what happened.
-func (s *forecastPages) accuracyPage(r *http.Request) (page.Page, error) {
+func (s *Forecasts) accuracyPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
 	list, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", "--output", "json")
 	if err != nil {
@@ -285,9 +289,9 @@ type whenLine struct {
 }
 
 // whenPart shows when the jobs of a file would start if they were submitted now.
-func (s *forecastPages) whenPart(r *http.Request) (page.Page, error) {
+func (s *Forecasts) whenPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "when", Part: true}
-	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: findReports(s.Files).JobFiles}
+	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: reportfiles.Find(s.Files).JobFiles}
 	p.Body = v
 	if v.Job == "" {
 		return p, nil
@@ -318,8 +322,8 @@ func (s *forecastPages) whenPart(r *http.Request) (page.Page, error) {
 }
 
 // jobFile returns the path of a job file that the pages list.
-func (s *forecastPages) jobFile(name string) (string, error) {
-	if !slices.Contains(findReports(s.Files).JobFiles, name) {
+func (s *Forecasts) jobFile(name string) (string, error) {
+	if !slices.Contains(reportfiles.Find(s.Files).JobFiles, name) {
 		return "", page.BadRequest(fmt.Errorf("%s is not a job file below %s", show.Text(name), s.FilesDirectory()))
 	}
 	return filepath.Join(s.Files, name), nil

@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"context"
@@ -27,8 +27,8 @@ const (
 	recordAge = 5 * time.Second
 )
 
-// measuredView is what the pages show of the recorded attempts of a job or an array.
-type measuredView struct {
+// MeasuredView is what the pages show of the recorded attempts of a job or an array.
+type MeasuredView struct {
 	ID string
 	// IsArray selects figures over all children in place of a row for each attempt.
 	IsArray bool
@@ -64,8 +64,8 @@ type measuredFigure struct {
 	Part                           int // of the maximum in the request, in per cent; -1 for none
 }
 
-// attemptsOf returns the recorded attempts of a job or an array, the newest first.
-func attemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
+// AttemptsOf returns the recorded attempts of a job or an array, the newest first.
+func AttemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
 	if strings.HasPrefix(id, "-") {
 		return nil, page.BadRequest(fmt.Errorf("%s is not the id of a job", id))
 	}
@@ -73,20 +73,20 @@ func attemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Att
 }
 
 // measuredPart shows what the attempts of a job or an array used.
-func (s *jobPages) measuredPart(r *http.Request) (page.Page, error) {
+func (s *Jobs) measuredPart(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
 	p := page.Page{Template: "measured", Part: true}
-	all, err := attemptsOf(r.Context(), s.Source, id)
+	all, err := AttemptsOf(r.Context(), s.Source, id)
 	if err != nil {
 		return p, err
 	}
-	p.Body = measuredOf(id, all)
+	p.Body = MeasuredOf(id, all)
 	return p, nil
 }
 
-// measuredOf returns the view of attempts. They are those of an array if one of them is a child of it.
-func measuredOf(id string, all []history.Attempt) measuredView {
-	v := measuredView{ID: id, Attempts: len(all)}
+// MeasuredOf returns the view of attempts. They are those of an array if one of them is a child of it.
+func MeasuredOf(id string, all []history.Attempt) MeasuredView {
+	v := MeasuredView{ID: id, Attempts: len(all)}
 	for _, a := range all {
 		v.IsArray = v.IsArray || isChildOf(a, id)
 		if len(a.Usage) > 0 {
@@ -256,25 +256,25 @@ func figuresOf(last map[int]history.Attempt) (figures []measuredFigure) {
 }
 
 // childMeasurements answers with what the children of an array used, by column.
-func (s *arrayPages) childMeasurements(r *http.Request) (any, error) {
+func (s *Arrays) childMeasurements(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
 		return nil, err
 	}
-	all, err := attemptsOf(ctx, s.Source, id)
+	all, err := AttemptsOf(ctx, s.Source, id)
 	if err != nil {
 		return nil, err
 	}
-	return measuredColumns(id, all, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
+	return MeasuredColumns(id, all, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
 }
 
-// measuredColumns returns a column for each figure that a child has.
-func measuredColumns(id string, all []history.Attempt, size int) []column {
+// MeasuredColumns returns a column for each figure that a child has.
+func MeasuredColumns(id string, all []history.Attempt, size int) []Column {
 	last := lastOfChildren(id, all)
-	columns := []column{}
+	columns := []Column{}
 	for _, m := range measures {
-		c := column{Name: strings.TrimSpace(m.name + " " + m.unit), Values: make([]*float64, size), IsMeasured: true}
+		c := Column{Name: strings.TrimSpace(m.name + " " + m.unit), Values: make([]*float64, size), IsMeasured: true}
 		found := false
 		for index, a := range last {
 			if n, ok := m.of(a.Usage[0]); ok && index >= 0 && index < size {

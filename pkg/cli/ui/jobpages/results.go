@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ type resultsView struct {
 const mostResults = 1000
 
 // resultsPage shows the results of an array as a table and a heat map.
-func (s *arrayPages) resultsPage(r *http.Request) (page.Page, error) {
+func (s *Arrays) resultsPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
 	p := page.Page{Template: "results", Title: "Results", Section: "reports"}
 	parent, err := s.Describe(r.Context(), s.Age(), id)
@@ -46,11 +46,11 @@ func (s *arrayPages) resultsPage(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	g, err := s.gridOf(r.Context(), id)
+	g, err := s.GridOf(r.Context(), id)
 	if err != nil {
 		return p, err
 	}
-	v, err := resultsOf(out, g.names, r.FormValue("value"))
+	v, err := resultsOf(out, g.Names, r.FormValue("value"))
 	if err != nil {
 		return p, err
 	}
@@ -130,7 +130,7 @@ func eachMember(raw json.RawMessage, f func(name string, member json.RawMessage)
 }
 
 // heatmapOf draws a column of the results over the axes of the grid.
-func heatmapOf(g *grid, out []byte, value string) (string, error) {
+func heatmapOf(g *Grid, out []byte, value string) (string, error) {
 	if g.Rows == nil || value == "" {
 		return "", nil
 	}
@@ -163,7 +163,7 @@ func heatmapOf(g *grid, out []byte, value string) (string, error) {
 
 // childResults answers with the numbers that the children printed as results, by column. It reads the logs of all
 // children, so a page asks for it only when the user wants it.
-func (s *arrayPages) childResults(r *http.Request) (any, error) {
+func (s *Arrays) childResults(r *http.Request) (any, error) {
 	ctx, id := r.Context(), r.PathValue("id")
 	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
@@ -177,5 +177,5 @@ func (s *arrayPages) childResults(r *http.Request) (any, error) {
 	if of, err := s.sweepOf(ctx, parent); err == nil {
 		axes = of.Names()
 	}
-	return numericColumns(rows, axes, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
+	return NumericColumns(rows, axes, min(max(batch.ArraySize(parent), 0), mostChildren)), nil
 }

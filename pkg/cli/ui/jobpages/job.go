@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"cmp"
@@ -28,8 +28,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// jobView is what the page of a job shows.
-type jobView struct {
+// JobView is what the page of a job shows.
+type JobView struct {
 	types.JobDetail
 	ID, Name string
 	// Timeline is a chart of the statuses.
@@ -58,15 +58,15 @@ type jobView struct {
 }
 
 // NeedsVerdict reports whether explain can have an answer about the job.
-func (v jobView) NeedsVerdict() bool {
+func (v JobView) NeedsVerdict() bool {
 	return v.JobDetail.Status != types.JobStatusSucceeded && v.JobDetail.Status != types.JobStatusRunning
 }
 
 // Reasoned returns why the job has its status; "" for one that succeeded.
-func (v jobView) Reasoned() string { return show.Text(jobs.Outcome(v.JobDetail)) }
+func (v JobView) Reasoned() string { return show.Text(jobs.Outcome(v.JobDetail)) }
 
 // Version changes when a child of the array changes its status.
-func (v jobView) Version() string {
+func (v JobView) Version() string {
 	if v.ArrayProperties == nil {
 		return ""
 	}
@@ -75,7 +75,7 @@ func (v jobView) Version() string {
 }
 
 // CommandLine returns the command for a shell. The whole line is masked: an option can announce a credential.
-func (v jobView) CommandLine() string {
+func (v JobView) CommandLine() string {
 	var words []string
 	for _, arg := range v.Command {
 		words = append(words, term.Quoted(arg))
@@ -105,11 +105,11 @@ type attemptView struct {
 	Current           bool
 }
 
-// jobPages show one job.
-type jobPages struct{ *source.Source }
+// Jobs show one job.
+type Jobs struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *jobPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Jobs) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs/{id}":              s.jobPage,
@@ -121,21 +121,21 @@ func (s *jobPages) routes() page.Routes {
 }
 
 // jobPage shows one job. The page of an array has a grid of its children.
-func (s *jobPages) jobPage(r *http.Request) (page.Page, error) {
+func (s *Jobs) jobPage(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
 	p := page.Page{Template: "job", Title: "Job", Section: "jobs", Topics: []string{"job:" + id}}
 	d, err := s.Describe(r.Context(), s.Age(), id)
 	if err != nil {
 		return p, err
 	}
-	v := viewOfJob(d)
+	v := ViewOf(d)
 	if v.ID != id { // a name or a short id: the page has one address
 		p.Topics = []string{"job:" + v.ID}
 	}
 	p.Title = v.Name
 	if v.Size > 0 {
 		p.Template = "array"
-		if err := s.addFailed(r.Context(), &v); err != nil {
+		if err := s.AddFailed(r.Context(), &v); err != nil {
 			return p, err
 		}
 	} else {
@@ -148,8 +148,8 @@ func (s *jobPages) jobPage(r *http.Request) (page.Page, error) {
 // mostFailed is how many failed children the page of an array links.
 const mostFailed = 100
 
-// addFailed adds the failed children of an array.
-func (s *jobPages) addFailed(ctx context.Context, v *jobView) error {
+// AddFailed adds the failed children of an array.
+func (s *Jobs) AddFailed(ctx context.Context, v *JobView) error {
 	failed := 0
 	if v.ArrayProperties != nil {
 		failed = int(v.ArrayProperties.StatusSummary[string(types.JobStatusFailed)])
@@ -175,9 +175,9 @@ func (s *jobPages) addFailed(ctx context.Context, v *jobView) error {
 	return nil
 }
 
-// viewOfJob returns what the page of a job shows.
-func viewOfJob(d types.JobDetail) jobView {
-	v := jobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
+// ViewOf returns what the page of a job shows.
+func ViewOf(d types.JobDetail) JobView {
+	v := JobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
 		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: show.Text(d.Tags[client.WorkflowTag]),
 		HasEnded: batch.HasEnded(d.Status), Size: batch.ArraySize(d)}
 	if array, index, ok := batch.SplitChildID(v.ID); ok {
@@ -250,7 +250,7 @@ func sourceOf(d types.JobDetail) []string {
 }
 
 // timeline draws the statuses that a job went through: waiting, and each attempt.
-func timeline(v jobView) string {
+func timeline(v JobView) string {
 	created, started, stopped := page.TimeOf(aws.ToInt64(v.CreatedAt)), page.TimeOf(aws.ToInt64(v.StartedAt)), page.TimeOf(aws.ToInt64(v.StoppedAt))
 	if created.IsZero() {
 		return ""
@@ -297,7 +297,7 @@ func timeline(v jobView) string {
 }
 
 // explainPart is the verdict of explain.
-func (s *jobPages) explainPart(r *http.Request) (page.Page, error) {
+func (s *Jobs) explainPart(r *http.Request) (page.Page, error) {
 	id := r.PathValue("id")
 	p := page.Page{Template: "explain", Part: true}
 	d, err := s.Describe(r.Context(), s.Age(), id)
@@ -314,7 +314,7 @@ func (s *jobPages) explainPart(r *http.Request) (page.Page, error) {
 }
 
 // costPart is what a job cost.
-func (s *jobPages) costPart(r *http.Request) (page.Page, error) {
+func (s *Jobs) costPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "cost", Part: true}
 	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", r.PathValue("id"), "--output", "json")
 	if err != nil {

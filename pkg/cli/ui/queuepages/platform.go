@@ -1,4 +1,4 @@
-package ui
+package queuepages
 
 import (
 	"bytes"
@@ -11,33 +11,37 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
+// setting is a member of the platform file with its value.
+type setting struct{ Name, Value string }
+
 // platformView is what the page of the platform shows.
 type platformView struct {
 	// File is the platform file; "" without one.
 	File   string
-	Policy []variable
+	Policy []setting
 	// Queues are the queues of the platform file.
-	Queues  []variable
-	Doctors []doctorReport
+	Queues  []setting
+	Doctors []reportfiles.DoctorReport
 	Problem string
 	// DriftCommand compares the queue files with the target.
 	DriftCommand string
 }
 
-// platformPages show the platform file, the queue files and the reports of doctor.
-type platformPages struct {
+// Platform shows the platform file, the queue files and the reports of doctor.
+type Platform struct {
 	*source.Source
-	// platform is the platform file; nil without one.
-	platform *document.Platform
+	// File is the platform file; nil without one.
+	File *document.Platform
 }
 
-// routes are the addresses of the group.
-func (s *platformPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Platform) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/platform":       s.platformPage,
@@ -47,16 +51,16 @@ func (s *platformPages) routes() page.Routes {
 }
 
 // platformPage shows the policy, the queues as code, and the recorded reports of doctor.
-func (s *platformPages) platformPage(*http.Request) (page.Page, error) {
-	found := findReports(s.Files)
+func (s *Platform) platformPage(*http.Request) (page.Page, error) {
+	found := reportfiles.Find(s.Files)
 	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
-	if s.platform != nil && s.platform.Root != nil {
-		v.File = show.Text(filepath.ToSlash(s.platform.Root.Source.Name))
-		for child := range s.platform.Root.Get("policy").Children() {
-			v.Policy = append(v.Policy, variable{child.Name, show.Text(compact(child.AppendJSON(nil)))})
+	if s.File != nil && s.File.Root != nil {
+		v.File = show.Text(filepath.ToSlash(s.File.Root.Source.Name))
+		for child := range s.File.Root.Get("policy").Children() {
+			v.Policy = append(v.Policy, setting{child.Name, show.Text(compact(child.AppendJSON(nil)))})
 		}
-		for _, q := range s.platform.Queues {
-			v.Queues = append(v.Queues, variable{q.Alias, batch.Name(q.Name)})
+		for _, q := range s.File.Queues {
+			v.Queues = append(v.Queues, setting{q.Alias, batch.Name(q.Name)})
 		}
 	}
 	return page.Page{Template: "platform", Title: "Platform", Section: "platform", Body: v}, nil
@@ -104,7 +108,7 @@ type drift struct {
 }
 
 // driftPart compares the queue files with the target.
-func (s *platformPages) driftPart(r *http.Request) (page.Page, error) {
+func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "drift", Part: true}
 	args := []string{"apply", s.Files, "--check", "--output", "json"}
 	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)

@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// grid is the children of an array, for the script that draws them. All slices have one element for each child.
-type grid struct {
+// Grid is the children of an array, for the script that draws them. All slices have one element for each child.
+type Grid struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Size int    `json:"size"`
@@ -27,18 +27,18 @@ type grid struct {
 	// Exits are the exit codes; -1 for none.
 	Exits []int32 `json:"exits"`
 	// Columns and Rows name the axes of the matrix, and their values; they are absent for other arrays.
-	Columns *axis `json:"columns,omitempty"`
-	Rows    *axis `json:"rows,omitempty"`
+	Columns *Axis `json:"columns,omitempty"`
+	Rows    *Axis `json:"rows,omitempty"`
 	// Places are the row and column of each child in such a matrix: row*len(columns)+column.
 	Places []int `json:"places,omitempty"`
 	// Labels are what each child works on, such as "lr=0.1 seed=2".
 	Labels []string `json:"labels,omitempty"`
-	// names are the axes of the matrix, or the columns of the table.
-	names []string
+	// Names are the axes of the matrix, or the columns of the table.
+	Names []string `json:"-"`
 }
 
-// axis is an axis of a grid.
-type axis struct {
+// Axis is an axis of a grid.
+type Axis struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
@@ -55,8 +55,8 @@ const mostLabels = 20000
 
 // newGrid returns the grid of an array's children. Children that are not listed are SUBMITTED, or share the status of
 // their parent while the service still creates them.
-func newGrid(parent types.JobDetail, size int, listed []types.JobSummary, at time.Time) *grid {
-	g := &grid{ID: aws.ToString(parent.JobId), Name: show.Text(aws.ToString(parent.JobName)), Size: size, Seconds: make([]float64, size), Exits: make([]int32, size)}
+func newGrid(parent types.JobDetail, size int, listed []types.JobSummary, at time.Time) *Grid {
+	g := &Grid{ID: aws.ToString(parent.JobId), Name: show.Text(aws.ToString(parent.JobName)), Size: size, Seconds: make([]float64, size), Exits: make([]int32, size)}
 	statuses := slices.Repeat([]byte{cmp.Or(statusLetters[parent.Status], 's')}, size)
 	for i := range size {
 		g.Seconds[i], g.Exits[i] = -1, -1
@@ -84,12 +84,12 @@ func newGrid(parent types.JobDetail, size int, listed []types.JobSummary, at tim
 
 // place gives each child its place in the matrix: the last axis becomes the columns, and the combinations of the others
 // the rows. Other arrays keep the order of their indexes.
-func (g *grid) place(of *session.SweepOf) {
+func (g *Grid) place(of *session.SweepOf) {
 	names := of.Names()
 	if len(names) == 0 {
 		return
 	}
-	g.names = names
+	g.Names = names
 	values := make([][]string, g.Size)
 	for i := range g.Size {
 		values[i] = of.Values(i)
@@ -116,8 +116,8 @@ func (g *grid) place(of *session.SweepOf) {
 		}
 		places[i] = [2]int{rows.of(strings.Join(v[:last], "\x00")), columns.of(v[last])}
 	}
-	g.Rows = &axis{show.Text(strings.Join(names[:last], ", ")), rows.shown()}
-	g.Columns = &axis{show.Text(names[last]), columns.shown()}
+	g.Rows = &Axis{show.Text(strings.Join(names[:last], ", ")), rows.shown()}
+	g.Columns = &Axis{show.Text(names[last]), columns.shown()}
 	for _, p := range places {
 		g.Places = append(g.Places, p[0]*len(g.Columns.Values)+p[1])
 	}
@@ -151,8 +151,8 @@ func (x *indexer) shown() []string {
 	return all
 }
 
-// column is a column of results or of measurements for the grid: a number for each child, or nil.
-type column struct {
+// Column is a column of results or of measurements for the grid: a number for each child, or nil.
+type Column struct {
 	Name       string     `json:"name"`
 	Values     []*float64 `json:"values"`
 	IsMeasured bool       `json:"measured,omitempty"`
@@ -164,9 +164,9 @@ func indexIn(row map[string]any, size int) (int, bool) {
 	return int(n), ok && n >= 0 && n < float64(size)
 }
 
-// numericColumns returns the columns of results that have numbers, by name. It leaves out the axes of the array.
-func numericColumns(rows []map[string]any, axes []string, size int) []column {
-	byName := map[string]*column{}
+// NumericColumns returns the columns of results that have numbers, by name. It leaves out the axes of the array.
+func NumericColumns(rows []map[string]any, axes []string, size int) []Column {
+	byName := map[string]*Column{}
 	for _, row := range rows {
 		index, ok := indexIn(row, size)
 		if !ok {
@@ -178,22 +178,22 @@ func numericColumns(rows []map[string]any, axes []string, size int) []column {
 				continue
 			}
 			if byName[name] == nil {
-				byName[name] = &column{Name: show.Text(name), Values: make([]*float64, size)}
+				byName[name] = &Column{Name: show.Text(name), Values: make([]*float64, size)}
 			}
 			byName[name].Values[index] = &n
 		}
 	}
-	columns := []column{}
+	columns := []Column{}
 	for _, c := range byName {
 		columns = append(columns, *c)
 	}
-	stable.Sort(columns, func(a, b column) int { return cmp.Compare(a.Name, b.Name) })
+	stable.Sort(columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
 	return columns
 }
 
-// copiedGrid is a grid with the pages of the children that are in the copy.
-type copiedGrid struct {
-	*grid
+// CopiedGrid is a grid with the pages of the children that are in the copy.
+type CopiedGrid struct {
+	*Grid
 	Pages   map[int]string `json:"pages"`
-	Results []column       `json:"results,omitempty"`
+	Results []Column       `json:"results,omitempty"`
 }

@@ -1,4 +1,4 @@
-package ui
+package reportpages
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/stable"
@@ -16,11 +17,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
-// reportPages show the reports: cost, right-sizing, comparisons and benchmarks.
-type reportPages struct{ *source.Source }
+// Reports show the reports: cost, right-sizing, comparisons and benchmarks.
+type Reports struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *reportPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Reports) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/reports":           s.reportsPage,
@@ -33,7 +34,7 @@ func (s *reportPages) routes() page.Routes {
 }
 
 // reportsPage lists the reports.
-func (s *reportPages) reportsPage(r *http.Request) (page.Page, error) {
+func (s *Reports) reportsPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "reports", Title: "Reports", Section: "reports"}
 	if err := s.AwaitJobs(r); err != nil {
 		return p, err
@@ -46,10 +47,10 @@ func (s *reportPages) reportsPage(r *http.Request) (page.Page, error) {
 		}
 	}
 	p.Body = struct {
-		reports
+		reportfiles.Reports
 		Arrays []joblist.Job
 		Tags   []string
-	}{findReports(s.Files), arrays, s.Observer.Jobs.TagNames()}
+	}{reportfiles.Find(s.Files), arrays, s.Observer.Jobs.TagNames()}
 	return p, nil
 }
 
@@ -57,7 +58,7 @@ func (s *reportPages) reportsPage(r *http.Request) (page.Page, error) {
 var spans = []string{"1d", "7d", "30d"}
 
 // costReport shows what jobs cost, by a tag, workflow or array.
-func (s *reportPages) costReport(r *http.Request) (page.Page, error) {
+func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "costs", Title: "Cost", Section: "reports"}
 	since, by := cmp.Or(r.FormValue("since"), "7d"), cmp.Or(r.FormValue("by"), "workflow")
 	if !slices.Contains(spans, since) {
@@ -92,22 +93,22 @@ func (s *reportPages) costReport(r *http.Request) (page.Page, error) {
 }
 
 // benchmarkPage shows one benchmark.
-func (s *reportPages) benchmarkPage(r *http.Request) (page.Page, error) {
+func (s *Reports) benchmarkPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports"}
-	all := findReports(s.Files).Benchmarks
-	at := slices.IndexFunc(all, func(b benchmark) bool { return b.Path == r.FormValue("file") })
+	all := reportfiles.Find(s.Files).Benchmarks
+	at := slices.IndexFunc(all, func(b reportfiles.Benchmark) bool { return b.Path == r.FormValue("file") })
 	if at < 0 {
 		return p, page.ErrNotFound
 	}
-	return benchmarkView(all[at]), nil
+	return BenchmarkPage(all[at]), nil
 }
 
-// benchmarkView returns the page of a benchmark.
-func benchmarkView(b benchmark) page.Page {
+// BenchmarkPage returns the page of a benchmark.
+func BenchmarkPage(b reportfiles.Benchmark) page.Page {
 	shownBars := chart.Bars{ID: "times", Title: "Median time", Unit: "s"}
 	for _, pair := range b.Comparison.Pairs {
 		group := chart.BarGroup{Name: show.Text(pair.Name())}
-		for i, side := range []*benchmarkSummary{pair.Base, pair.Other} {
+		for i, side := range []*reportfiles.BenchmarkSummary{pair.Base, pair.Other} {
 			if side != nil {
 				group.Bars = append(group.Bars, chart.Bar{Name: []string{show.Text(b.Comparison.Base.Name), show.Text(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
 					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: show.ShortTime(side.Median)})
@@ -120,7 +121,7 @@ func benchmarkView(b benchmark) page.Page {
 		drawn = page.Bars(shownBars)
 	}
 	return page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports", Body: struct {
-		benchmark
+		reportfiles.Benchmark
 		Chart string
 	}{b, drawn}}
 }

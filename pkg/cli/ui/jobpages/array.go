@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
-// arrayPages show the children of an array: as a grid, and their results.
-type arrayPages struct{ *source.Source }
+// Arrays show the children of an array: as a grid, and their results.
+type Arrays struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *arrayPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Arrays) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs/{id}/results": s.resultsPage,
@@ -33,12 +33,12 @@ func (s *arrayPages) routes() page.Routes {
 }
 
 // children answers with the grid of an array.
-func (s *arrayPages) children(r *http.Request) (any, error) {
-	return s.gridOf(r.Context(), r.PathValue("id"))
+func (s *Arrays) children(r *http.Request) (any, error) {
+	return s.GridOf(r.Context(), r.PathValue("id"))
 }
 
-// gridOf reads the children of an array.
-func (s *arrayPages) gridOf(ctx context.Context, id string) (*grid, error) {
+// GridOf reads the children of an array.
+func (s *Arrays) GridOf(ctx context.Context, id string) (*Grid, error) {
 	parent, err := s.Describe(ctx, s.Age(), id)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *arrayPages) gridOf(ctx context.Context, id string) (*grid, error) {
 }
 
 // sweepOf returns what the children of an array differ in.
-func (s *arrayPages) sweepOf(ctx context.Context, parent types.JobDetail) (*session.SweepOf, error) {
+func (s *Arrays) sweepOf(ctx context.Context, parent types.JobDetail) (*session.SweepOf, error) {
 	call, err := s.Observer.Open(ctx)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package ui
+package reportpages
 
 import (
 	"cmp"
@@ -57,7 +57,7 @@ type adviceRow struct{ Name, Requested, P50, P95, Max string }
 var adviceSpans = []string{"7d", "30d", "90d"}
 
 // sizesReport shows what advise prints, by definition.
-func (s *reportPages) sizesReport(r *http.Request) (page.Page, error) {
+func (s *Reports) sizesReport(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "sizes", Title: "Right-sizing", Section: "reports"}
 	v := sizesView{Since: cmp.Or(r.FormValue("since"), "30d"), Spans: adviceSpans}
 	if !slices.Contains(adviceSpans, v.Since) {

@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
-// checkPages check a job file that you type.
-type checkPages struct{ *source.Source }
+// Check checks a job file that you type.
+type Check struct{ *source.Source }
 
-// routes are the addresses of the group.
-func (s *checkPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *Check) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/check": s.checkPage,
@@ -30,12 +30,12 @@ func (s *checkPages) routes() page.Routes {
 }
 
 // checkPage is a text field whose problems are shown as you type.
-func (s *checkPages) checkPage(*http.Request) (page.Page, error) {
-	return page.Page{Template: "check", Title: "Check a job file", Section: "check", Body: exampleJob}, nil
+func (s *Check) checkPage(*http.Request) (page.Page, error) {
+	return page.Page{Template: "check", Title: "Check a job file", Section: "check", Body: ExampleJob}, nil
 }
 
-// exampleJob is what the text field contains at first.
-const exampleJob = `{
+// ExampleJob is what the text field contains at first.
+const ExampleJob = `{
   "name": "hello",
   "image": "public.ecr.aws/docker/library/busybox:1.36",
   "command": ["echo", "hello"],
@@ -66,7 +66,7 @@ type checked struct {
 }
 
 // check answers about the job file in the request.
-func (s *checkPages) check(r *http.Request) (any, error) {
+func (s *Check) check(r *http.Request) (any, error) {
 	var in struct{ Text string }
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		return nil, page.BadRequest(err)
@@ -76,7 +76,7 @@ func (s *checkPages) check(r *http.Request) (any, error) {
 }
 
 // checkText validates a text, and plans it if it has no errors.
-func (s *checkPages) checkText(ctx context.Context, text string) (*checked, error) {
+func (s *Check) checkText(ctx context.Context, text string) (*checked, error) {
 	var out bytes.Buffer
 	notes, err := s.Commands.Stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
 	var problems []struct {
@@ -124,7 +124,7 @@ func (s *checkPages) checkText(ctx context.Context, text string) (*checked, erro
 }
 
 // printed returns what a command prints about a text, or why it failed.
-func (s *checkPages) printed(ctx context.Context, text string, args ...string) (out, problem string) {
+func (s *Check) printed(ctx context.Context, text string, args ...string) (out, problem string) {
 	var b bytes.Buffer
 	_, err := s.Commands.Stream(ctx, strings.NewReader(text), &b, args...)
 	if failed, ok := err.(*source.CommandError); ok && failed.Status != source.Changed || err != nil && !ok {

@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"crypto/sha256"
@@ -17,15 +17,15 @@ import (
 // firstRows is how many rows of the list are in the page itself.
 const firstRows = 100
 
-// jobListPages show the list of jobs.
-type jobListPages struct {
+// JobList shows the list of jobs.
+type JobList struct {
 	*source.Source
 	// groups are the keys of the groups that the list showed, by id.
 	groups sync.Map
 }
 
-// routes are the addresses of the group.
-func (s *jobListPages) routes() page.Routes {
+// Routes are the addresses of the group.
+func (s *JobList) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
 			"/jobs": s.jobsPage,
@@ -37,7 +37,7 @@ func (s *jobListPages) routes() page.Routes {
 }
 
 // jobsPage lists jobs. Scripts ask for further rows; without a script, links lead to them.
-func (s *jobListPages) jobsPage(r *http.Request) (page.Page, error) {
+func (s *JobList) jobsPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "jobs", Title: "Jobs", Section: "jobs", Topics: []string{"jobs"}}
 	q, err := s.queryOf(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func statusOrder() []string {
 }
 
 // queryOf reads what the request asks for of the list.
-func (s *jobListPages) queryOf(r *http.Request) (joblist.Query, error) {
+func (s *JobList) queryOf(r *http.Request) (joblist.Query, error) {
 	q, err := joblist.ParseQuery(r.URL.Query())
 	if err != nil {
 		return q, page.BadRequest(err)
@@ -91,7 +91,7 @@ func (s *jobListPages) queryOf(r *http.Request) (joblist.Query, error) {
 }
 
 // groupID returns what a page calls a group. The key of a group can be the value of a tag, which may be a credential.
-func (s *jobListPages) groupID(key string) string {
+func (s *JobList) groupID(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	id := hex.EncodeToString(sum[:8])
 	s.groups.Store(id, key)
@@ -99,7 +99,7 @@ func (s *jobListPages) groupID(key string) string {
 }
 
 // jobRows answers with a window of the list.
-func (s *jobListPages) jobRows(r *http.Request) (any, error) {
+func (s *JobList) jobRows(r *http.Request) (any, error) {
 	q, err := s.queryOf(r)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *jobListPages) jobRows(r *http.Request) (any, error) {
 }
 
 // shownWindow returns a window with texts that can be shown.
-func (s *jobListPages) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
+func (s *JobList) shownWindow(q joblist.Query, w joblist.Window) joblist.Window {
 	tag, _ := strings.CutPrefix(q.GroupBy, "tag:")
 	for i, row := range w.Rows {
 		if row.Job != nil {

@@ -1,4 +1,4 @@
-package ui
+package reportpages
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type comparisonView struct {
 	// ID is a unique text for the page's elements.
 	ID      string
 	Sides   []sideView
-	Figures []figureView
+	Figures []measurementView
 	More    int // differences that are not shown
 }
 
@@ -40,11 +40,11 @@ type sideView struct {
 	Name, Role string
 }
 
-// figureView is a measurement of both runs as text.
-type figureView struct{ Name, Good, Bad string }
+// measurementView is a measurement of both runs as text.
+type measurementView struct{ Name, Good, Bad string }
 
 // comparePage compares two runs, as diff does.
-func (s *reportPages) comparePage(r *http.Request) (page.Page, error) {
+func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "compare", Title: "Comparison", Section: "reports"}
 	v := compareView{Good: strings.TrimSpace(r.FormValue("good")), Bad: strings.TrimSpace(r.FormValue("bad"))}
 	for _, handle := range []string{v.Good, v.Bad} {
@@ -87,7 +87,7 @@ func comparisonViewOf(c compare.Comparison, at int) comparisonView {
 		v.Changes[i].Old, v.Changes[i].New = clipped(v.Changes[i].Old), clipped(v.Changes[i].New)
 	}
 	for _, f := range c.Figures {
-		v.Figures = append(v.Figures, figureView{f.Name, figureText(f.Unit, f.Good), figureText(f.Unit, f.Bad)})
+		v.Figures = append(v.Figures, measurementView{f.Name, figureText(f.Unit, f.Good), figureText(f.Unit, f.Bad)})
 	}
 	return v
 }

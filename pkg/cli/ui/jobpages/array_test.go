@@ -1,4 +1,4 @@
-package ui
+package jobpages
 
 import (
 	"context"
@@ -14,11 +14,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
-	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 func TestNewGrid(t *testing.T) {
@@ -110,8 +112,8 @@ func TestPlaces(t *testing.T) {
 		size := s.Len()
 		g := newGrid(types.JobDetail{JobId: aws.String("a")}, size, nil, time.Time{})
 		g.place(sweepFor(t, s, ""))
-		if len(g.Labels) != size || !slices.Equal(g.names, s.Names) {
-			t.Fatalf("%d labels of %v for %d children", len(g.Labels), g.names, size)
+		if len(g.Labels) != size || !slices.Equal(g.Names, s.Names) {
+			t.Fatalf("%d labels of %v for %d children", len(g.Labels), g.Names, size)
 		}
 		if len(s.Axes) == 1 {
 			if g.Places != nil {
@@ -178,11 +180,11 @@ func TestNumericColumns(t *testing.T) {
 		&rows); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(numericColumns(rows, nil, 3))
+	text, err := json.Marshal(NumericColumns(rows, nil, 3))
 	if want := `[{"name":"acc","values":[null,0,null]},{"name":"b\\u202e","values":[null,null,2]},{"name":"loss","values":[1.5,null,null]}]`; err != nil || string(text) != want {
 		t.Errorf("%s\nwant %s", text, want)
 	}
-	if text, _ := json.Marshal(numericColumns(nil, nil, 3)); string(text) != "[]" {
+	if text, _ := json.Marshal(NumericColumns(nil, nil, 3)); string(text) != "[]" {
 		t.Errorf("no rows: %s", text)
 	}
 }
@@ -241,13 +243,13 @@ func TestUnits(t *testing.T) {
 
 func TestCheckText(t *testing.T) {
 	r := uitest.Recording()
-	s := serverOf(t, r, nil)
+	s := source.New(t.Context(), r.Run, jobs.Options{Target: target.Options{Name: target.Local}}, ".", target.Local)
 	text := "{\"name\":\"\U0001F600\",\"commnd\":[],\"x\":1}"
 	problems := `[{"line":1,"column":14,"endLine":1,"endColumn":20,"severity":"error","rule":"r","message":"m","hint":"h","fix":{"message":"write command","edits":[` +
 		`{"start":16,"end":22,"text":"command"},{"start":25,"end":25,"text":" "},{"start":99,"end":100,"text":"out"},{"start":-1,"end":2,"text":"out"},{"start":5,"end":4,"text":"out"}]}},` +
 		`{"line":1,"column":1,"endLine":1,"endColumn":2,"severity":"warning","message":"w"}]`
 	r.Known["validate -"] = uitest.Reply{Out: problems, Err: "1 error\n", Status: 1}
-	c, err := (&checkPages{s.Source}).checkText(t.Context(), text)
+	c, err := (&Check{Source: s}).checkText(t.Context(), text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,25 +269,19 @@ func TestCheckText(t *testing.T) {
 	}
 	// Without errors, the plan and the price follow.
 	r.Known["validate -"] = uitest.Reply{Out: "[]\n"}
-	if c, err := (&checkPages{s.Source}).checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
+	if c, err := (&Check{Source: s}).checkText(t.Context(), text); err != nil || c.Plan != "1 job: submit" || c.Cost != "0.01 USD" || c.PlanProblem != "" || c.Problems == nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := (&checkPages{s.Source}).checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
+	if c, err := (&Check{Source: s}).checkText(t.Context(), " \n"); err != nil || c.Plan != "" {
 		t.Errorf("an empty text: %+v, %v", c, err)
 	}
 	r.Known["plan -"] = uitest.Reply{Err: "batchctl: no queue\n", Status: 1}
-	if c, err := (&checkPages{s.Source}).checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
+	if c, err := (&Check{Source: s}).checkText(t.Context(), text); err != nil || c.Plan != "" || c.PlanProblem != "no queue" {
 		t.Errorf("a plan that fails: %+v, %v", c, err)
 	}
 	// What validate cannot read is an error of the answer.
 	r.Known["validate -"] = uitest.Reply{Err: "batchctl: the text has no end\n", Status: 2}
-	if _, err := (&checkPages{s.Source}).checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
+	if _, err := (&Check{Source: s}).checkText(t.Context(), text); err == nil || err.Error() != "the text has no end" {
 		t.Errorf("%v", err)
-	}
-	if w := post(s.handler(), "/check", map[string]string{"Text": text}); w.Code != 502 || decoded[page.Problem](t, w).Message != "the text has no end" {
-		t.Errorf("status %d: %s", w.Code, w.Body)
-	}
-	if w := post(s.handler(), "/check", []int{1}); w.Code != 400 {
-		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
