@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"go/ast"
@@ -173,9 +174,13 @@ func basic(t *testing.T, typ reflect.Type) object {
 	return nil
 }
 
+// published are the names in the schema of types that have moved since: scripts may refer to them.
+var published = map[string]string{"jobqueue.Queue": "jobs.QueueState", "jobqueue.Environment": "jobs.EnvironmentState"}
+
 // path returns the name of a type with that of its package.
 func path(t reflect.Type) string {
-	return t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name()
+	name := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name()
+	return cmp.Or(published[name], name)
 }
 
 // define adds the definition of a struct and returns a reference to it.

@@ -349,7 +349,7 @@ func (b *Benchmark) printVerdict(ctx context.Context, id string) {
 		fmt.Fprintf(b.Err, "the cause of the failure is unknown: %s\n", diag.Printable(err.Error()))
 		return
 	}
-	fmt.Fprint(b.Err, b.Redacted(jobs.AnswerText(explain.Explain(evidence))))
+	fmt.Fprint(b.Err, b.Redacted(explain.Explain(evidence).Text()))
 }
 
 // prices returns the prices of the instances that run the jobs, as far as they

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,8 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
-	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -145,61 +142,7 @@ func printAnswer(con *term.Console, format string, a explain.Answer) error {
 	if format == "json" {
 		return con.JSON(a)
 	}
-	return con.Print(AnswerText(a))
-}
-
-// AnswerText formats an answer as lines of a label and a text.
-func AnswerText(a explain.Answer) string {
-	var b strings.Builder
-	field := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
-		}
-	}
-	field("job", term.JoinClauses(a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status))
-	v := a.Verdict
-	if v == nil {
-		field("answer", a.Standing)
-		field("ask again", a.AskAgain)
-	} else {
-		field("cause", v.Summary)
-		field("verdict", v.Cause+", confidence "+string(v.Confidence))
-		for i, e := range v.Evidence {
-			name := ""
-			if i == 0 {
-				name = "evidence"
-			}
-			field(name, strings.Join(strings.Fields(e.At+" "+e.From), " ")+": "+e.Text)
-		}
-		if v.Fix.Job != "" && v.Fix.Location != "" {
-			field("fix", v.Fix.Location+": "+v.Fix.Job)
-		} else {
-			field("fix", v.Fix.Job)
-		}
-		field("platform", v.Fix.Platform)
-	}
-	for _, o := range groupOpen(a.Open) {
-		field("not checked", o)
-	}
-	return b.String()
-}
-
-// groupOpen returns one line per missing evidence, with the causes that cannot be
-// excluded without it.
-func groupOpen(open []explain.Open) (lines []string) {
-	causes := map[string][]string{}
-	var order []string
-	for _, o := range open {
-		what := o.Evidence + ": " + o.Why
-		if causes[what] == nil {
-			order = append(order, what)
-		}
-		causes[what] = append(causes[what], o.Cause)
-	}
-	for _, what := range order {
-		lines = append(lines, fmt.Sprintf("%s; this leaves open: %s", what, strings.Join(causes[what], ", ")))
-	}
-	return lines
+	return con.Print(a.Text())
 }
 
 // locationsOf returns where the job file at path defines the members that a fix
@@ -218,50 +161,11 @@ func locationsOf(con *term.Console, path, job string) ([]explain.Location, error
 	if file == nil {
 		return nil, exit.Fail(exit.Problem, "%s is not a job file", path).Try("see why: batchctl validate %s", path)
 	}
-	var named *document.Job // a submitted job's name may have more after it; "train-eval" is not "train"
-	for _, j := range file.Jobs {
-		if (len(file.Jobs) == 1 || strings.HasPrefix(job, j.Name)) && (named == nil || len(j.Name) > len(named.Name)) {
-			named = j
-		}
-	}
-	if named == nil {
+	locations, found := explain.Locate(file, job)
+	if !found {
 		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("omit --file, or name the file that contains it")
 	}
-	return memberLocations(named), nil
-}
-
-// memberLocations returns the locations of the members that a fix can be about. A
-// member that the file does not contain has the location of the job itself.
-func memberLocations(j *document.Job) (locations []explain.Location) {
-	container, over := j.Register.Get("containerProperties"), j.Submit.Get("containerOverrides")
-	either := func(name string) *jsontree.Node {
-		if n := over.Get(name); n != nil {
-			return n
-		}
-		return container.Get(name)
-	}
-	members := []struct {
-		name string
-		node *jsontree.Node
-	}{
-		{"image", container.Get("image")}, {"command", either("command")}, {"secrets", container.Get("secrets")}, {"volumes", container.Get("volumes")},
-		{"memory", plan.Requirement(container, over, "MEMORY")}, {"vcpus", plan.Requirement(container, over, "VCPU")}, {"gpus", plan.Requirement(container, over, "GPU")},
-		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")}, {"logConfiguration", container.Get("logConfiguration")},
-		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")}, {"jobQueue", j.Submit.Get("jobQueue")},
-		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")}, {"consumableResources", j.Register.Get("consumableResourceProperties")},
-		{"inputs", j.Node.Get("inputs")}, {"outputs", j.Node.Get("outputs")},
-	}
-	for _, m := range members {
-		src, span := m.node.Location()
-		if src == nil {
-			src, span = j.Node.Location()
-		}
-		if src != nil {
-			line, column := src.Position(span.Start)
-			locations = append(locations, explain.Location{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
-		}
-	}
-	return locations
+	return locations, nil
 }
 
 // gathererOf returns a gatherer of evidence at a target.

@@ -10,7 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // ExplainCommand is batchctl explain.
@@ -76,7 +78,7 @@ func ListCommand(con *term.Console) *cli.Command {
 			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
 			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
 				"batchctl list --name 'resnet*' --output json"),
-		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[Native[[]types.JobSummary]]()),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[wire.Native[[]types.JobSummary]]()),
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
 			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * is a wildcard"},
@@ -135,7 +137,7 @@ func QueuesCommand(con *term.Console) *cli.Command {
 			"maxvCpus of the queue's compute environments. SHARES lists what each share of a fair-share queue uses.\n\nbatchctl top shows the "+
 			"same, and the jobs, live.",
 			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
-		Flags:  Flags(cmdline.OutputFlags(cmdline.JSON[[]QueueState]())...),
+		Flags:  Flags(cmdline.OutputFlags(cmdline.JSON[[]jobqueue.Queue]())...),
 		Action: with(func(c *cli.Context, o Options) error { return queues(c.Context, con, o) }),
 	}
 }

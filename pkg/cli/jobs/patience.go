@@ -95,7 +95,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 	if !late && !proved(a) {
 		return ""
 	}
-	f.Put(AnswerText(a))
+	f.Put(a.Text())
 	why := a.Standing
 	if a.Verdict != nil {
 		why = a.Verdict.Summary

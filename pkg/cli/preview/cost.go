@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/plantext"
 )
 
 // costOptions are the flags and arguments of cost.
@@ -81,7 +82,7 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	if o.Format == "json" {
 		err = con.JSON(newEstimateDocument(v.Target.Target, o.by, prices, list))
 	} else {
-		err = printCost(con, targetText(v.Target), o.by, prices, list)
+		err = printCost(con, plantext.Target(v.Target), o.by, prices, list)
 	}
 	return cmp.Or(err, overCost(o.MaxCost, list, ""))
 }
@@ -248,7 +249,7 @@ func TimeoutText(seconds int64) string {
 	if seconds == 0 {
 		return "-"
 	}
-	return hours(float64(seconds) / 3600)
+	return plantext.Hours(float64(seconds) / 3600)
 }
 
 // hourText formats the job's share of an hour of its machine, in US dollars; "-"
@@ -318,7 +319,7 @@ func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 		g.More("no prices for %s; using those of %s (--prices FILE has others)", t.StandsFor, t.Region)
 	}
 	if slices.ContainsFunc(rates, func(r cost.Rate) bool { return r.Spot != nil }) {
-		g.More("%s", spotNote(prices))
+		g.More("%s", plantext.SpotNote(prices))
 	} else {
 		g.More("no Spot price is known; --prices FILE can add lines of spot:TYPE")
 	}

@@ -1,23 +1,19 @@
 package preview
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/mattn/go-runewidth"
 
-	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/notify"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/plantext"
 )
 
 // PlanPage is the text output of a plan. Each line has a label and a text.
@@ -96,16 +92,8 @@ func next(o Options, out string, v *plan.Review) string {
 
 // target adds the line of the target.
 func (g *PlanPage) target(w *plan.TargetState) {
-	g.Line("target", "%s", targetText(w))
+	g.Line("target", "%s", plantext.Target(w))
 	g.Text.WriteString("\n")
-}
-
-// targetText names the target, and the reason if it was not queried.
-func targetText(w *plan.TargetState) string {
-	if w.Unreached == "" {
-		return w.Target
-	}
-	return w.Target + ", not checked: " + w.Unreached
 }
 
 // job adds the lines of one job: its requests, queue, machines, price and
@@ -290,43 +278,11 @@ func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.
 		if isLater {
 			label = "  then on"
 		}
-		g.Line(label, "%s: %s%s", name, fitText(r, j.Need), headroom(r))
+		g.Line(label, "%s: %s%s", name, plantext.Fit(r, j.Need), plantext.Headroom(r))
 		if r.Reason != "" {
 			g.More("%s", r.Reason)
 		}
 	}
-}
-
-// fitText says how the job fits on the machines, as "4 fit on m5.xlarge".
-func fitText(r plan.EnvironmentFit, n plan.Need) string {
-	if r.IsFargate() {
-		return "Fargate has " + n.Parts[0].Request.String()
-	}
-	var parts []string
-	for i, p := range n.Parts {
-		t, most := r.Holds[i].Instance.Name, r.Holds[i].PerInstance
-		switch {
-		case p.Nodes > 1 || len(n.Parts) > 1:
-			parts = append(parts, term.Plural(p.Nodes, "node")+" on "+t)
-		case most == 1:
-			parts = append(parts, "1 fits on "+t)
-		default:
-			parts = append(parts, fmt.Sprintf("%d fit on %s", most, t))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// headroom says how many of the jobs run at the same time at maxvCpus.
-func headroom(r plan.EnvironmentFit) string {
-	if r.AtOnce == 0 {
-		return ""
-	}
-	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
-	if r.State != "" && !r.IsFargate() {
-		text += fmt.Sprintf(" (%d now)", r.DesiredvCpus)
-	}
-	return text
 }
 
 // cost adds the price of a job: the least and the most, and how each is
@@ -340,9 +296,9 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		return
 	}
 	least, most := c.Range()
-	what := between(least, most)
+	what := plantext.Between(least, most)
 	if c.IsUpTo() {
-		what = "up to " + dollars(most)
+		what = "up to " + plantext.Dollars(most)
 	}
 	if names := c.Without(); len(names) > 0 {
 		what += ", without " + strings.Join(names, ", ")
@@ -350,7 +306,7 @@ func (g *PlanPage) cost(c *plan.Cost) {
 	if c.Hours == 0 {
 		what += " an hour, and no bound: there is no timeout"
 	}
-	g.Line("  price", "%s; %s in %s, %s", what, onWhat(c), c.Region, c.Prices)
+	g.Line("  price", "%s; %s in %s, %s", what, plantext.PurchaseOptions(c), c.Region, c.Prices)
 	if c.Replaces != "" {
 		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Replaces, c.Region)
 	}
@@ -360,38 +316,29 @@ func (g *PlanPage) cost(c *plan.Cost) {
 	}
 	g.calculation("", c)
 	if _, ok := c.SpotHour(); c.Spot && ok {
-		g.More("%s", spotNote(c.Prices))
+		g.More("%s", plantext.SpotNote(c.Prices))
 	}
 }
 
 // calculation adds how the price in one environment is calculated.
 func (g *PlanPage) calculation(indent string, c *plan.Cost) {
 	if c.Most == c.Least {
-		g.More("%s%s", indent, arithmetic(c, true))
+		g.More("%s%s", indent, plantext.Arithmetic(c, true))
 	} else {
-		g.More("%sleast: %s", indent, arithmetic(c, true))
-		g.More("%smost: %s", indent, arithmetic(c, false))
+		g.More("%sleast: %s", indent, plantext.Arithmetic(c, true))
+		g.More("%smost: %s", indent, plantext.Arithmetic(c, false))
 	}
 	if c.Others > 0 {
-		g.More("%son %s its share is %s an hour", indent, term.Plural(c.Others, "other type"), between(c.From, c.To))
+		g.More("%son %s its share is %s an hour", indent, term.Plural(c.Others, "other type"), plantext.Between(c.From, c.To))
 	}
 	if !c.Spot {
 		return
 	}
 	if spot, ok := c.SpotHour(); ok {
-		g.More("%supper bounds: on Spot its share is %s an hour", indent, between(spot.Low, spot.High))
+		g.More("%supper bounds: on Spot its share is %s an hour", indent, plantext.Between(spot.Low, spot.High))
 	} else {
 		g.More("%supper bounds: %s", indent, c.NoSpotPrice())
 	}
-}
-
-// onWhat says which prices a job's range covers.
-func onWhat(c *plan.Cost) string {
-	isSpot := func(s plan.Step) bool { return strings.HasSuffix(s.Type, "SPOT") }
-	if slices.ContainsFunc(c.Order, isSpot) && slices.ContainsFunc(c.Order, func(s plan.Step) bool { return !isSpot(s) }) {
-		return "from Spot to on demand"
-	}
-	return "on demand"
 }
 
 // steps adds the price in each environment that takes the job, in the order in which AWS Batch tries
@@ -399,12 +346,12 @@ func onWhat(c *plan.Cost) string {
 func (g *PlanPage) steps(c *plan.Cost) {
 	hasSpot := false
 	for i, s := range c.Order {
-		turn, price := "first", between(s.Least, s.Most)
+		turn, price := "first", plantext.Between(s.Least, s.Most)
 		if i > 0 {
 			turn = "then"
 		}
 		if s.LowUnknown != "" {
-			price = "up to " + dollars(s.Most)
+			price = "up to " + plantext.Dollars(s.Most)
 		}
 		if s.Unknown != "" {
 			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
@@ -416,102 +363,8 @@ func (g *PlanPage) steps(c *plan.Cost) {
 	}
 	g.More("AWS Batch tries the next environment when one has no capacity")
 	if hasSpot {
-		g.More("%s", spotNote(c.Prices))
+		g.More("%s", plantext.SpotNote(c.Prices))
 	}
-}
-
-// spotNote warns that Spot prices vary, with the days of the table's prices.
-func spotNote(prices *catalog.Prices) string {
-	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(), "that of "+cmp.Or(prices.Day(), "the table's day"))
-}
-
-// arithmetic shows how a bound is calculated: "1/4 of m5.xlarge at $0.192/h x 1h
-// = $0.048".
-func arithmetic(c *plan.Cost, least bool) string {
-	var parts []string
-	for _, l := range c.Lines {
-		parts = append(parts, lineOf(l, least))
-	}
-	if c.StorageGB > 0 {
-		parts = append(parts, fmt.Sprintf("%d GB of storage at $%s", c.StorageGB, figure(c.Storage)))
-	}
-	text, total := strings.Join(parts, " + "), c.Most
-	if len(parts) > 1 {
-		text = "(" + text + ")"
-	}
-	if least {
-		total = c.Least
-	}
-	if c.Hours > 0 {
-		text += " x " + hours(c.Hours)
-	}
-	if !least && c.Attempts > 1 {
-		text += fmt.Sprintf(" x %d attempts", c.Attempts)
-	}
-	if c.Children > 1 {
-		text += fmt.Sprintf(" x %d children", c.Children)
-	}
-	if c.BidPercentage > 0 {
-		text += fmt.Sprintf(" x %d %% (bidPercentage)", c.BidPercentage)
-	}
-	text += " = " + dollars(total)
-	if c.Hours == 0 {
-		text += "/h"
-	}
-	return text
-}
-
-// lineOf shows the hourly price of one part: a share of an instance for the least
-// cost, a whole instance for the most.
-func lineOf(l plan.CostLine, least bool) string {
-	nodes := ""
-	if l.Nodes > 1 {
-		nodes = fmt.Sprintf("%d x ", l.Nodes)
-	}
-	switch {
-	case l.Price != catalog.FargatePrice{}:
-		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU), figure(l.GB), figure(l.Price.GB))
-	case least && l.PerInstance > 1:
-		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
-	}
-	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
-}
-
-// between formats a range of US dollars, or one amount if both ends look the
-// same.
-func between(from, to float64) string {
-	if dollars(from) == dollars(to) {
-		return dollars(from)
-	}
-	return dollars(from) + " to " + dollars(to)
-}
-
-// dollars rounds to cents, and amounts below a dollar to three significant
-// figures.
-func dollars(usd float64) string {
-	if usd >= 1 || usd == 0 {
-		return fmt.Sprintf("$%.2f", usd)
-	}
-	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", usd), 64)
-	if err != nil {
-		return fmt.Sprintf("$%g", usd)
-	}
-	return "$" + figure(short)
-}
-
-// figure formats a number with as many digits as it needs.
-func figure(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// hours formats a number of hours: 1h, 30m, 1h30m.
-func hours(h float64) string {
-	text := time.Duration(h * float64(time.Hour)).Round(time.Second).String()
-	if short, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = short + "m"
-	}
-	if short, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = short + "h"
-	}
-	return text
 }
 
 // total adds the sum of several jobs' prices, and how many jobs it does not
@@ -533,9 +386,9 @@ func (g *PlanPage) total(v *plan.Review) {
 	case sum.Priced == 0:
 		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.Line("total", "%s for %s, and in addition %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
+		g.Line("total", "%s for %s, and in addition %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
 	default:
-		g.Line("total", "%s for %s", between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
+		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
 	}
 }
 

@@ -17,9 +17,11 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 const (
@@ -53,7 +55,7 @@ type topSnapshot struct {
 
 // topQueue is a queue with its first job.
 type topQueue struct {
-	jobs.QueueState
+	jobqueue.Queue
 	// AtLeast are the statuses whose number of jobs is only a lower bound.
 	AtLeast []types.JobStatus `json:"atLeast,omitempty"`
 	Head    *topHead          `json:"head,omitempty"`
@@ -71,7 +73,7 @@ type topHead struct {
 // topJob is an unfinished job.
 type topJob struct {
 	Queue string                         `json:"jobQueue"`
-	Job   jobs.Native[*types.JobSummary] `json:"job"`
+	Job   wire.Native[*types.JobSummary] `json:"job"`
 	// Attempts is the number of attempts; nil if this snapshot did not describe the job.
 	Attempts *int `json:"attempts,omitempty"`
 	// Allowed is the number of attempts in the job's retry strategy; 0 if it is unknown.
@@ -185,7 +187,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 
 // readQueues queries the queues, topAtOnce at a time. An error stops the
 // remaining queries.
-func (r *topReader) readQueues(ctx context.Context, queues []jobs.QueueState) ([]*client.QueueStatus, error) {
+func (r *topReader) readQueues(ctx context.Context, queues []jobqueue.Queue) ([]*client.QueueStatus, error) {
 	statuses, errs := make([]*client.QueueStatus, len(queues)), make([]error, len(queues))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -229,11 +231,11 @@ func titleOf(call *jobs.Call) string {
 }
 
 // add adds a queue and its jobs.
-func (s *topSnapshot) add(q jobs.QueueState, status *client.QueueStatus) {
-	t := topQueue{QueueState: q, AtLeast: status.More}
+func (s *topSnapshot) add(q jobqueue.Queue, status *client.QueueStatus) {
+	t := topQueue{Queue: q, AtLeast: status.More}
 	s.MoreJobs = s.MoreJobs || len(status.More) > 0
 	for _, job := range status.Jobs {
-		s.Jobs = append(s.Jobs, topJob{Queue: q.Name, Job: jobs.Native[*types.JobSummary]{Shape: &job}})
+		s.Jobs = append(s.Jobs, topJob{Queue: q.Name, Job: wire.Native[*types.JobSummary]{Shape: &job}})
 	}
 	t.Jobs = depthOf(status.Jobs)
 	switch snapshot := status.Snapshot; {
@@ -256,7 +258,7 @@ func depthOf(list []types.JobSummary) map[types.JobStatus]int {
 		depth[status] = 0
 	}
 	for i := range list {
-		children := topJob{Job: jobs.Native[*types.JobSummary]{Shape: &list[i]}}.children()
+		children := topJob{Job: wire.Native[*types.JobSummary]{Shape: &list[i]}}.children()
 		if children == nil {
 			depth[list[i].Status]++
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -156,9 +157,9 @@ func TestTopAsksForWhatIsSeen(t *testing.T) {
 func TestQueuesWithShares(t *testing.T) {
 	var out bytes.Buffer
 	con := &term.Console{Streams: term.Streams{Out: &out}}
-	var queues []jobs.QueueState
+	var queues []jobqueue.Queue
 	for _, q := range aSnapshot().Queues {
-		queues = append(queues, q.QueueState)
+		queues = append(queues, q.Queue)
 	}
 	queues[2].Utilization.Shape = nil
 	if err := jobs.PrintQueues(con, queues); err != nil {

@@ -22,9 +22,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
@@ -34,7 +35,7 @@ func before(d time.Duration) *int64 { return aws.Int64(topNow.Add(-d).UnixMilli(
 
 func aJob(queue, name string, status types.JobStatus, age time.Duration) topJob {
 	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", int(age/time.Second))
-	return topJob{Queue: queue, Attempts: aws.Int(1), Allowed: 3, Job: jobs.Native[*types.JobSummary]{Shape: &types.JobSummary{
+	return topJob{Queue: queue, Attempts: aws.Int(1), Allowed: 3, Job: wire.Native[*types.JobSummary]{Shape: &types.JobSummary{
 		JobId: &id, JobName: &name, Status: status, CreatedAt: before(age), StartedAt: before(age / 2)}}}
 }
 
@@ -45,7 +46,7 @@ func anArray(queue, name string, age time.Duration, size int32, summary map[stri
 }
 
 func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]int) topQueue {
-	q := topQueue{QueueState: jobs.QueueState{Name: name, State: types.JQStateEnabled, MaxvCpus: capacity, Jobs: list}}
+	q := topQueue{Queue: jobqueue.Queue{Name: name, State: types.JQStateEnabled, MaxvCpus: capacity, Jobs: list}}
 	q.Utilization.Shape = &types.QueueSnapshotUtilizationDetail{
 		TotalCapacityUsage: []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: &used}}}
 	return q

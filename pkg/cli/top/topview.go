@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
@@ -231,7 +232,7 @@ func (q topQueue) load() string {
 // usedvCPUs returns the vCPUs in use. It returns false if they are unknown, or if
 // the queue has another unit.
 func (q topQueue) usedvCPUs() (float64, bool) {
-	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 && aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobs.VCPUUnit {
+	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 && aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobqueue.VCPUUnit {
 		return aws.ToFloat64(u.TotalCapacityUsage[0].Quantity), true
 	}
 	return 0, false

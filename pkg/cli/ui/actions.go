@@ -7,6 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
 
 // errReadOnly is the error for a change without --allow-changes.
@@ -36,12 +40,15 @@ type done struct {
 }
 
 // actions run the commands that change something.
-type actions struct{ *core }
+type actions struct {
+	*source.Source
+	allowed bool // --allow-changes
+}
 
 // routes are the addresses of the group.
-func (s *actions) routes() routes {
-	return routes{
-		data: map[string]func(*http.Request) (any, error){
+func (s *actions) routes() page.Routes {
+	return page.Routes{
+		Data: map[string]func(*http.Request) (any, error){
 			"POST /actions/{action}": s.act,
 		},
 	}
@@ -49,27 +56,27 @@ func (s *actions) routes() routes {
 
 // act runs a command that changes something. The command keeps the ledger, as it does in a terminal.
 func (s *actions) act(r *http.Request) (any, error) {
-	if !s.options.allowChanges {
-		return nil, badRequest{errReadOnly}
+	if !s.allowed {
+		return nil, page.BadRequest(errReadOnly)
 	}
 	var in request
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		return nil, badRequest{err}
+		return nil, page.BadRequest(err)
 	}
 	args, err := commandOf(r.PathValue("action"), in)
 	if err != nil {
 		return nil, err
 	}
-	answer := done{Command: equivalent(s.commands, args...)}
+	answer := done{Command: source.Equivalent(s.Commands, args...)}
 	if in.Only {
 		return answer, nil
 	}
 	// A change is finished even if the browser has left: a submission that stopped half-way would have to be resumed.
 	var out bytes.Buffer
-	notes, err := s.commands.stream(s.commands.base, strings.NewReader(in.Text), &out, args...)
-	answer.Output, answer.Notes = shownLines(out.String()), shownLines(notes)
+	notes, err := s.Commands.Stream(s.Commands.Base, strings.NewReader(in.Text), &out, args...)
+	answer.Output, answer.Notes = show.Lines(out.String()), show.Lines(notes)
 	if err != nil {
-		p := problemOf(err)
+		p := page.ProblemOf(err)
 		answer.Failed, answer.Hint = p.Message, p.Hint
 	}
 	if args[0] == "submit" || args[0] == "retry" {
@@ -91,13 +98,13 @@ func commandOf(action string, in request) ([]string, error) {
 	}
 	switch {
 	case action == "submit" && strings.TrimSpace(in.Text) == "":
-		return nil, badRequest{errors.New("there is nothing to submit: the text is empty")}
+		return nil, page.BadRequest(errors.New("there is nothing to submit: the text is empty"))
 	case action == "submit":
 		return []string{"submit", "-", "--output", "json"}, nil
 	case !slices.Contains([]string{"stop", "retry", "replay"}, action):
-		return nil, errNotFound
+		return nil, page.ErrNotFound
 	case in.Job == "" || strings.HasPrefix(in.Job, "-"):
-		return nil, badRequest{errors.New("name a job")}
+		return nil, page.BadRequest(errors.New("name a job"))
 	case action == "replay":
 		return []string{"replay", in.Job}, nil
 	case action == "retry":

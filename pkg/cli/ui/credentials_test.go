@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -21,21 +24,21 @@ import (
 // place puts a credential into the recording. name is that of its variable; "" where a text has none.
 type place struct {
 	where string
-	put   func(r *replies, name, value string)
+	put   func(r *uitest.Replies, name, value string)
 	named bool
 }
 
 // inJSON returns a function that replaces the first text of a recorded document by the credential.
-func inJSON(line, old string) func(r *replies, name, value string) {
-	return func(r *replies, name, value string) {
+func inJSON(line, old string) func(r *uitest.Replies, name, value string) {
+	return func(r *uitest.Replies, name, value string) {
 		quoted, _ := json.Marshal(value)
 		quotedName, _ := json.Marshal(name)
-		text := r.known[line].out
+		text := r.Known[line].Out
 		changed := strings.Replace(text, old, strings.NewReplacer("NAME", string(quotedName), "VALUE", string(quoted)).Replace(replacements[old]), 1)
 		if changed == text {
 			panic("the recording of " + line + " has no " + old)
 		}
-		r.set(line, changed)
+		r.Set(line, changed)
 	}
 }
 
@@ -68,35 +71,35 @@ var replacements = map[string]string{
 
 // places are where a credential can be, one in each document.
 var places = []place{
-	{"environment", inJSON("status "+prepareID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
-	{"environment of an array", inJSON("status "+arrayID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
-	{"tag", inJSON("status "+prepareID, `"team": "vision"`), true},
-	{"tag of an array", inJSON("status "+arrayID, `"team": "vision"`), true},
+	{"environment", inJSON("status "+uitest.PrepareID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
+	{"environment of an array", inJSON("status "+uitest.ArrayID, "\"name\": \"MODE\",\n          \"value\": \"fast\""), true},
+	{"tag", inJSON("status "+uitest.PrepareID, `"team": "vision"`), true},
+	{"tag of an array", inJSON("status "+uitest.ArrayID, `"team": "vision"`), true},
 	{"tag in the list", inJSON("status", `"team": "vision"`), true},
-	{"command", inJSON("status "+prepareID, `"sh",`), false},
-	{"command of an array", inJSON("status "+arrayID, `"sh",`), false},
-	{"reason of an attempt", inJSON("status "+prepareID, `"statusReason": "Essential container in task exited"`), false},
-	{"reason", inJSON("status "+reportID, `"statusReason": "Dependent Job failed"`), false},
-	{"reason in a workflow", inJSON("status --submission "+runID, `"statusReason": "Dependent Job failed"`), false},
+	{"command", inJSON("status "+uitest.PrepareID, `"sh",`), false},
+	{"command of an array", inJSON("status "+uitest.ArrayID, `"sh",`), false},
+	{"reason of an attempt", inJSON("status "+uitest.PrepareID, `"statusReason": "Essential container in task exited"`), false},
+	{"reason", inJSON("status "+uitest.ReportID, `"statusReason": "Dependent Job failed"`), false},
+	{"reason in a workflow", inJSON("status --submission "+uitest.RunID, `"statusReason": "Dependent Job failed"`), false},
 	{"reason in the list", inJSON("status", `"statusReason": "Dependent Job failed"`), false},
-	{"log", inJSON("logs "+prepareID+" --tail 5000", `"text": "preparing"`), false},
-	{"result", inJSON("results "+arrayID, `"status": "SUCCEEDED"`), false},
-	{"verdict", inJSON("explain "+arrayID, `"summary": "a disk on this machine was full while it ran"`), false},
-	{"evidence", inJSON("explain "+arrayID, `"text": "error: no space left on device"`), false},
-	{"fix", inJSON("explain "+arrayID, `"job": "free disk space on this machine: df -h"`), false},
+	{"log", inJSON("logs "+uitest.PrepareID+" --tail 5000", `"text": "preparing"`), false},
+	{"result", inJSON("results "+uitest.ArrayID, `"status": "SUCCEEDED"`), false},
+	{"verdict", inJSON("explain "+uitest.ArrayID, `"summary": "a disk on this machine was full while it ran"`), false},
+	{"evidence", inJSON("explain "+uitest.ArrayID, `"text": "error: no space left on device"`), false},
+	{"fix", inJSON("explain "+uitest.ArrayID, `"job": "free disk space on this machine: df -h"`), false},
 	{"cost", inJSON("cost --since 7d --by workflow", `"name": "calibration bdc3bcb5"`), false},
 	{"note", inJSON("top", `"note": "a note"`), false},
 	{"head of a queue", inJSON("top", `"statusReason": "waits"`), false},
 	{"compute environment", inJSON("top", `"statusReason": "no role"`), false},
 	{"problem of a file", inJSON("validate -", `"message": "unknown member \"commnd\""`), false},
 	{"difference", inJSON("apply . --check", `"to": 2`), false},
-	{"container of a measurement", inJSON("history "+prepareID+" --limit 5000", `"container": "sidecar"`), false},
+	{"container of a measurement", inJSON("history "+uitest.PrepareID+" --limit 5000", `"container": "sidecar"`), false},
 	{"team of a forecast", inJSON("forecast default", `"name": "team-a"`), false},
-	{"team of a change", inJSON(whatIfLine, `"name": "team-a"`), false},
+	{"team of a change", inJSON(uitest.WhatIfLine, `"name": "team-a"`), false},
 	{"queue with forecasts", inJSON("forecast --accuracy", `"queue": "new"`), false},
 	{"set of queues", inJSON("forecast --replay=history --max-wait=30m default", `"name": "the present vCPUs"`), false},
 	{"advice", inJSON("advise --since 30d", `"why": "no measured runs"`), false},
-	{"compared value", inJSON("diff "+prepareID+" "+reportID, `"new": "echo report"`), false},
+	{"compared value", inJSON("diff "+uitest.PrepareID+" "+uitest.ReportID, `"new": "echo report"`), false},
 	{"invalid resource", inJSON("apply . --check", `"reason": "no role"`), false},
 }
 
@@ -133,16 +136,16 @@ func shows(page, hidden string) bool {
 
 // TestCredentials puts credentials of vendors into every place: no page, no data and no copy shows it.
 func TestCredentials(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
-	if err := os.WriteFile("job.json", []byte(exampleJob), 0o600); err != nil {
+	if err := os.WriteFile("job.json", []byte(jobpages.ExampleJob), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h := s.handler()
-	original := maps.Clone(r.known)
+	original := maps.Clone(r.Known)
 	shown := map[string][]string{} // vendors by address
 	for _, c := range fresh(t) {
-		maps.Copy(r.known, original)
+		maps.Copy(r.Known, original)
 		found := !c.Named && !strings.Contains(secret.Mask("", c.Value), c.Secret)
 		put := []string(nil)
 		for _, p := range places {
@@ -152,24 +155,24 @@ func TestCredentials(t *testing.T) {
 			}
 		}
 		if found {
-			r.known["stop "+prepareID] = reply{out: "stopped " + c.Value + "\n", err: "note: " + c.Value + "\nbatchctl: failed: " + c.Value + "\n  try " + c.Value + "\n", status: 1}
-			r.known["plan -"] = reply{out: "plan " + c.Value + "\n", status: changed}
-			r.known["cost -"] = reply{err: "batchctl: " + c.Value + "\n", status: 1}
-			r.known["status broken"] = reply{err: "batchctl: " + c.Value + "\n  " + c.Value, status: 1}
+			r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: "stopped " + c.Value + "\n", Err: "note: " + c.Value + "\nbatchctl: failed: " + c.Value + "\n  try " + c.Value + "\n", Status: 1}
+			r.Known["plan -"] = uitest.Reply{Out: "plan " + c.Value + "\n", Status: source.Changed}
+			r.Known["cost -"] = uitest.Reply{Err: "batchctl: " + c.Value + "\n", Status: 1}
+			r.Known["status broken"] = uitest.Reply{Err: "batchctl: " + c.Value + "\n  " + c.Value, Status: 1}
 		}
-		s.forget()
+		s.Forget()
 		s.list(r)
 		answers := map[string]string{}
 		for _, v := range views {
 			answers[v.address] = get(h, v.address).Body.String()
 		}
 		answers["/jobs/broken"] = get(h, "/jobs/broken").Body.String()
-		answers["stop"] = post(h, "/actions/stop", request{Job: prepareID}).Body.String()
+		answers["stop"] = post(h, "/actions/stop", request{Job: uitest.PrepareID}).Body.String()
 		answers["check"] = post(h, "/check", map[string]string{"Text": "{}"}).Body.String()
 		answers["group"] = get(h, "/jobs/rows?group=tag:"+url.QueryEscape(c.Name)).Body.String()
 		answers["group page"] = get(h, "/jobs?group=tag:"+url.QueryEscape(c.Name)).Body.String()
-		topic, _ := (&eventStream{core: s.core}).topic("log:" + prepareID)
-		r.set("logs "+prepareID+" --follow --tail 5000", r.known["logs "+prepareID+" --tail 5000"].out)
+		topic, _ := (&eventStream{Source: s.Source}).topic("log:" + uitest.PrepareID)
+		r.Set("logs "+uitest.PrepareID+" --follow --tail 5000", r.Known["logs "+uitest.PrepareID+" --tail 5000"].Out)
 		_ = topic.Run(t.Context(), func(data []byte) { answers["log"] += string(data) })
 		if !strings.Contains(answers["log"], "done") {
 			t.Fatalf("the log topic published %q", answers["log"])
@@ -188,15 +191,15 @@ func TestCredentials(t *testing.T) {
 
 // TestCredentialOfTwoWords has a command line whose option and value are two words.
 func TestCredentialOfTwoWords(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	password := secrettest.New(rand.Uint64()).Of("abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", 24)
 	if strings.Contains(secret.Mask("", "mysql --password "+password), password) {
 		t.Skip("package secret does not find the password in a command line")
 	}
-	line := "status " + prepareID
-	r.set(line, strings.Replace(r.known[line].out, `"sh",`, `"mysql", "--password", "`+password+`",`, 1))
-	if text := get(s.handler(), "/jobs/"+prepareID).Body.String(); shows(text, password) {
+	line := "status " + uitest.PrepareID
+	r.Set(line, strings.Replace(r.Known[line].Out, `"sh",`, `"mysql", "--password", "`+password+`",`, 1))
+	if text := get(s.handler(), "/jobs/"+uitest.PrepareID).Body.String(); shows(text, password) {
 		t.Error("the page of the job shows the password")
 	}
 }
@@ -205,7 +208,7 @@ func TestCredentialOfTwoWords(t *testing.T) {
 func copied(t *testing.T, s *server) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	c := newCopier(s.core, dir)
+	c := newCopier(s.Source, dir)
 	if err := c.copy(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/ui/web"
 )
@@ -27,7 +29,7 @@ const (
 
 // eventStream tells the open pages what changes.
 type eventStream struct {
-	*core
+	*source.Source
 	hub *web.Hub
 }
 
@@ -51,9 +53,9 @@ func (s *eventStream) topic(name string) (web.Topic, bool) {
 	t := web.Topic{Name: name, Keep: 1, KeepBytes: 1 << 16}
 	switch {
 	case name == "queues":
-		t.Run = s.observer.watch
+		t.Run = s.Observer.Watch
 	case name == "jobs":
-		t.Run = s.observer.watchJobs
+		t.Run = s.Observer.WatchJobs
 	case id == "" || strings.HasPrefix(id, "-"):
 		return t, false
 	case kind == "job":
@@ -73,14 +75,14 @@ func (s *eventStream) topic(name string) (web.Topic, bool) {
 func (s *eventStream) poll(args ...string) func(context.Context, func([]byte)) error {
 	return func(ctx context.Context, publish func([]byte)) error {
 		for {
-			out, err := s.commands.ask(ctx, s.observer.live()/2, args...)
+			out, err := s.Commands.Ask(ctx, s.Observer.Live()/2, args...)
 			if ctx.Err() != nil {
 				return nil
 			}
 			sum := fnv.New64a()
 			_, _ = sum.Write(withoutDurations(out))
-			publish(eventOf(int64(sum.Sum64()>>1), err))
-			if rpc.Sleep(ctx, s.observer.live()) != nil {
+			publish(source.EventOf(int64(sum.Sum64()>>1), err))
+			if rpc.Sleep(ctx, s.Observer.Live()) != nil {
 				return nil
 			}
 		}
@@ -108,7 +110,7 @@ func (s *eventStream) followLog(ctx context.Context, id string, publish func([]b
 	reader, writer := io.Pipe()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := s.commands.unlimited(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--tail", strconv.Itoa(logTail), "--output", "json")
+		_, err := s.Commands.Follow(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--tail", strconv.Itoa(logTail), "--output", "json")
 		_ = writer.Close() // a pipe's writer cannot fail to close
 		failed <- err
 	}()
@@ -121,7 +123,7 @@ func (s *eventStream) followLog(ctx context.Context, id string, publish func([]b
 		}
 	})
 	if err := <-failed; err != nil && ctx.Err() == nil {
-		return errors.New(shown(err.Error()))
+		return errors.New(show.Text(err.Error()))
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -15,13 +13,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
@@ -40,19 +43,19 @@ const (
 
 // copier writes pages to a directory.
 type copier struct {
-	*core
-	jobs      jobPages
-	arrays    arrayPages
-	workflows workflowPages
+	*source.Source
+	jobs      jobpages.Jobs
+	arrays    jobpages.Arrays
+	workflows jobpages.Workflows
 	dir       string
 	// export is what the pages share.
-	export exported
+	export page.Exported
 	files  int
 }
 
 // export is batchctl ui --export: it writes the pages of jobs, or of the last submission, and of the benchmarks in the
 // directory of --files.
-func export(ctx context.Context, con *term.Console, run Run, o options) error {
+func export(ctx context.Context, con *term.Console, run source.Run, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := newServer(ctx, con, run, o)
@@ -68,9 +71,9 @@ func export(ctx context.Context, con *term.Console, run Run, o options) error {
 	if err := os.MkdirAll(o.export, 0o755); err != nil {
 		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
 	}
-	c := newCopier(s.core, o.export)
+	c := newCopier(s.Source, o.export)
 	if err := c.copy(ctx); err != nil {
-		if failed, ok := err.(*commandError); ok {
+		if failed, ok := err.(*source.CommandError); ok {
 			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
 		}
 		return err
@@ -80,8 +83,8 @@ func export(ctx context.Context, con *term.Console, run Run, o options) error {
 }
 
 // newCopier returns a copier of pages to a directory.
-func newCopier(c *core, dir string) *copier {
-	return &copier{core: c, jobs: jobPages{c}, arrays: arrayPages{c}, workflows: workflowPages{c}, dir: dir, export: newExported()}
+func newCopier(c *source.Source, dir string) *copier {
+	return &copier{Source: c, jobs: jobpages.Jobs{Source: c}, arrays: jobpages.Arrays{Source: c}, workflows: jobpages.Workflows{Source: c}, dir: dir, export: page.NewExported()}
 }
 
 // isCopy reports whether a directory has only files of an earlier copy.
@@ -90,38 +93,18 @@ func isCopy(entries []fs.DirEntry) bool {
 		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return filepath.Ext(e.Name()) != ".html" })
 }
 
-// newExported returns what all pages of a copy share. The pages contain their style sheet and script, and allow no
-// other: text that looks like markup could not run even if it became some.
-func newExported() exported {
-	var script bytes.Buffer
-	for _, name := range scripts {
-		text, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err) // a file of this package
-		}
-		script.Write(text)
-	}
-	style := styleSheet()
-	hash := func(text []byte) string {
-		sum := sha256.Sum256(text)
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	return exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: time.Now(), Pages: map[string]string{},
-		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script.Bytes())}
-}
-
 // copy writes all pages. The first page is the submission, or the only job.
 func (c *copier) copy(ctx context.Context) error {
-	args := append([]string{"status", "--output", "json"}, c.options.Args...)
-	if c.options.Submission != "" {
-		args = append(args, "--submission", c.options.Submission)
+	args := append([]string{"status", "--output", "json"}, c.Options.Args...)
+	if c.Options.Submission != "" {
+		args = append(args, "--submission", c.Options.Submission)
 	}
-	found, err := askJSON[[]types.JobDetail](ctx, c.commands, c.age(), args...)
-	benchmarks := findReports(c.options.files).Benchmarks
-	if err != nil && (len(benchmarks) == 0 || len(c.options.Args) > 0 || c.options.Submission != "") {
+	found, err := source.AskJSON[[]types.JobDetail](ctx, c.Commands, c.Age(), args...)
+	benchmarks := reportfiles.Find(c.Source.Files).Benchmarks
+	if err != nil && (len(benchmarks) == 0 || len(c.Options.Args) > 0 || c.Options.Submission != "") {
 		return err
 	}
-	if failed := c.observer.query(ctx, 0); failed != nil { // the pages name the target
+	if failed := c.Observer.Query(ctx, 0); failed != nil { // the pages name the target
 		if len(benchmarks) == 0 {
 			return failed
 		}
@@ -166,7 +149,7 @@ func fileOf(id string) string {
 // chosenChildren returns the children of an array that have pages: the failed ones, and then the first.
 func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]string, error) {
 	id := aws.ToString(parent.JobId)
-	listed, err := askJSON[[]types.JobSummary](ctx, c.commands, c.age(), "list", "--array", id, "--limit", "0", "--output", "json")
+	listed, err := source.AskJSON[[]types.JobSummary](ctx, c.Commands, c.Age(), "list", "--array", id, "--limit", "0", "--output", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -185,13 +168,13 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 }
 
 // overview writes index.html.
-func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []benchmark) error {
+func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []reportfiles.Benchmark) error {
 	for i, b := range benchmarks {
 		name := "index.html"
 		if len(found) > 0 || i > 0 {
 			name = "benchmark-" + strconv.Itoa(i+1) + ".html"
 		}
-		if err := c.write(name, benchmarkView(b), exported{}); err != nil {
+		if err := c.write(name, reportpages.BenchmarkPage(b), page.Exported{}); err != nil {
 			return err
 		}
 	}
@@ -205,58 +188,59 @@ func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmar
 	for _, d := range found {
 		ids = append(ids, aws.ToString(d.JobId))
 	}
-	v, err := c.workflows.workflow(ctx, c.options.Submission, ids, func(id string) string { return c.export.Pages[id] })
+	v, err := c.workflows.View(ctx, c.Options.Submission, ids, func(id string) string { return c.export.Pages[id] })
 	if err != nil {
 		return err
 	}
-	return c.write("index.html", page{Template: "workflow", Title: v.Name, Body: v}, exported{})
+	return c.write("index.html", page.Page{Template: "workflow", Title: v.Name, Body: v}, page.Exported{})
 }
 
 // job writes the page of a job with its log, or of an array with its grid.
 func (c *copier) job(ctx context.Context, id string) error {
-	d, err := c.describe(ctx, c.age(), id)
+	d, err := c.Describe(ctx, c.Age(), id)
 	if err != nil {
 		return err
 	}
-	v := viewOfJob(d)
-	own := exported{}
+	v := jobpages.ViewOf(d)
+	own := page.Exported{}
 	if v.NeedsVerdict() {
-		a, err := askJSON[explain.Answer](ctx, c.commands, commandPatience, "explain", id, "--output", "json")
+		a, err := source.AskJSON[explain.Answer](ctx, c.Commands, source.CommandPatience, "explain", id, "--output", "json")
 		if err == nil {
 			var b bytes.Buffer
-			if err := (page{Template: "explain", Part: true, Body: &a}).write(&b); err != nil {
+			if err := (page.Page{Template: "explain", Part: true, Body: &a}).Write(&b); err != nil {
 				return err
 			}
 			own.Verdict = template.HTML(b.String())
 		}
 	}
-	attempts, _ := attemptsOf(ctx, c.core, id) // a copy without the record is still useful
-	if m := measuredOf(id, attempts); m.Measured > 0 {
+	attempts, _ := jobpages.AttemptsOf(ctx, c.Source, id) // a copy without the record is still useful
+	if m := jobpages.MeasuredOf(id, attempts); m.Measured > 0 {
 		var b bytes.Buffer
-		if err := (page{Template: "measured", Part: true, Core: c.core, Body: m}).write(&b); err != nil {
+		if err := (page.Page{Template: "measured", Part: true, Source: c.Source, Body: m}).Write(&b); err != nil {
 			return err
 		}
 		own.Measured = template.HTML(b.String())
 	}
-	p := page{Template: "job", Title: v.Name, Body: v}
+	p := page.Page{Template: "job", Title: v.Name, Body: v}
 	if v.Size > 0 {
-		if err := c.jobs.addFailed(ctx, &v); err != nil {
+		if err := c.jobs.AddFailed(ctx, &v); err != nil {
 			return err
 		}
-		g, err := c.arrays.gridOf(ctx, id)
+		g, err := c.arrays.GridOf(ctx, id)
 		if err != nil {
 			return err
 		}
-		own.Grid = &copiedGrid{grid: g, Pages: map[int]string{}}
+		copied := &jobpages.CopiedGrid{Grid: g, Pages: map[int]string{}}
 		for i := range v.Size {
 			if name := c.export.Pages[batch.ChildID(id, i)]; name != "" {
-				own.Grid.Pages[i] = name
+				copied.Pages[i] = name
 			}
 		}
-		if rows, err := askJSON[[]map[string]any](ctx, c.commands, commandPatience, "results", id, "--output", "json"); err == nil {
-			own.Grid.Results = numericColumns(rows, g.names, v.Size)
+		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id, "--output", "json"); err == nil {
+			copied.Results = jobpages.NumericColumns(rows, g.Names, v.Size)
 		}
-		own.Grid.Results = append(own.Grid.Results, measuredColumns(id, attempts, v.Size)...)
+		copied.Results = append(copied.Results, jobpages.MeasuredColumns(id, attempts, v.Size)...)
+		own.Grid = copied
 		p.Template, p.Body = "array", v
 	} else {
 		own.Log = c.log(ctx, id)
@@ -267,7 +251,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 // log returns the end of a job's log; nil if it cannot be read, or is empty.
 func (c *copier) log(ctx context.Context, id string) []logLine {
 	// The command fails for a job that FAILED, and prints the log all the same.
-	out, _ := c.commands.ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
+	out, _ := c.Commands.Ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
 	var rows []logRow
 	if json.Unmarshal(out, &rows) != nil {
 		return nil
@@ -281,17 +265,17 @@ func (c *copier) log(ctx context.Context, id string) []logLine {
 }
 
 // write writes a page. own is what only this page has.
-func (c *copier) write(name string, p page, own exported) error {
+func (c *copier) write(name string, p page.Page, own page.Exported) error {
 	e := c.export
 	e.Verdict, e.Measured, e.Log, e.Grid = own.Verdict, own.Measured, own.Log, own.Grid
-	p.Core, p.Export = c.core, &e
+	p.Source, p.Export = c.Source, &e
 	var b bytes.Buffer
-	if err := p.write(&b); err != nil {
+	if err := p.Write(&b); err != nil {
 		return err
 	}
 	c.files++
 	path := filepath.Join(c.dir, name)
-	if err := newfile.Write(path, newfile.ForAll, newfile.Bytes(plain(b.Bytes()))); err != nil {
+	if err := newfile.Write(path, newfile.ForAll, newfile.Bytes(show.Plain(b.Bytes()))); err != nil {
 		return err
 	}
 	return nil

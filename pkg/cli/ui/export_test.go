@@ -18,17 +18,18 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // exportTo runs batchctl ui --export for the recording.
-func exportTo(t *testing.T, r *replies, dir string, args ...string) (stdout, stderr string, err error) {
+func exportTo(t *testing.T, r *uitest.Replies, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, notes bytes.Buffer
 	o := options{Options: jobs.Options{Command: "ui", Args: args, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: dir}
-	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.run, o)
+	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.Run, o)
 	return out.String(), notes.String(), err
 }
 
@@ -52,7 +53,7 @@ func filesIn(t *testing.T, dir string) map[string]string {
 
 func TestExport(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := recording()
+	r := uitest.Recording()
 	stdout, stderr, err := exportTo(t, r, "copy")
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +62,9 @@ func TestExport(t *testing.T) {
 		t.Errorf("stdout %q, stderr %q", stdout, stderr)
 	}
 	pages := filesIn(t, "copy")
-	want := []string{"index.html", prepareID + ".html", arrayID + ".html", reportID + ".html"}
+	want := []string{"index.html", uitest.PrepareID + ".html", uitest.ArrayID + ".html", uitest.ReportID + ".html"}
 	for i := range 4 {
-		want = append(want, fmt.Sprintf("%s_%d.html", arrayID, i))
+		want = append(want, fmt.Sprintf("%s_%d.html", uitest.ArrayID, i))
 	}
 	if got := slices.Sorted(maps.Keys(pages)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Fatalf("files %q", got)
@@ -98,12 +99,12 @@ func TestExport(t *testing.T) {
 		}
 	}
 	for name, texts := range map[string][]string{
-		"index.html":             {"calibration", "array of 4", "a copy of"},
-		prepareID + ".html":      {"preparing", "attempt 1", "MODE"},
-		arrayID + ".html":        {`"statuses":"cccf"`, `{"name":"error","values":[0,0.1,0.2,null]}`, "a disk on this machine was full", `"places":[0,1,2,3]`},
-		arrayID + "_3.html":      {"no space left on device", "exit code 3"},
-		reportID + ".html":       {"Dependent Job failed", arrayID + ".html"},
-		arrayID + "_0" + ".html": {"SUCCEEDED"},
+		"index.html":                    {"calibration", "array of 4", "a copy of"},
+		uitest.PrepareID + ".html":      {"preparing", "attempt 1", "MODE"},
+		uitest.ArrayID + ".html":        {`"statuses":"cccf"`, `{"name":"error","values":[0,0.1,0.2,null]}`, "a disk on this machine was full", `"places":[0,1,2,3]`},
+		uitest.ArrayID + "_3.html":      {"no space left on device", "exit code 3"},
+		uitest.ReportID + ".html":       {"Dependent Job failed", uitest.ArrayID + ".html"},
+		uitest.ArrayID + "_0" + ".html": {"SUCCEEDED"},
 	} {
 		for _, text := range texts {
 			if !strings.Contains(pages[name], text) {
@@ -169,7 +170,7 @@ func checkCopy(t *testing.T, name, text string) {
 // is outside the directory.
 func TestHostileExport(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := recording()
+	r := uitest.Recording()
 	known := map[string]bool{"span title": true}
 	if _, _, err := exportTo(t, r, "plain"); err != nil {
 		t.Fatal(err)
@@ -180,14 +181,14 @@ func TestHostileExport(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	sample := rand.New(rand.NewPCG(seed, 0))
-	for _, line := range []string{"status", "status " + prepareID, "status " + arrayID, "explain " + arrayID, "list --array " + arrayID + " --limit 0", "results " + arrayID, "logs " + prepareID + " --tail 5000", "top"} {
-		original := r.known[line].out
+	for _, line := range []string{"status", "status " + uitest.PrepareID, "status " + uitest.ArrayID, "explain " + uitest.ArrayID, "list --array " + uitest.ArrayID + " --limit 0", "results " + uitest.ArrayID, "logs " + uitest.PrepareID + " --tail 5000", "top"} {
+		original := r.Known[line].Out
 		tried := 0
 		for name, write := range mutations(original) {
 			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || !testtool.IsLong() && sample.IntN(40) > 0 {
 				continue
 			}
-			r.set(line, indentJSON(write()))
+			r.Set(line, uitest.IndentJSON(write()))
 			dir := t.TempDir()
 			_, _, err := exportTo(t, r, filepath.Join(dir, "copy"))
 			if entries, _ := os.ReadDir(dir); len(entries) > 1 {
@@ -203,7 +204,7 @@ func TestHostileExport(t *testing.T) {
 				}
 			}
 		}
-		r.set(line, original)
+		r.Set(line, original)
 		if testtool.IsLong() && tried == 0 {
 			t.Errorf("%s: no copy", line)
 		}
@@ -212,7 +213,7 @@ func TestHostileExport(t *testing.T) {
 
 func TestExportDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := recording()
+	r := uitest.Recording()
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -279,8 +280,8 @@ func (closedWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 func TestExportFails(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: "full"}
-	r := recording()
-	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.run, o); err == nil {
+	r := uitest.Recording()
+	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.Run, o); err == nil {
 		t.Error("an address that was not printed is no error")
 	}
 	for name, c := range map[string]struct {
@@ -288,16 +289,16 @@ func TestExportFails(t *testing.T) {
 		code   int
 		text   string
 	}{
-		"no jobs":            {func() { r.known["status"] = reply{out: "[]"} }, exit.NotDone, "there is no job to copy"},
-		"a failed command":   {func() { r.known["status"] = reply{err: "batchctl: no state\n  submit\n", status: 3} }, 3, "no state"},
-		"a missing job":      {func() { delete(r.known, "status "+prepareID) }, 1, "no job"},
-		"a missing child":    {func() { delete(r.known, "status "+arrayID+":0") }, 1, "no job"},
-		"a missing listing":  {func() { delete(r.known, "list --array "+arrayID+" --limit 0") }, 1, "no job"},
-		"text, not JSON":     {func() { r.known["status"] = reply{out: "text"} }, 0, "batchctl status"},
-		"a silent target":    {func() { r.known["top"] = reply{err: "batchctl: no answer\n", status: 3} }, -1, ""},
-		"an unknown command": {func() { clear(r.known) }, 1, "no job"},
+		"no jobs":            {func() { r.Known["status"] = uitest.Reply{Out: "[]"} }, exit.NotDone, "there is no job to copy"},
+		"a failed command":   {func() { r.Known["status"] = uitest.Reply{Err: "batchctl: no state\n  submit\n", Status: 3} }, 3, "no state"},
+		"a missing job":      {func() { delete(r.Known, "status "+uitest.PrepareID) }, 1, "no job"},
+		"a missing child":    {func() { delete(r.Known, "status "+uitest.ArrayID+":0") }, 1, "no job"},
+		"a missing listing":  {func() { delete(r.Known, "list --array "+uitest.ArrayID+" --limit 0") }, 1, "no job"},
+		"text, not JSON":     {func() { r.Known["status"] = uitest.Reply{Out: "text"} }, 0, "batchctl status"},
+		"a silent target":    {func() { r.Known["top"] = uitest.Reply{Err: "batchctl: no answer\n", Status: 3} }, -1, ""},
+		"an unknown command": {func() { clear(r.Known) }, 1, "no job"},
 	} {
-		r = recording()
+		r = uitest.Recording()
 		c.change()
 		_, _, err := exportTo(t, r, "dir-"+strings.ReplaceAll(name, " ", "-"))
 		if err == nil {
@@ -309,10 +310,10 @@ func TestExportFails(t *testing.T) {
 		}
 	}
 	// Without a log, results and an explanation, the rest is copied.
-	r = recording()
-	for line := range r.known {
+	r = uitest.Recording()
+	for line := range r.Known {
 		if strings.HasPrefix(line, "logs ") || strings.HasPrefix(line, "results ") || strings.HasPrefix(line, "explain ") {
-			delete(r.known, line)
+			delete(r.Known, line)
 		}
 	}
 	if _, notes, err := exportTo(t, r, "rest"); err != nil || !strings.Contains(notes, "8 pages") {
@@ -324,11 +325,11 @@ func TestExportFails(t *testing.T) {
 func TestExportBenchmark(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeReports(t)
-	r := recording()
+	r := uitest.Recording()
 	if _, _, err := exportTo(t, r, "both"); err != nil || !strings.Contains(filesIn(t, "both")["benchmark-1.html"], "gemm") {
 		t.Errorf("%v", err)
 	}
-	r.known["status"] = reply{err: "batchctl: no jobs\n", status: 1}
+	r.Known["status"] = uitest.Reply{Err: "batchctl: no jobs\n", Status: 1}
 	if _, _, err := exportTo(t, r, "alone"); err != nil {
 		t.Error(err)
 	}
@@ -342,26 +343,26 @@ func TestExportBenchmark(t *testing.T) {
 // TestChosenChildren copies the failed children of a large array first.
 func TestChosenChildren(t *testing.T) {
 	t.Chdir(t.TempDir())
-	r := recording()
-	listing := r.known["list --array "+arrayID+" --limit 0"].out
+	r := uitest.Recording()
+	listing := r.Known["list --array "+uitest.ArrayID+" --limit 0"].Out
 	one := regexp.MustCompile(`(?s)\{\s*"jobId".*?"stoppedAt": \d+\s*\}`).FindString(listing)
 	var rows []string
 	for i := range 3 * copiedChildren {
-		row := strings.NewReplacer(arrayID+":0", fmt.Sprintf("%s:%d", arrayID, i), `"index": 0`, fmt.Sprintf(`"index": %d`, i)).Replace(one)
+		row := strings.NewReplacer(uitest.ArrayID+":0", fmt.Sprintf("%s:%d", uitest.ArrayID, i), `"index": 0`, fmt.Sprintf(`"index": %d`, i)).Replace(one)
 		if i%100 == 50 {
 			row = strings.Replace(row, "SUCCEEDED", "FAILED", 1)
 		}
 		rows = append(rows, row)
-		r.known[fmt.Sprintf("status %s:%d", arrayID, i)] = reply{out: strings.ReplaceAll(r.known["status "+arrayID+":0"].out, arrayID+":0", fmt.Sprintf("%s:%d", arrayID, i))}
+		r.Known[fmt.Sprintf("status %s:%d", uitest.ArrayID, i)] = uitest.Reply{Out: strings.ReplaceAll(r.Known["status "+uitest.ArrayID+":0"].Out, uitest.ArrayID+":0", fmt.Sprintf("%s:%d", uitest.ArrayID, i))}
 	}
-	r.set("list --array "+arrayID+" --limit 0", "["+strings.Join(rows, ",")+"]")
-	r.set("status "+arrayID, strings.Replace(r.known["status "+arrayID].out, `"size": 4`, fmt.Sprintf(`"size": %d`, 3*copiedChildren), 1))
+	r.Set("list --array "+uitest.ArrayID+" --limit 0", "["+strings.Join(rows, ",")+"]")
+	r.Set("status "+uitest.ArrayID, strings.Replace(r.Known["status "+uitest.ArrayID].Out, `"size": 4`, fmt.Sprintf(`"size": %d`, 3*copiedChildren), 1))
 	if _, _, err := exportTo(t, r, "large"); err != nil {
 		t.Fatal(err)
 	}
 	pages := filesIn(t, "large")
 	for i, want := range map[int]bool{0: true, 96: true, 97: true, 98: false, 50: true, 150: true, 250: true, 100: false} {
-		if (pages[fmt.Sprintf("%s_%d.html", arrayID, i)] != "") != want {
+		if (pages[fmt.Sprintf("%s_%d.html", uitest.ArrayID, i)] != "") != want {
 			t.Errorf("child %d: in the copy %v", i, !want)
 		}
 	}
@@ -370,81 +371,14 @@ func TestChosenChildren(t *testing.T) {
 	}
 }
 
-func TestFindReports(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+// TestMeasuredCopy exports the recorded jobs: the copies of a job and of an array have the measurements.
+func TestMeasuredCopy(t *testing.T) {
+	pages := copied(t, serverOf(t, uitest.Recording(), nil))
+	job, array := pages["copy of "+fileOf(uitest.PrepareID)], pages["copy of "+fileOf(uitest.ArrayID)]
+	if !strings.Contains(job, "measured-head") || !strings.Contains(job, "700 MiB") || strings.Contains(job, "/measurements") {
+		t.Errorf("the copy of the job: %s", job)
 	}
-	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "secret.json"), []byte(benchmarkFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	write("a.json", benchmarkFile)
-	write("b/host.json", doctorFile)
-	write("b/c/a.json", benchmarkFile)
-	write("b/policy.json", policyFile)
-	write("b/members.json", `{"computeReservation":10}`)
-	write("b/c/d/deep.json", benchmarkFile)
-	write(".git/a.json", benchmarkFile)
-	write("node_modules/a.json", benchmarkFile)
-	write("a.JSON", benchmarkFile)
-	write("a.txt", benchmarkFile)
-	write("large.json", strings.Replace(benchmarkFile, "CPU and GPU", strings.Repeat("x", reportSize), 1))
-	for i, text := range []string{"", "[]", "{}", "null", "7", "{", `{"comparison":{}}`, `{"comparison":7}`, `{"kind":"machine"}`, `{"kind":"machine","findings":[]}`, `{"findings":[{"id":"x"}]}`, `{"name":"x","image":"y"}`, `{"fairsharePolicy":{}}`, `{"fairsharePolicy":{"computeReservation":100}}`,
-		`{"shareDecaySeconds":60,"colour":1}`} {
-		write(fmt.Sprintf("none%d.json", i), text)
-	}
-	for _, link := range [][2]string{{outside, "link"}, {filepath.Join(outside, "secret.json"), "link.json"}, {dir, "loop"}} {
-		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
-			t.Skip("this system has no symbolic links")
-		}
-	}
-	found := findReports(dir)
-	var paths []string
-	for _, b := range found.Benchmarks {
-		paths = append(paths, b.Path)
-	}
-	if !slices.Equal(paths, []string{"a.json", "b/c/a.json"}) || len(found.Doctors) != 1 || found.Doctors[0].Path != "b/host.json" || found.Problem != "" {
-		t.Errorf("benchmarks %q, doctors %v, problem %q", paths, found.Doctors, found.Problem)
-	}
-	if !slices.Equal(found.Policies, []string{"b/members.json", "b/policy.json"}) {
-		t.Errorf("policies %q", found.Policies)
-	}
-	if b := found.Benchmarks[0]; b.Title != "CPU and GPU" || b.Comparison.Base.Name != "cpu" || b.Comparison.Pairs[0].SpeedUp.Interval.High != 2.5 || b.Comparison.Pairs[0].Other.Median != 1 {
-		t.Errorf("%+v", b)
-	}
-	if d := found.Doctors[0]; d.Kind != "machine" && string(d.Findings[0].Severity) != "error" || d.At.IsZero() {
-		t.Errorf("%+v", d)
-	}
-	if found := findReports(filepath.Join(dir, "nope")); !strings.Contains(found.Problem, "nope") || strings.Contains(found.Problem, "\n") {
-		t.Errorf("a missing directory: %q", found.Problem)
-	}
-	if found := findReports(filepath.Join(dir, "a.json")); found.Problem == "" {
-		t.Error("a file as the directory is no problem")
-	}
-	if os.Geteuid() != 0 {
-		write("closed/a.json", benchmarkFile)
-		if err := os.Chmod(filepath.Join(dir, "closed"), 0); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "closed"), 0o700) })
-		if found := findReports(dir); len(found.Benchmarks) != 2 || found.Problem != "" {
-			t.Errorf("with a directory that cannot be read: %+v", found)
-		}
-	}
-	// Of many files, the first are read.
-	for i := range reportFiles {
-		write(fmt.Sprintf("many/%03d.json", i), "{}")
-	}
-	write("many/zz.json", benchmarkFile)
-	if found := findReports(filepath.Join(dir, "many")); !strings.Contains(found.Problem, "--files") || len(found.Benchmarks) != 0 {
-		t.Errorf("%d benchmarks, problem %q", len(found.Benchmarks), found.Problem)
+	if !strings.Contains(array, `"peak memory MiB"`) || !strings.Contains(array, "300 MiB") {
+		t.Errorf("the copy of the array: %s", array)
 	}
 }

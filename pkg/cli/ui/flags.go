@@ -6,11 +6,12 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // UICommand is batchctl ui. run runs the commands whose output the pages show.
-func UICommand(con *term.Console, run Run) *cli.Command {
+func UICommand(con *term.Console, run source.Run) *cli.Command {
 	return &cli.Command{
 		Name:      "ui",
 		Usage:     "show queues, jobs, arrays and workflows in a browser",

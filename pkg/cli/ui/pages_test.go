@@ -17,6 +17,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -29,7 +31,7 @@ var views = []struct {
 	has []string
 }{
 	{"/queues", []string{"top"}, 200, []string{"default", "ENABLED", "1.5 of 2 vCPUs", "no role", "a note", "vision 1", "2+"}},
-	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + reportID}},
+	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + uitest.ReportID}},
 	{"/queues/default?forecast=1&job=job.json", []string{"top"}, 200, []string{`data-load="/queues/default/forecast"`, `data-load="/queues/default/when?job=job.json"`}},
 	{"/queues/default/forecast", []string{"forecast", "accuracy of default"}, 200, []string{"Of 40 earlier forecasts, 55 % were right", "started 4m later than forecast", "Do not rely on this forecast", "vCPUs of share vision", "at least", "20m (10m to 40m)", "$3.75 ($2.50 to $5.00)", "team-a", "unknown: which jobs come", "batchctl forecast default"}},
 	{"/queues/default/when?job=job.json", []string{"plan --when"}, 200, []string{"behind 37 jobs of share vision; with maxvCpus 512 of local: at once, for $12.00 an hour more", "31 from definition, 6 from queue", "which jobs come later"}},
@@ -39,27 +41,27 @@ var views = []struct {
 	{"/jobs/rows?n=100", []string{"status", "list"}, 200, []string{`"name":"prepare"`}},
 	{"/jobs/rows?group=tag:team", []string{"status"}, 200, []string{`"label":"vision"`}},
 	{"/jobs/rows?group=workflow", []string{"status"}, 200, []string{`"label":"calibration`}},
-	{"/jobs/" + prepareID, []string{"status ID"}, 200, []string{"SUCCEEDED", "attempt 1", "preparing", "MODE", "team", "vision", `["job:` + prepareID + `","log:` + prepareID + `"]`}},
-	{"/jobs/" + reportID, []string{"status ID"}, 200, []string{"Dependent Job failed", "/jobs/" + arrayID, "/workflows/" + runID}},
-	{"/jobs/" + arrayID + ":3", []string{"status ID"}, 200, []string{"sweep:3", "exit code 3", "/jobs/" + arrayID}},
-	{"/jobs/" + arrayID, []string{"status ID", "list"}, 200, []string{`data-grid="` + arrayID, "Failed children", arrayID + ":3", `["job:` + arrayID + `"]`}},
-	{"/jobs/" + arrayID + "/children", []string{"status ID", "list"}, 200, []string{`"statuses":"cccf"`, `"rows":{"name":"lr","values":["0.1","0.01"]}`, `"places":[0,1,2,3]`, "lr=0.01 seed=2"}},
-	{"/jobs/" + arrayID + "/children/values", []string{"status ID", "results"}, 200, []string{`{"name":"error","values":[0,0.1,0.2,null]}`}},
-	{"/jobs/" + arrayID + "/results", []string{"status ID", "results", "list"}, 200, []string{"data:image/svg+xml;base64,", "SUCCEEDED", "<td>0.2</td>"}},
-	{"/jobs/" + arrayID + "/explain", []string{"status ID", "explain"}, 200, []string{"a disk on this machine was full", "out-of-disk", "df -h", "Why it failed"}},
-	{"/jobs/" + prepareID + "/explain", []string{"status ID"}, 200, nil},
-	{"/jobs/" + arrayID + "/cost", []string{"cost"}, 200, []string{"sweep", "prices of"}},
-	{"/jobs/" + prepareID + "/measurements", []string{"history"}, 200, []string{"700 MiB", "of 1 GiB", "2 sidecar", "100 MiB", "of 512 MiB", "20 MiB", "1.6", "NVIDIA L4: 2 GiB of 22.5 GiB, 50 % busy", "peak memory of attempt 1"}},
-	{"/jobs/" + arrayID + "/measurements", []string{"history"}, 200, []string{"peak memory", "200 MiB", "300 MiB", "29 %", "busy CPUs"}},
-	{"/jobs/" + arrayID + "/children/measurements", []string{"status ID", "history"}, 200, []string{`{"measured":true,"name":"peak memory MiB","values":[100,200,300,null]}`, `"name":"busy CPUs"`}},
-	{"/workflows/" + runID, []string{"status --submission"}, 200, []string{"calibration", "array of 4", "Dependent Job failed"}},
+	{"/jobs/" + uitest.PrepareID, []string{"status ID"}, 200, []string{"SUCCEEDED", "attempt 1", "preparing", "MODE", "team", "vision", `["job:` + uitest.PrepareID + `","log:` + uitest.PrepareID + `"]`}},
+	{"/jobs/" + uitest.ReportID, []string{"status ID"}, 200, []string{"Dependent Job failed", "/jobs/" + uitest.ArrayID, "/workflows/" + uitest.RunID}},
+	{"/jobs/" + uitest.ArrayID + ":3", []string{"status ID"}, 200, []string{"sweep:3", "exit code 3", "/jobs/" + uitest.ArrayID}},
+	{"/jobs/" + uitest.ArrayID, []string{"status ID", "list"}, 200, []string{`data-grid="` + uitest.ArrayID, "Failed children", uitest.ArrayID + ":3", `["job:` + uitest.ArrayID + `"]`}},
+	{"/jobs/" + uitest.ArrayID + "/children", []string{"status ID", "list"}, 200, []string{`"statuses":"cccf"`, `"rows":{"name":"lr","values":["0.1","0.01"]}`, `"places":[0,1,2,3]`, "lr=0.01 seed=2"}},
+	{"/jobs/" + uitest.ArrayID + "/children/values", []string{"status ID", "results"}, 200, []string{`{"name":"error","values":[0,0.1,0.2,null]}`}},
+	{"/jobs/" + uitest.ArrayID + "/results", []string{"status ID", "results", "list"}, 200, []string{"data:image/svg+xml;base64,", "SUCCEEDED", "<td>0.2</td>"}},
+	{"/jobs/" + uitest.ArrayID + "/explain", []string{"status ID", "explain"}, 200, []string{"a disk on this machine was full", "out-of-disk", "df -h", "Why it failed"}},
+	{"/jobs/" + uitest.PrepareID + "/explain", []string{"status ID"}, 200, nil},
+	{"/jobs/" + uitest.ArrayID + "/cost", []string{"cost"}, 200, []string{"sweep", "prices of"}},
+	{"/jobs/" + uitest.PrepareID + "/measurements", []string{"history"}, 200, []string{"700 MiB", "of 1 GiB", "2 sidecar", "100 MiB", "of 512 MiB", "20 MiB", "1.6", "NVIDIA L4: 2 GiB of 22.5 GiB, 50 % busy", "peak memory of attempt 1"}},
+	{"/jobs/" + uitest.ArrayID + "/measurements", []string{"history"}, 200, []string{"peak memory", "200 MiB", "300 MiB", "29 %", "busy CPUs"}},
+	{"/jobs/" + uitest.ArrayID + "/children/measurements", []string{"status ID", "history"}, 200, []string{`{"measured":true,"name":"peak memory MiB","values":[100,200,300,null]}`, `"name":"busy CPUs"`}},
+	{"/workflows/" + uitest.RunID, []string{"status --submission"}, 200, []string{"calibration", "array of 4", "Dependent Job failed"}},
 	{"/check", nil, 200, []string{"public.ecr.aws"}},
-	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + arrayID + "/results", "bench.json", "doctor.json"}[:3]},
+	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + uitest.ArrayID + "/results", "bench.json", "doctor.json"}[:3]},
 	{"/reports/cost", []string{"cost"}, 200, []string{"calibration", "last 7d"}},
 	{"/reports/sizes", []string{"advise"}, 200, []string{"40 measured of 41 attempts, 1 out of memory", "3.013 GiB", "memory 3.25 GiB, 1 vCPU: enough for 99 % of runs", "saves 5.76 of 7.68 USD", "cpu: 4 jobs on m5.xlarge",
 		`"resources": { "vcpus": 1, "memory": "3328 MiB" }`, "By depth: explains 80 %", "No proposal: no measured runs", `"measure": true`, "last 30d"}},
-	{"/reports/compare?good=" + prepareID + "&bad=" + reportID, []string{"diff"}, 200, []string{"likely cause", "container.command[2]", "echo preparing", "echo report", "700 MiB", "unmeasured", "same: image, queue",
-		"unknown: the image's digest", "batchctl diff " + prepareID, `label="prepare SUCCEEDED"`}},
+	{"/reports/compare?good=" + uitest.PrepareID + "&bad=" + uitest.ReportID, []string{"diff"}, 200, []string{"likely cause", "container.command[2]", "echo preparing", "echo report", "700 MiB", "unmeasured", "same: image, queue",
+		"unknown: the image's digest", "batchctl diff " + uitest.PrepareID, `label="prepare SUCCEEDED"`}},
 	{"/reports/compare?bad=x", nil, 200, []string{`value="x"`}},
 	{"/reports/whatif", []string{"top"}, 200, []string{"maxvCpus", `value="local"`, `value="job.json"`}},
 	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "this costs share vision 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision",
@@ -77,31 +79,15 @@ var views = []struct {
 // whatIfAddress proposes every kind of change.
 const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&types=g6e.12xlarge&share=vision&file=job.json&count=200&reclaims=0.05&type=SPOT&policy=fair&weight=vision:0.5"
 
-// whatIfLine is the command for it.
-const whatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+=g6e.12xlarge --set=local.type=SPOT --set=default.schedulingPolicy=fair --set=default.weightFactor=vision:0.5 --without-share=vision --spot-reclaims=0.05 --add-jobs=job.json*200 default"
-
-// policyLine is the command for a policy file.
-const policyLine = "forecast --policy=policy.json default"
-
 // writeReports writes one file of each kind that the pages recognise to the current directory.
 func writeReports(t *testing.T) {
 	t.Helper()
-	for name, text := range map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile, "job.json": exampleJob, "policy.json": policyFile, "trace.swf": "; no jobs\n"} {
+	for name, text := range map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile, "job.json": jobpages.ExampleJob, "policy.json": uitest.PolicyFile, "trace.swf": "; no jobs\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
-
-// benchmarkFile, doctorFile and policyFile are files that the pages recognise.
-const (
-	policyFile    = `{"name":"fair","fairsharePolicy":{"shareDecaySeconds":60}}`
-	benchmarkFile = `{"title":"CPU and GPU","comparison":{"base":{"name":"cpu"},"other":{"name":"gpu"},"pairs":[{"title":"gemm","base":{"repeats":3,"min":1,"median":2,"max":3},
-"other":{"repeats":3,"min":0.5,"median":1,"max":1.5},"speedUp":{"value":2,"interval":{"low":1.5,"high":2.5}}}],"unpaired":[{"title":"fft","reason":"not measured"}],
-"warnings":["the machine was busy"]},"decision":{"words":["use the GPU","because"]},"notes":["a note"]}`
-	doctorFile = `{"kind":"ecs","system":"Amazon Linux","gpu":"absent","findings":[{"check":"driver","severity":"error","summary":"the driver is missing","remedy":"install it"}],
-"notChecked":[{"what":"the clock","why":"no rights"}]}`
-)
 
 // tag is a start tag of a page.
 type tag struct {
@@ -223,7 +209,7 @@ func badText(text string) string {
 
 // TestPages renders every page for the recording.
 func TestPages(t *testing.T) {
-	s := serverOf(t, recording(), nil)
+	s := serverOf(t, uitest.Recording(), nil)
 	writeReports(t)
 	h := s.handler()
 	for _, v := range views {
@@ -363,11 +349,11 @@ func commandsOf(address string, commands []string) (lines []string) {
 	for _, name := range commands {
 		switch name {
 		case "list":
-			lines = append(lines, "list --array "+arrayID+" --limit 0", "list --array "+arrayID+" --status FAILED --limit 0")
+			lines = append(lines, "list --array "+uitest.ArrayID+" --limit 0", "list --array "+uitest.ArrayID+" --status FAILED --limit 0")
 		case "status ID":
 			lines = append(lines, "status "+id)
 		case "status --submission":
-			lines = append(lines, "status --submission "+runID)
+			lines = append(lines, "status --submission "+uitest.RunID)
 		case "cost":
 			if id == "" {
 				lines = append(lines, "cost --since 7d --by workflow")
@@ -387,9 +373,9 @@ func commandsOf(address string, commands []string) (lines []string) {
 		case "accuracy of default":
 			lines = append(lines, "forecast --accuracy default")
 		case "policy":
-			lines = append(lines, policyLine)
+			lines = append(lines, uitest.PolicyLine)
 		case "what-if":
-			lines = append(lines, whatIfLine)
+			lines = append(lines, uitest.WhatIfLine)
 		case "plan --when":
 			lines = append(lines, "plan job.json --when")
 		case "sizing":
@@ -397,7 +383,7 @@ func commandsOf(address string, commands []string) (lines []string) {
 		case "advise":
 			lines = append(lines, "advise --since 30d")
 		case "diff":
-			lines = append(lines, "diff "+prepareID+" "+reportID)
+			lines = append(lines, "diff "+uitest.PrepareID+" "+uitest.ReportID)
 		default:
 			lines = append(lines, name)
 		}
@@ -408,7 +394,7 @@ func commandsOf(address string, commands []string) (lines []string) {
 // TestHostileData changes every value of the recording in turn. No page fails to render, and no text becomes markup or
 // changes the direction of the text around it.
 func TestHostileData(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	writeReports(t)
 	h := s.handler()
@@ -431,9 +417,9 @@ func TestHostileData(t *testing.T) {
 	for _, v := range views {
 		for _, line := range commandsOf(v.address, v.commands) {
 			file, isFile := strings.CutPrefix(line, "file ")
-			original := r.known[line].out
+			original := r.Known[line].Out
 			if isFile {
-				original = map[string]string{"bench.json": benchmarkFile, "doctor.json": doctorFile}[file]
+				original = map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile}[file]
 			}
 			if original == "" {
 				t.Fatalf("%s: no recording of %s", v.address, line)
@@ -448,9 +434,9 @@ func TestHostileData(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					r.set(line, indentJSON(text))
+					r.Set(line, uitest.IndentJSON(text))
 				}
-				s.forget()
+				s.Forget()
 				if line == "status" || strings.HasPrefix(line, "list --array") {
 					s.list(r)
 				}
@@ -465,9 +451,9 @@ func TestHostileData(t *testing.T) {
 			if isFile {
 				writeReports(t)
 			} else {
-				r.set(line, original)
+				r.Set(line, original)
 			}
-			s.forget()
+			s.Forget()
 			s.list(r)
 		}
 	}
@@ -499,7 +485,7 @@ func problemsOf(h http.Handler, address string, known map[string]bool) (bad stri
 
 // TestHostileRequests has hostile texts in the address: in ids, queries and forms.
 func TestHostileRequests(t *testing.T) {
-	s := serverOf(t, recording(), nil)
+	s := serverOf(t, uitest.Recording(), nil)
 	writeReports(t)
 	h := s.handler()
 	var pages []string
@@ -518,25 +504,10 @@ func TestHostileRequests(t *testing.T) {
 			"/reports/compare?good=" + query + "&bad=" + query, "/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/queues/" + path + "/forecast", "/queues/" + path + "/when", "/queues/default/when?job=" + query,
 			"/queues/default?forecast=1&job=" + query, "/reports/whatif?queue=" + query, "/reports/whatif?share=" + query, "/reports/whatif?max=" + query, "/reports/whatif?environment=local&types=" + query,
 			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/whatif?policy=" + query, "/reports/whatif?type=" + query, "/reports/whatif?queue=default&weight=" + query, "/reports/whatif?queue=default&weight=1:" + query, "/reports/sizing?trace=" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
-			"/jobs/" + arrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
+			"/jobs/" + uitest.ArrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
 			if bad := problemsOf(h, address, known); bad != "" && bad != "no tag" && !strings.HasPrefix(address, "/assets/") {
 				t.Errorf("%.100s: %s", address, bad)
 			}
 		}
-	}
-}
-
-// TestScriptsAreSmall bounds what a browser loads before a page works.
-func TestScriptsAreSmall(t *testing.T) {
-	total := 0
-	for _, name := range scripts {
-		text, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		total += len(text)
-	}
-	if total > 60_000 {
-		t.Errorf("the scripts have %d bytes", total)
 	}
 }

@@ -14,11 +14,13 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/ui/web"
 )
 
 func TestUnknownAddresses(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	h := s.handler()
 	for address, want := range map[string]int{"/nope": 404, "/queues/nope": 404, "/jobs/nope": 404, "/jobs/nope/explain": 404, "/jobs/nope/results": 404, "/jobs/nope/nope": 404,
@@ -29,7 +31,7 @@ func TestUnknownAddresses(t *testing.T) {
 		"/reports/whatif?policy=/etc/passwd": 400, "/reports/whatif?queue=default&weight=vision": 400, "/reports/whatif?queue=default&weight=:2": 400,
 		"/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
 		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
-		"/jobs/" + prepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
+		"/jobs/" + uitest.PrepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)
 		if w.Code != want {
 			t.Errorf("%s: status %d, want %d", address, w.Code, want)
@@ -38,15 +40,15 @@ func TestUnknownAddresses(t *testing.T) {
 		if w.Code >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && !strings.Contains(text, `role="alert"`) {
 			t.Errorf("%s: the page does not tell what is wrong: %s", address, text)
 		}
-		if w.Code >= 400 && w.Header().Get("Content-Type") == "application/json" && decoded[problem](t, w).Message == "" {
+		if w.Code >= 400 && w.Header().Get("Content-Type") == "application/json" && decoded[page.Problem](t, w).Message == "" {
 			t.Errorf("%s: %s", address, text)
 		}
 	}
 	// An unknown page has the frame, so that the user finds the way back.
-	if text := get(h, "/nope").Body.String(); !strings.Contains(text, `<a href="/jobs">`) || !strings.Contains(text, errNotFound.Error()) {
+	if text := get(h, "/nope").Body.String(); !strings.Contains(text, `<a href="/jobs">`) || !strings.Contains(text, page.ErrNotFound.Error()) {
 		t.Error(text)
 	}
-	for name := range strings.FieldsSeq("page.css icon.svg " + strings.Join(scripts, " ")) {
+	for name := range strings.FieldsSeq("page.css icon.svg " + strings.Join(page.Scripts, " ")) {
 		w := get(h, "/assets/"+name)
 		want := map[string]string{"css": "text/css; charset=utf-8", "svg": "image/svg+xml", "js": "text/javascript; charset=utf-8"}[name[strings.LastIndex(name, ".")+1:]]
 		if w.Code != 200 || w.Body.Len() == 0 || w.Header().Get("Content-Type") != want {
@@ -55,14 +57,38 @@ func TestUnknownAddresses(t *testing.T) {
 	}
 }
 
+// TestCheckFails has a text that validate cannot read, and a request that has no text.
+func TestCheckFails(t *testing.T) {
+	r := uitest.Recording()
+	s := serverOf(t, r, nil)
+	r.Known["validate -"] = uitest.Reply{Err: "batchctl: the text has no end\n", Status: 2}
+	if w := post(s.handler(), "/check", map[string]string{"Text": "{"}); w.Code != 502 || decoded[page.Problem](t, w).Message != "the text has no end" {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if w := post(s.handler(), "/check", []int{1}); w.Code != 400 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestManyResults has more results than the page shows: it names the command for the others.
+func TestManyResults(t *testing.T) {
+	r := uitest.Recording()
+	s := serverOf(t, r, nil)
+	r.Set("results "+uitest.ArrayID, "["+strings.Repeat(`{"index":0},`, 1000)+`{"index":1}]`)
+	w := get(s.handler(), "/jobs/"+uitest.ArrayID+"/results")
+	if want := "and 1 more rows: batchctl results " + uitest.ArrayID + " --target local"; w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("status %d, without %q: %.300s", w.Code, want, w.Body)
+	}
+}
+
 // TestTargetFails has a target that does not answer: every page is an error page with the message and the hint.
 func TestTargetFails(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	writeReports(t)
 	h := s.handler()
-	for line := range r.known {
-		r.known[line] = reply{err: "batchctl: cannot reach the target\n  start it\n", status: 3}
+	for line := range r.Known {
+		r.Known[line] = uitest.Reply{Err: "batchctl: cannot reach the target\n  start it\n", Status: 3}
 	}
 	for _, v := range views {
 		if v.commands == nil || strings.HasPrefix(v.commands[0], "file") || v.commands[0] == "status" {
@@ -76,18 +102,18 @@ func TestTargetFails(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, nil)
 	for _, action := range []string{"stop", "retry", "replay", "submit", "nope"} {
-		for _, body := range []request{{Job: prepareID}, {Job: prepareID, Only: true}, {Text: "{}"}, {Job: runID, Submission: true}} {
+		for _, body := range []request{{Job: uitest.PrepareID}, {Job: uitest.PrepareID, Only: true}, {Text: "{}"}, {Job: uitest.RunID, Submission: true}} {
 			w := post(s.handler(), "/actions/"+action, body)
-			if w.Code != http.StatusBadRequest || !strings.Contains(decoded[problem](t, w).Message, "--allow-changes") {
+			if w.Code != http.StatusBadRequest || !strings.Contains(decoded[page.Problem](t, w).Message, "--allow-changes") {
 				t.Errorf("%s: status %d: %s", action, w.Code, w.Body)
 			}
 		}
 	}
-	if len(r.lines) > 0 {
-		t.Errorf("commands ran: %q", r.lines)
+	if len(r.Lines) > 0 {
+		t.Errorf("commands ran: %q", r.Lines)
 	}
 	for _, v := range views {
 		if text := get(s.handler(), v.address).Body.String(); strings.Contains(text, "data-action") || strings.Contains(text, "data-changes") {
@@ -97,44 +123,44 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	r := recording()
-	r.known["submit -"] = reply{out: `[{"name":"a","id":"1","shortId":"1"},{"name":"b","id":"2","shortId":"2"}]`, err: "note: one\n"}
-	r.known["stop "+prepareID] = reply{out: "stopped\n"}
+	r := uitest.Recording()
+	r.Known["submit -"] = uitest.Reply{Out: `[{"name":"a","id":"1","shortId":"1"},{"name":"b","id":"2","shortId":"2"}]`, Err: "note: one\n"}
+	r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: "stopped\n"}
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
 	h := s.handler()
-	target := []string{"--target", "local", "--state-dir", s.options.Target.StateDir}
+	target := []string{"--target", "local", "--state-dir", s.Options.Target.StateDir}
 	for _, c := range []struct {
 		action string
 		body   request
 		want   []string // the command after the target's flags
 		line   string
 	}{
-		{"stop", request{Job: prepareID}, []string{"stop", prepareID}, "batchctl stop " + prepareID},
-		{"stop", request{Job: runID, Submission: true}, []string{"stop", "--submission", runID}, "batchctl stop --submission " + runID},
+		{"stop", request{Job: uitest.PrepareID}, []string{"stop", uitest.PrepareID}, "batchctl stop " + uitest.PrepareID},
+		{"stop", request{Job: uitest.RunID, Submission: true}, []string{"stop", "--submission", uitest.RunID}, "batchctl stop --submission " + uitest.RunID},
 		{"stop", request{Job: "a b;c"}, []string{"stop", "a b;c"}, "batchctl stop 'a b;c'"},
-		{"retry", request{Job: prepareID}, []string{"retry", prepareID, "--output", "json"}, "batchctl retry " + prepareID},
-		{"retry", request{Job: runID, Submission: true}, []string{"retry", "--submission", runID, "--output", "json"}, "batchctl retry --submission " + runID},
-		{"replay", request{Job: prepareID}, []string{"replay", prepareID}, "batchctl replay " + prepareID},
+		{"retry", request{Job: uitest.PrepareID}, []string{"retry", uitest.PrepareID, "--output", "json"}, "batchctl retry " + uitest.PrepareID},
+		{"retry", request{Job: uitest.RunID, Submission: true}, []string{"retry", "--submission", uitest.RunID, "--output", "json"}, "batchctl retry --submission " + uitest.RunID},
+		{"replay", request{Job: uitest.PrepareID}, []string{"replay", uitest.PrepareID}, "batchctl replay " + uitest.PrepareID},
 		{"submit", request{Text: `{"name":"x"}`}, []string{"submit", "-", "--output", "json"}, "batchctl submit job.json"},
 		{"submit", request{Text: "{}", Job: "--x"}, []string{"submit", "-", "--output", "json"}, "batchctl submit job.json"},
 	} {
-		r.lines, r.inputs = nil, nil
+		r.Lines, r.Inputs = nil, nil
 		c.body.Only = true
 		shownFirst := decoded[done](t, post(h, "/actions/"+c.action, c.body))
-		if len(r.lines) > 0 || !strings.HasPrefix(shownFirst.Command, c.line+" --target local") {
-			t.Errorf("%s only: %q, %+v", c.action, r.lines, shownFirst)
+		if len(r.Lines) > 0 || !strings.HasPrefix(shownFirst.Command, c.line+" --target local") {
+			t.Errorf("%s only: %q, %+v", c.action, r.Lines, shownFirst)
 		}
 		c.body.Only = false
 		w := post(h, "/actions/"+c.action, c.body)
 		want := append(append([]string{"batchctl", c.want[0]}, target...), c.want[1:]...)
-		if w.Code != 200 || len(r.lines) != 1 || !slices.Equal(r.lines[0], want) || r.inputs[0] != c.body.Text {
-			t.Errorf("%s: status %d, ran %q with %q, want %q", c.action, w.Code, r.lines, r.inputs, want)
+		if w.Code != 200 || len(r.Lines) != 1 || !slices.Equal(r.Lines[0], want) || r.Inputs[0] != c.body.Text {
+			t.Errorf("%s: status %d, ran %q with %q, want %q", c.action, w.Code, r.Lines, r.Inputs, want)
 		}
 		if got := decoded[done](t, w); got.Command != shownFirst.Command {
 			t.Errorf("%s: shows %s, runs %s", c.action, shownFirst.Command, got.Command)
 		}
 	}
-	if got := decoded[done](t, post(h, "/actions/stop", request{Job: prepareID})); got.Output != "stopped" || got.Failed != "" {
+	if got := decoded[done](t, post(h, "/actions/stop", request{Job: uitest.PrepareID})); got.Output != "stopped" || got.Failed != "" {
 		t.Errorf("%+v", got)
 	}
 	if got := decoded[done](t, post(h, "/actions/stop", request{Job: "nope"})); !strings.Contains(got.Failed, "no job") || !strings.Contains(got.Hint, "batchctl list") {
@@ -146,7 +172,7 @@ func TestChanges(t *testing.T) {
 }
 
 func TestWrongChanges(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
 	h := s.handler()
 	for _, c := range []struct {
@@ -155,24 +181,24 @@ func TestWrongChanges(t *testing.T) {
 		want   int
 	}{
 		{"stop", request{Job: "-x"}, 400}, {"stop", request{Job: "--submission"}, 400}, {"stop", request{}, 400}, {"stop", request{Submission: true}, 400},
-		{"retry", request{Job: "--", Submission: true}, 400}, {"replay", request{Job: "--run"}, 400}, {"submit", request{Text: " \n"}, 400}, {"submit", request{Job: prepareID}, 400},
-		{"gc", request{Job: prepareID}, 404}, {"apply", request{Text: "{}"}, 404}, {"Stop", request{Job: prepareID}, 404}, {"stop", "text", 400}, {"stop", []int{1}, 400},
+		{"retry", request{Job: "--", Submission: true}, 400}, {"replay", request{Job: "--run"}, 400}, {"submit", request{Text: " \n"}, 400}, {"submit", request{Job: uitest.PrepareID}, 400},
+		{"gc", request{Job: uitest.PrepareID}, 404}, {"apply", request{Text: "{}"}, 404}, {"Stop", request{Job: uitest.PrepareID}, 404}, {"stop", "text", 400}, {"stop", []int{1}, 400},
 		{"stop", map[string]any{"Job": 7}, 400}, {"stop", nil, 400},
 	} {
 		if w := post(h, "/actions/"+c.action, c.body); w.Code != c.want {
 			t.Errorf("%s %v: status %d, want %d: %s", c.action, c.body, w.Code, c.want, w.Body)
 		}
 	}
-	if len(r.lines) > 0 {
-		t.Errorf("commands ran: %q", r.lines)
+	if len(r.Lines) > 0 {
+		t.Errorf("commands ran: %q", r.Lines)
 	}
 }
 
 // TestBrowserLeaves ends the request of a change: the command does not end.
 func TestBrowserLeaves(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	begun, left, finished := make(chan bool), make(chan bool), false
-	r.before = func(ctx context.Context, _ string, _ term.Streams) {
+	r.Before = func(ctx context.Context, _ string, _ term.Streams) {
 		close(begun)
 		<-left
 		finished = ctx.Err() == nil
@@ -181,7 +207,7 @@ func TestBrowserLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
-		s.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/actions/stop", strings.NewReader(`{"Job":"`+prepareID+`"}`)))
+		s.handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "POST", "/actions/stop", strings.NewReader(`{"Job":"`+uitest.PrepareID+`"}`)))
 	})
 	<-begun
 	leave()
@@ -194,7 +220,7 @@ func TestBrowserLeaves(t *testing.T) {
 
 // TestGuardedServer sends requests to the complete server: only the browser with the key gets answers.
 func TestGuardedServer(t *testing.T) {
-	r := recording()
+	r := uitest.Recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
 	writeReports(t)
 	ln, err := web.Listen(0)
@@ -233,7 +259,7 @@ func TestGuardedServer(t *testing.T) {
 		return answer
 	}
 	// Without the cookie, nothing answers.
-	stopBody := `{"Job":"` + prepareID + `"}`
+	stopBody := `{"Job":"` + uitest.PrepareID + `"}`
 	for _, v := range views {
 		if answer := send("GET", v.address, ""); answer.StatusCode != 403 {
 			t.Errorf("%s without a cookie: status %d", v.address, answer.StatusCode)
@@ -249,8 +275,8 @@ func TestGuardedServer(t *testing.T) {
 			t.Errorf("POST %s without a cookie: status %d", path, answer.StatusCode)
 		}
 	}
-	if len(r.lines) > 0 {
-		t.Errorf("commands ran for requests without a cookie: %q", r.lines)
+	if len(r.Lines) > 0 {
+		t.Errorf("commands ran for requests without a cookie: %q", r.Lines)
 	}
 	opened := send("GET", strings.TrimPrefix(guard.Ticket(base), base), "")
 	if opened.StatusCode != 200 || len(opened.Cookies()) != 1 {
@@ -280,16 +306,16 @@ func TestGuardedServer(t *testing.T) {
 		{"GET of check is its page", "GET", "/check", with(), 200},
 		{"POST to a page", "POST", "/jobs", with("Content-Type", "application/json", "Origin", base), 404},
 		{"PUT", "PUT", "/actions/stop", with("Content-Type", "application/json", "Origin", base), 403},
-		{"DELETE", "DELETE", "/jobs/" + prepareID, with("Origin", base), 403},
+		{"DELETE", "DELETE", "/jobs/" + uitest.PrepareID, with("Origin", base), 403},
 		{"OPTIONS", "OPTIONS", "/actions/stop", with("Origin", "http://evil.example", "Access-Control-Request-Method", "POST"), 403},
 		{"HEAD", "HEAD", "/check", with(), 200},
 	} {
-		before := len(r.lines)
+		before := len(r.Lines)
 		if answer := send(c.method, c.path, stopBody, c.headers...); answer.StatusCode != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, answer.StatusCode, c.want)
 		}
-		if len(r.lines) != before {
-			t.Errorf("%s: %q ran", c.name, r.lines[before:])
+		if len(r.Lines) != before {
+			t.Errorf("%s: %q ran", c.name, r.Lines[before:])
 		}
 	}
 	// The browser gets everything, compressed, and with the headers of the guard.
@@ -308,15 +334,15 @@ func TestGuardedServer(t *testing.T) {
 		}
 	}
 	stopped := send("POST", "/actions/stop", stopBody, with("Content-Type", "application/json", "Origin", base, "Sec-Fetch-Site", "same-origin")...)
-	if stopped.StatusCode != 200 || r.count("stop "+prepareID) != 1 {
-		t.Errorf("status %d, %d commands", stopped.StatusCode, r.count("stop "+prepareID))
+	if stopped.StatusCode != 200 || r.Count("stop "+uitest.PrepareID) != 1 {
+		t.Errorf("status %d, %d commands", stopped.StatusCode, r.Count("stop "+uitest.PrepareID))
 	}
 	large, _ := json.Marshal(map[string]string{"Text": strings.Repeat("x", 5<<20)})
 	if answer := send("POST", "/check", string(large), with("Content-Type", "application/json", "Origin", base)...); answer.StatusCode != 400 {
 		t.Errorf("a body of 5 MiB: status %d", answer.StatusCode)
 	}
 	// An event stream begins at once.
-	q, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/events?topic=job:"+prepareID, nil)
+	q, _ := http.NewRequestWithContext(t.Context(), "GET", base+"/events?topic=job:"+uitest.PrepareID, nil)
 	q.Header.Set("Cookie", cookie)
 	stream, err := client.Do(q)
 	if err != nil {

@@ -9,6 +9,13 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/forecastpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/queuepages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportpages"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/ui/web"
@@ -19,13 +26,14 @@ const linger = 10 * time.Second
 
 // server answers the requests of the pages.
 type server struct {
-	*core
-	hub    *web.Hub
-	groups []routes // of all groups of pages
+	*source.Source
+	hub          *web.Hub
+	allowChanges bool
+	groups       []page.Routes // of all groups of pages
 }
 
 // newServer returns a server for the target of the options. It ends with ctx.
-func newServer(ctx context.Context, con *term.Console, run Run, o options) (*server, error) {
+func newServer(ctx context.Context, con *term.Console, run source.Run, o options) (*server, error) {
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
 		return nil, err
@@ -37,15 +45,16 @@ func newServer(ctx context.Context, con *term.Console, run Run, o options) (*ser
 	if !target.Exists(name, in.Platform) {
 		return nil, target.Unknown(name, in.Platform)
 	}
-	c := newCore(ctx, run, o, name)
-	return &server{core: c, hub: web.NewHub(linger), groups: groupsOf(c, in.Platform)}, nil
+	c := source.New(ctx, run, o.Options, o.files, name)
+	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges, groups: groupsOf(c, in.Platform, o.allowChanges)}, nil
 }
 
 // groupsOf returns the routes of all groups of pages. platform is the platform file; nil without one.
-func groupsOf(c *core, platform *document.Platform) []routes {
-	return []routes{
-		(&queuePages{c}).routes(), (&forecastPages{c}).routes(), (&jobListPages{core: c}).routes(), (&jobPages{c}).routes(), (&arrayPages{c}).routes(),
-		(&workflowPages{c}).routes(), (&checkPages{c}).routes(), (&reportPages{c}).routes(), (&platformPages{c, platform}).routes(), (&actions{c}).routes(),
+func groupsOf(c *source.Source, platform *document.Platform, allowChanges bool) []page.Routes {
+	return []page.Routes{
+		(&queuepages.Queues{Source: c}).Routes(), (&queuepages.Platform{Source: c, File: platform}).Routes(), (&forecastpages.Forecasts{Source: c}).Routes(),
+		(&jobpages.JobList{Source: c}).Routes(), (&jobpages.Jobs{Source: c}).Routes(), (&jobpages.Arrays{Source: c}).Routes(), (&jobpages.Workflows{Source: c}).Routes(),
+		(&jobpages.Check{Source: c}).Routes(), (&reportpages.Reports{Source: c}).Routes(), (&actions{c, allowChanges}).routes(),
 	}
 }
 
@@ -53,42 +62,42 @@ func groupsOf(c *core, platform *document.Platform) []routes {
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusSeeOther) })
-	mux.HandleFunc("GET /assets/{name}", serveAsset)
+	mux.HandleFunc("GET /assets/{name}", page.ServeAsset)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/assets/icon.svg", http.StatusSeeOther)
 	})
-	mux.HandleFunc("GET /events", (&eventStream{s.core, s.hub}).serve)
+	mux.HandleFunc("GET /events", (&eventStream{s.Source, s.hub}).serve)
 	for _, group := range s.groups {
-		for pattern, show := range group.pages {
-			mux.HandleFunc("GET "+pattern, s.answer(show))
+		for pattern, read := range group.Pages {
+			mux.HandleFunc("GET "+pattern, s.answer(read))
 		}
-		for pattern, data := range group.data {
+		for pattern, data := range group.Data {
 			mux.HandleFunc(pattern, s.answerJSON(data))
 		}
 	}
-	mux.HandleFunc("/", s.answer(func(r *http.Request) (page, error) { return page{}, errNotFound }))
+	mux.HandleFunc("/", s.answer(func(r *http.Request) (page.Page, error) { return page.Page{}, page.ErrNotFound }))
 	return mux
 }
 
 // answer returns the handler of a page.
-func (s *server) answer(show func(*http.Request) (page, error)) http.HandlerFunc {
+func (s *server) answer(read func(*http.Request) (page.Page, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		p, err := show(r)
+		p, err := read(r)
 		if err != nil {
-			p = page{Template: "problem", Title: "Not shown", Section: p.Section, Part: p.Part, Problem: problemOf(err)}
+			p = page.Page{Template: "problem", Title: "Not shown", Section: p.Section, Part: p.Part, Problem: page.ProblemOf(err)}
 		}
-		p.Core = s.core
+		p.Source, p.AllowChanges = s.Source, s.allowChanges
 		if c, err := r.Cookie("batchctl-theme"); err == nil && (c.Value == "dark" || c.Value == "light") {
-			p.theme = c.Value
+			p.Theme = c.Value
 		}
 		var b bytes.Buffer
-		if failed := p.write(&b); failed != nil {
+		if failed := p.Write(&b); failed != nil {
 			http.Error(w, "the page cannot be rendered: "+failed.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(statusOf(err))
-		_, _ = w.Write(plain(b.Bytes())) // a browser that has left needs no answer
+		w.WriteHeader(page.StatusOf(err))
+		_, _ = w.Write(show.Plain(b.Bytes())) // a browser that has left needs no answer
 	}
 }
 
@@ -97,22 +106,22 @@ func (s *server) answerJSON(data func(*http.Request) (any, error)) http.HandlerF
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := data(r)
 		if err != nil {
-			v = problemOf(err)
+			v = page.ProblemOf(err)
 		}
-		own, isExact := v.(exact)
+		own, isExact := v.(page.Exact)
 		if isExact {
-			v = own.data
+			v = own.Data
 		}
 		text, failed := json.Marshal(v)
 		if failed == nil && !isExact {
-			text, failed = plainJSON(text)
+			text, failed = show.PlainJSON(text)
 		}
 		if failed != nil {
 			http.Error(w, failed.Error(), http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(statusOf(err))
+		w.WriteHeader(page.StatusOf(err))
 		_, _ = w.Write(text)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/ui/web"
 )
 
 // serve is batchctl ui without --export.
-func serve(ctx context.Context, con *term.Console, run Run, o options) error {
+func serve(ctx context.Context, con *term.Console, run source.Run, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := newServer(ctx, con, run, o)
@@ -32,8 +33,8 @@ func serve(ctx context.Context, con *term.Console, run Run, o options) error {
 	defer s.hub.Close()
 	guard := web.NewGuard(listener.Addr().(*net.TCPAddr).Port)
 	base := "http://" + listener.Addr().String()
-	go s.observer.run(ctx)
-	go s.observer.followEngine(ctx)
+	go s.Observer.Run(ctx)
+	go s.Observer.FollowEngine(ctx)
 	if err := announce(con, guard, base, o.noOpen); err != nil {
 		return errors.Join(err, listener.Close())
 	}

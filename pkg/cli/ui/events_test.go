@@ -1,0 +1,238 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+func TestTopics(t *testing.T) {
+	s := serverOf(t, uitest.Recording(), nil)
+	for _, name := range []string{"queues", "jobs", "job:a", "workflow:a", "log:a", "log:a:1", "log:a#1"} {
+		if topic, ok := (&eventStream{Source: s.Source}).topic(name); !ok || topic.Name != name || topic.Run == nil {
+			t.Errorf("topic %q is refused", name)
+		}
+	}
+	for _, name := range []string{"", "queues:a", "job", "job:", "job:-x", "log:--follow", "workflow:-", "jobs:a", "status:a", "explain:a"} {
+		if _, ok := (&eventStream{Source: s.Source}).topic(name); ok {
+			t.Errorf("topic %q is accepted", name)
+		}
+	}
+	for query, want := range map[string]int{"?topic=nope": 404, "?topic=job:-x": 404, "?topic=" + strings.Repeat("queues&topic=", mostTopics) + "queues": 404} {
+		if w := get(s.handler(), "/events"+query); w.Code != want {
+			t.Errorf("/events%s: status %d", query, w.Code)
+		}
+	}
+}
+
+// published runs a topic for a time and returns what it published.
+func published(t *testing.T, run func(context.Context, func([]byte)) error, during time.Duration) (events []string, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), during)
+	defer cancel()
+	err = run(ctx, func(data []byte) { events = append(events, string(data)) })
+	return slices.Compact(events), err // the hub compares, too
+}
+
+// TestJobTopic publishes a new version only if more than a duration changes.
+func TestJobTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := uitest.Recording()
+		s := &server{Source: source.New(t.Context(), r.Run, jobs.Options{}, "", target.Local)}
+		line := "status " + uitest.PrepareID
+		first := r.Known[line].Out
+		n := 0
+		r.Before = func(context.Context, string, term.Streams) {
+			n++
+			switch {
+			case n <= 10:
+				r.Set(line, strings.NewReplacer(`"ranMs": `, fmt.Sprintf(`"ranMs": %d`, n), `"waitedMs": `, fmt.Sprintf(`"waitedMs": %d`, n)).Replace(first))
+			case n <= 20:
+				r.Set(line, strings.Replace(first, `"SUCCEEDED"`, `"FAILED"`, 1))
+			default:
+				r.Mu.Lock()
+				r.Known[line] = uitest.Reply{Err: "batchctl: no answer\n", Status: 1}
+				r.Mu.Unlock()
+			}
+		}
+		if !strings.Contains(first, `"ranMs": `) || !strings.Contains(first, `"waitedMs": `) {
+			t.Fatal("the recording has no durations")
+		}
+		topic, _ := (&eventStream{Source: s.Source}).topic("job:" + uitest.PrepareID)
+		events, err := published(t, topic.Run, 30*time.Second)
+		if len(events) != 3 || err != nil || !strings.Contains(events[2], "no answer") {
+			t.Errorf("%q, %v", events, err)
+		}
+		if n < 29 || n > 31 {
+			t.Errorf("%d commands in 30 seconds", n)
+		}
+	})
+}
+
+// TestEventsArePlain has hostile texts in an error and in a log.
+func TestEventsArePlain(t *testing.T) {
+	r := uitest.Recording()
+	r.Known["status x"] = uitest.Reply{Err: "batchctl: " + strings.ReplaceAll(hostile[0], "\n", " ") + "\n", Status: 1}
+	quoted, _ := json.Marshal(hostile[0])
+	r.Known["logs x --follow --tail 5000"] = uitest.Reply{Out: `[{"time":"2026-01-02T03:04:05.006Z","text":` + string(quoted) + "}]"}
+	s := serverOf(t, r, nil)
+	for _, name := range []string{"job:x", "log:x"} {
+		topic, _ := (&eventStream{Source: s.Source}).topic(name)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := topic.Run(ctx, func(data []byte) {
+			if bad := badText(string(data)); bad != "" {
+				t.Errorf("%s: %s", name, bad)
+			}
+			cancel()
+		})
+		if ctx.Err() == nil {
+			t.Errorf("%s published nothing: %v", name, err)
+		}
+		cancel()
+	}
+}
+
+// logTopic returns the topic of a log whose command does what f does.
+func logTopic(t *testing.T, f func(ctx context.Context, out io.Writer) int) func(context.Context, func([]byte)) error {
+	run := func(ctx context.Context, args []string, s term.Streams) int {
+		if line := strings.Join(args, " "); line != "batchctl logs j --follow --tail 5000 --output json" {
+			t.Errorf("the command is %s", line)
+		}
+		return f(ctx, s.Out)
+	}
+	s := &server{Source: source.New(t.Context(), run, jobs.Options{}, "", target.Local)}
+	topic, ok := (&eventStream{Source: s.Source}).topic("log:j")
+	if !ok {
+		t.Fatal("no topic")
+	}
+	return topic.Run
+}
+
+// row writes a row as logs does.
+func row(w io.Writer, i int, text string) error {
+	separator := ","
+	if i == 0 {
+		separator = "["
+	}
+	quoted, _ := json.Marshal(text)
+	_, err := fmt.Fprintf(w, "%s\n  {\"job\":\"j\",\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":%s}", separator, quoted)
+	return err
+}
+
+// textsOf returns the texts of the lines in events.
+func textsOf(t *testing.T, events []string) (all []string) {
+	t.Helper()
+	for _, e := range events {
+		var lines []map[string]any
+		if err := json.Unmarshal([]byte(e), &lines); err != nil {
+			t.Fatalf("%v: %s", err, e)
+		}
+		if len(lines) == 0 || len(lines) > logBatch {
+			t.Errorf("%d lines in an event", len(lines))
+		}
+		for _, line := range lines {
+			if line["t"] != float64(1767323045006) {
+				t.Errorf("the time is %v", line["t"])
+			}
+			all = append(all, fmt.Sprint(line))
+		}
+	}
+	return all
+}
+
+func TestLogTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		events, err := published(t, logTopic(t, func(ctx context.Context, out io.Writer) int {
+			for i := range 1000 {
+				if row(out, i, fmt.Sprintf("line %d", i)) != nil {
+					t.Error("the log is not read")
+				}
+			}
+			_ = rpc.Sleep(ctx, time.Minute)
+			_ = row(out, 1000, "last")
+			_, _ = io.WriteString(out, "\n]\n")
+			return 0
+		}), time.Hour)
+		if err != nil {
+			t.Error(err)
+		}
+		texts := textsOf(t, events)
+		if len(texts) != 1001 || len(events) != 6 || !strings.Contains(texts[999], "line 999") || !strings.Contains(texts[1000], "last") {
+			t.Errorf("%d lines in %d events: %q", len(texts), len(events), texts[max(0, len(texts)-2):])
+		}
+	})
+}
+
+// TestLogTopicEnds follows logs whose command fails, breaks off, or is left.
+func TestLogTopicEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		status int
+		lines  int
+		fails  bool
+	}{
+		"no text":              {"", 0, 0, false},
+		"no line":              {"[]\n", 0, 0, false},
+		"a job that failed":    {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"}\n]\n", 1, 1, true},
+		"no such job":          {"", 1, 0, true},
+		"text that breaks off": {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"},\n  {\"ti", 3, 1, true},
+		"text that is no JSON": {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"},\n  ]x" + strings.Repeat("more\n", 1000), 0, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				events, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
+					_, _ = io.WriteString(out, c.text)
+					return c.status
+				}), time.Hour)
+				if n := len(textsOf(t, events)); n != c.lines || (err != nil) != c.fails {
+					t.Errorf("%d lines, %v", n, err)
+				}
+			})
+		})
+	}
+	t.Run("a page that leaves", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ended := false
+			events, err := published(t, logTopic(t, func(ctx context.Context, out io.Writer) int {
+				_ = row(out, 0, "x")
+				<-ctx.Done()
+				ended = true
+				return 130
+			}), time.Minute)
+			if n := len(textsOf(t, events)); n != 1 || err != nil || !ended {
+				t.Errorf("%d lines, %v, ended %v", n, err, ended)
+			}
+		})
+	})
+}
+
+// TestLogTopicCannotBeRead has a command that fails to write: the command must not hang.
+func TestLogTopicCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed error
+		_, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
+			for i := range 10 {
+				if failed = row(out, i*i%2, "x"); failed != nil { // the bracket comes again and again
+					return 3
+				}
+			}
+			return 0
+		}), time.Hour)
+		if failed == nil || !errors.Is(failed, io.ErrClosedPipe) || err == nil {
+			t.Errorf("%v, %v", failed, err)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package forecastpages
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/ui/chart"
+)
+
+// sizingDocument is the part of what `batchctl forecast --replay --output json` prints that the page shows.
+type sizingDocument struct {
+	Jobs      int               `json:"jobs"`
+	Skipped   map[string]int    `json:"skipped"`
+	Waited    []int64           `json:"waitedMs"`
+	MaxWaitMs int64             `json:"maxWaitMs"`
+	Tried     int               `json:"tried"`
+	Sets      []forecast.Sizing `json:"sets"`
+	patches
+}
+
+// sizingView is what the page of the sizing report shows.
+type sizingView struct {
+	Queue, Trace, MaxWait   string
+	Queues, Traces, Choices []string
+	// Verdict names the cheapest set of queues; "" before a trace was chosen.
+	Verdict, Searched, Jobs, Waited, Command string
+	Skipped                                  []string
+	Rows                                     [][]string
+	Cost, Wait                               string // charts; "" if all are 0
+	Patches                                  []patchView
+}
+
+// maxWaits are the choices for the limit of waiting.
+var maxWaits = []string{"5m", "15m", "30m", "1h", "2h", "8h", "24h"}
+
+// mostSets is how many sets of queues the page shows.
+const mostSets = 50
+
+// sizingPage runs a trace against sets of queues.
+func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "sizing", Title: "Sizing report", Section: "reports"}
+	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"), Choices: maxWaits}
+	snapshot, err := s.Observer.Latest(r.Context())
+	if err != nil {
+		return p, err
+	}
+	for _, q := range snapshot.Queues {
+		v.Queues = append(v.Queues, q.Name)
+	}
+	v.Traces = append([]string{"history"}, reportfiles.Find(s.Files).Traces...)
+	if v.MaxWait == "" {
+		v.MaxWait = "30m"
+	}
+	switch {
+	case v.Queue != "" && !slices.Contains(v.Queues, v.Queue):
+		return p, page.BadRequest(fmt.Errorf("queue %s: choose one of the target's", v.Queue))
+	case !slices.Contains(maxWaits, v.MaxWait):
+		return p, page.BadRequest(fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", ")))
+	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
+		return p, page.BadRequest(fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory()))
+	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
+		return p, page.BadRequest(fmt.Errorf("choose the queue for the jobs of %s", show.Text(v.Trace)))
+	}
+	if v.Trace != "" {
+		trace := v.Trace
+		if trace != "history" {
+			trace = filepath.Join(s.Files, trace)
+		}
+		args := []string{"forecast", "--replay=" + trace, "--max-wait=" + v.MaxWait}
+		if v.Queue != "" {
+			args = append(args, v.Queue)
+		}
+		d, err := source.AskJSON[sizingDocument](r.Context(), s.Commands, forecastAge, append(args, "--output", "json")...)
+		if err != nil {
+			return p, err
+		}
+		v.Command = show.Text(s.Commands.Line(args...))
+		v.fill(d)
+	}
+	p.Body = v
+	return p, nil
+}
+
+// fill adds the report.
+func (v *sizingView) fill(d sizingDocument) {
+	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
+	if len(d.Waited) == 2 {
+		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
+	}
+	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
+		v.Skipped = append(v.Skipped, show.Text(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
+	}
+	cost, wait := chart.BarGroup{}, chart.BarGroup{}
+	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {
+		row := set.Cells()
+		for i := range row {
+			row[i] = show.Text(row[i])
+		}
+		v.Rows = append(v.Rows, row)
+		usd := set.Outlook.CostUSD
+		cost.Bars = append(cost.Bars, chart.Bar{Name: row[0], Value: usd.Median, Low: usd.Low, High: usd.High, Class: "share-0"})
+		wait.Bars = append(wait.Bars, chart.Bar{Name: row[0], Value: set.P95Ms / 60_000, Class: "share-1", Text: row[2]})
+	}
+	isPositive := func(b chart.Bar) bool { return b.Value > 0 }
+	if slices.ContainsFunc(cost.Bars, isPositive) { // the local engine costs nothing
+		v.Cost = page.Bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD", Groups: []chart.BarGroup{cost}})
+	}
+	if slices.ContainsFunc(wait.Bars, isPositive) {
+		v.Wait = page.Bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min", Groups: []chart.BarGroup{wait}})
+	}
+}

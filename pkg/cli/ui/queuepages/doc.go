@@ -1,0 +1,2 @@
+// Package queuepages has the pages about queues: their past, and the files that define them.
+package queuepages

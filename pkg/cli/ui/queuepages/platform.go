@@ -1,0 +1,124 @@
+package queuepages
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/ui/page"
+	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/document"
+)
+
+// setting is a member of the platform file with its value.
+type setting struct{ Name, Value string }
+
+// platformView is what the page of the platform shows.
+type platformView struct {
+	// File is the platform file; "" without one.
+	File   string
+	Policy []setting
+	// Queues are the queues of the platform file.
+	Queues  []setting
+	Doctors []reportfiles.DoctorReport
+	Problem string
+	// DriftCommand compares the queue files with the target.
+	DriftCommand string
+}
+
+// Platform shows the platform file, the queue files and the reports of doctor.
+type Platform struct {
+	*source.Source
+	// File is the platform file; nil without one.
+	File *document.Platform
+}
+
+// Routes are the addresses of the group.
+func (s *Platform) Routes() page.Routes {
+	return page.Routes{
+		Pages: map[string]func(*http.Request) (page.Page, error){
+			"/platform":       s.platformPage,
+			"/platform/drift": s.driftPart,
+		},
+	}
+}
+
+// platformPage shows the policy, the queues as code, and the recorded reports of doctor.
+func (s *Platform) platformPage(*http.Request) (page.Page, error) {
+	found := reportfiles.Find(s.Files)
+	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
+	if s.File != nil && s.File.Root != nil {
+		v.File = show.Text(filepath.ToSlash(s.File.Root.Source.Name))
+		for child := range s.File.Root.Get("policy").Children() {
+			v.Policy = append(v.Policy, setting{child.Name, show.Text(compact(child.AppendJSON(nil)))})
+		}
+		for _, q := range s.File.Queues {
+			v.Queues = append(v.Queues, setting{q.Alias, batch.Name(q.Name)})
+		}
+	}
+	return page.Page{Template: "platform", Title: "Platform", Section: "platform", Body: v}, nil
+}
+
+// compact returns JSON on one line, and a text without its quotes.
+func compact(text []byte) string {
+	var plain string
+	if json.Unmarshal(text, &plain) == nil {
+		return plain
+	}
+	var list []string
+	if json.Unmarshal(text, &list) == nil {
+		return strings.Join(list, ", ")
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+// drift is what `batchctl apply --check --output json` prints.
+type drift struct {
+	Steps []struct {
+		Verb    string `json:"verb"`
+		Kind    string `json:"kind"`
+		Name    string `json:"name"`
+		Why     string `json:"why"`
+		Changes []struct {
+			Path     string
+			From, To any
+		} `json:"changes"`
+	} `json:"steps"`
+	Unchanged int `json:"unchanged"`
+	Invalid   []struct {
+		Kind   string `json:"kind"`
+		Name   string `json:"name"`
+		Reason string `json:"reason"`
+	} `json:"invalid"`
+	// Command shows the same in a terminal, and Apply makes the changes.
+	Command, Apply string `json:"-"`
+	// None reports that there are no queue files.
+	None bool `json:"-"`
+}
+
+// driftPart compares the queue files with the target.
+func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
+	p := page.Page{Template: "drift", Part: true}
+	args := []string{"apply", s.Files, "--check", "--output", "json"}
+	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)
+	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
+		v.None, err = true, nil
+	}
+	if err != nil {
+		return p, err
+	}
+	v.Command, v.Apply = show.Text(s.Commands.Line("apply", s.Files, "--check")), show.Text(s.Commands.Line("apply", s.Files))
+	p.Body = v
+	return p, nil
+}

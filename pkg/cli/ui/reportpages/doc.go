@@ -1,0 +1,2 @@
+// Package reportpages has the pages about what ran: cost, right-sizing, comparisons and benchmarks.
+package reportpages

@@ -1,0 +1,244 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
+	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// slow returns replies of which each takes this long, and a function that returns how many ran at one time at most.
+func slow(takes time.Duration) (*uitest.Replies, func() int) {
+	var mu sync.Mutex
+	running, most := 0, 0
+	r := &uitest.Replies{Known: map[string]uitest.Reply{"list": {Out: "[]"}, "broken": {Err: "note: x\nbatchctl: no target\n  choose one\n", Status: 2}}}
+	r.Before = func(ctx context.Context, _ string, _ term.Streams) {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		mu.Unlock()
+		_ = rpc.Sleep(ctx, takes)
+		mu.Lock()
+		running--
+		mu.Unlock()
+	}
+	return r, func() int { mu.Lock(); defer mu.Unlock(); return most }
+}
+
+func TestAskShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := slow(time.Second)
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if out, err := c.Ask(t.Context(), 0, "list"); string(out) != "[]" || err != nil {
+					t.Errorf("%q, %v", out, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := r.Count("list"); n != 1 {
+			t.Errorf("%d commands for concurrent requests", n)
+		}
+		// The age counts from the begin of the command.
+		time.Sleep(time.Second)
+		for _, age := range []time.Duration{2 * time.Second, 3 * time.Second} {
+			if _, err := c.Ask(t.Context(), age, "list"); err != nil || r.Count("list") != 1 {
+				t.Errorf("a fresh answer: %d commands, %v", r.Count("list"), err)
+			}
+		}
+		if _, err := c.Ask(t.Context(), 2*time.Second-1, "list"); err != nil || r.Count("list") != 2 {
+			t.Errorf("an old answer: %d commands, %v", r.Count("list"), err)
+		}
+		// Other arguments are another command, also if they look alike in a line.
+		for _, args := range [][]string{{"list", "a b"}, {"list", "a", "b"}} {
+			_, _ = c.Ask(t.Context(), time.Hour, args...)
+		}
+		if n := len(r.Lines); n != 4 {
+			t.Errorf("%d commands", n)
+		}
+	})
+}
+
+func TestAskFails(t *testing.T) {
+	r, _ := slow(0)
+	c := newCommander(t.Context(), r.Run, target.Options{})
+	_, err := c.Ask(t.Context(), 0, "broken")
+	failed, ok := errors.AsType[*CommandError](err)
+	if !ok || *failed != (CommandError{2, "no target", "choose one"}) {
+		t.Errorf("%#v", err)
+	}
+	for text, want := range map[string]CommandError{
+		"":                               {},
+		"panic: x\n":                     {Message: "panic: x"},
+		"batchctl: a\n":                  {Message: "a"},
+		"batchctl: a\n  b\n  c\n":        {Message: "a", Hint: "b\n  c"},
+		"note\nbatchctl: a\n\n":          {Message: "a"},
+		"not batchctl: b\nbatchctl: a":   {Message: "a"},
+		"batchctl: a: batchctl: b\n  c ": {Message: "a: batchctl: b", Hint: "c"},
+	} {
+		if got := newCommandError(0, text); *got != want {
+			t.Errorf("%q: %#v, want %#v", text, *got, want)
+		}
+	}
+	// Output that is not JSON is an error that names the command.
+	r.Set("list", "[")
+	if _, err := AskJSON[[]int](t.Context(), c, 0, "list"); err == nil || !strings.HasPrefix(err.Error(), "batchctl list: ") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFlagsComeFirst(t *testing.T) {
+	r, _ := slow(0)
+	o := target.Options{Name: "prod", StateDir: "d", Platform: "p.json", Profile: "me", Region: "r", EndpointURL: "http://h"}
+	c := newCommander(t.Context(), r.Run, o)
+	_, _ = c.Ask(t.Context(), 0, "status", "--", "x")
+	want := []string{"batchctl", "status", "--platform", "p.json", "--target", "prod", "--state-dir", "d", "--profile", "me", "--region", "r", "--endpoint-url", "http://h", "--", "x"}
+	if !slices.Equal(r.Lines[0], want) {
+		t.Errorf("%q", r.Lines[0])
+	}
+	if got := c.Line("status", "a b", "$x"); got != `batchctl status 'a b' '$x' --platform p.json --target prod --state-dir d --profile me --region r --endpoint-url http://h` {
+		t.Error(got)
+	}
+	// Two commands at one time do not share the memory of their arguments.
+	if got := c.Line("status"); !strings.HasPrefix(got, "batchctl status --platform") || len(c.flags) != 12 {
+		t.Error(got, c.flags)
+	}
+}
+
+func TestCommandsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, most := slow(time.Second)
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		var all sync.WaitGroup
+		for i := range 21 {
+			all.Go(func() { _, _ = c.Ask(t.Context(), 0, "list", fmt.Sprint(i)) })
+		}
+		begun := time.Now()
+		all.Wait()
+		if n, took := most(), time.Since(begun); n != commandsAtOnce || took != 6*time.Second {
+			t.Errorf("%d at one time, all in %v", n, took)
+		}
+	})
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := slow(0)
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		for i := range 3 * answersKept {
+			_, _ = c.Ask(t.Context(), 0, "list", fmt.Sprint(i))
+			time.Sleep(time.Millisecond)
+		}
+		if n := len(c.known); n > answersKept {
+			t.Errorf("%d answers are kept", n)
+		}
+		// The newest are kept.
+		before := len(r.Lines)
+		for i := 2*answersKept + 1; i < 3*answersKept; i++ {
+			_, _ = c.Ask(t.Context(), time.Hour, "list", fmt.Sprint(i))
+		}
+		if n := len(r.Lines) - before; n > 0 {
+			t.Errorf("%d of the newest answers were forgotten", n)
+		}
+	})
+}
+
+// TestRequestLeaves ends the request that began a command: another request still gets the answer.
+func TestRequestLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := slow(10 * time.Second)
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		leaving, leave := context.WithCancelCause(t.Context())
+		left := errors.New("the browser left")
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := c.Ask(leaving, 0, "list"); !errors.Is(err, left) {
+				t.Errorf("the first request: %v", err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() {
+			if out, err := c.Ask(t.Context(), time.Minute, "list"); string(out) != "[]" || err != nil {
+				t.Errorf("the second request: %q, %v", out, err)
+			}
+		})
+		time.Sleep(time.Second)
+		leave(left)
+		all.Wait()
+		if n := r.Count("list"); n != 1 {
+			t.Errorf("%d commands", n)
+		}
+	})
+}
+
+// TestServerEnds ends the base context: running commands and those that wait for their turn end.
+func TestServerEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base, end := context.WithCancel(t.Context())
+		r := &uitest.Replies{Known: map[string]uitest.Reply{}}
+		r.Before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
+		c := newCommander(base, r.Run, target.Options{})
+		var all sync.WaitGroup
+		for i := range 2 * commandsAtOnce {
+			all.Go(func() {
+				if _, err := c.Ask(t.Context(), 0, "list", fmt.Sprint(i)); err == nil {
+					t.Error("a command of an ended server succeeded")
+				}
+			})
+		}
+		synctest.Wait()
+		if n := len(r.Lines); n != commandsAtOnce {
+			t.Errorf("%d commands run", n)
+		}
+		end()
+		all.Wait()
+		if n := len(r.Lines); n != commandsAtOnce {
+			t.Errorf("%d commands ran, some of them after the end", n)
+		}
+	})
+}
+
+// TestCommandPatience runs a command that would not end.
+func TestCommandPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &uitest.Replies{Known: map[string]uitest.Reply{}}
+		r.Before = func(ctx context.Context, _ string, _ term.Streams) { <-ctx.Done() }
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		begun := time.Now()
+		if _, err := c.Ask(t.Context(), 0, "list"); err == nil || time.Since(begun) != CommandPatience {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}
+
+// TestUnlimitedNeedsNoTurn follows logs while all turns are taken.
+func TestUnlimitedNeedsNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := slow(time.Hour)
+		c := newCommander(t.Context(), r.Run, target.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 2 * commandsAtOnce {
+			all.Go(func() { _, _ = c.Follow(ctx, strings.NewReader(""), io.Discard, "logs", "--follow") })
+		}
+		synctest.Wait()
+		if n := len(r.Lines); n != 2*commandsAtOnce {
+			t.Errorf("%d logs are followed", n)
+		}
+		cancel()
+		all.Wait()
+	})
+}

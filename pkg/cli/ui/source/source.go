@@ -1,0 +1,108 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/ui/show"
+	"github.com/batchctl/batchctl/pkg/target"
+)
+
+// Source is where all pages get what they show: from commands, and from the observer.
+type Source struct {
+	Commands *Commander
+	Observer *Observer
+	// Options are the options of commands about jobs.
+	Options jobs.Options
+	// Files is the directory of the queue files and reports that the pages show.
+	Files string
+	// target is the name of the target.
+	target string
+}
+
+// New returns the source of pages about the target with this name. Its commands end with ctx. files is the directory of
+// --files.
+func New(ctx context.Context, run Run, o jobs.Options, files, name string) *Source {
+	c := newCommander(ctx, run, o.Target)
+	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, Files: files, target: name}
+}
+
+// Label names the target for people.
+func (s *Source) Label() string {
+	s.Observer.mu.Lock()
+	defer s.Observer.mu.Unlock()
+	if s.Observer.snapshot != nil {
+		return s.Observer.snapshot.Target
+	}
+	return s.target
+}
+
+// FilesDirectory is the directory of --files, for the pages.
+func (s *Source) FilesDirectory() string {
+	if s.Files == "." {
+		return "this directory"
+	}
+	return show.Text(s.Files)
+}
+
+// Age returns how old a description may be that a page shows.
+func (s *Source) Age() time.Duration { return s.Observer.Live() / 2 }
+
+// Describe returns the description of one job. It may be as old as age.
+func (s *Source) Describe(ctx context.Context, age time.Duration, id string) (types.JobDetail, error) {
+	found, err := AskJSON[[]types.JobDetail](ctx, s.Commands, age, "status", id, "--output", "json")
+	if err != nil {
+		return types.JobDetail{}, err
+	}
+	if len(found) != 1 {
+		return types.JobDetail{}, fmt.Errorf("%d jobs have the id %s", len(found), id)
+	}
+	return found[0], nil
+}
+
+// HasJobs reports whether the list has been read.
+func (s *Source) HasJobs() bool {
+	select {
+	case <-s.Observer.jobsRead:
+		return true
+	default:
+		return false
+	}
+}
+
+// firstPaint is how long a page waits for data that may also follow later.
+const firstPaint = 150 * time.Millisecond
+
+// AwaitJobs begins to read the list, and waits a moment for it: a short list is in the first page.
+func (s *Source) AwaitJobs(r *http.Request) error {
+	s.Observer.startReading()
+	timer := time.NewTimer(firstPaint)
+	defer timer.Stop()
+	select {
+	case <-s.Observer.jobsRead:
+	case <-timer.C:
+	case <-r.Context().Done():
+	}
+	if s.HasJobs() {
+		return nil
+	}
+	s.Observer.mu.Lock()
+	defer s.Observer.mu.Unlock()
+	return s.Observer.jobsErr
+}
+
+// Forget drops all answers, so that the next page asks again.
+func (s *Source) Forget() {
+	s.Commands.mu.Lock()
+	clear(s.Commands.known)
+	s.Commands.mu.Unlock()
+	s.Observer.mu.Lock()
+	defer s.Observer.mu.Unlock()
+	s.Observer.asked, s.Observer.snapshot = time.Time{}, nil
+	clear(s.Observer.history)
+}

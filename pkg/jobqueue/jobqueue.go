@@ -1,0 +1,148 @@
+// Package jobqueue describes the state of job queues for commands and pages: their compute environments, the numbers of
+// their jobs and the capacity in use. It computes from answers of AWS Batch, and sends no requests.
+package jobqueue
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/wire"
+)
+
+// Queue is a queue in the output of queues.
+type Queue struct {
+	Name         string                  `json:"name"`
+	State        types.JQState           `json:"state"`
+	Priority     int32                   `json:"priority"`
+	Jobs         map[types.JobStatus]int `json:"jobs"` // unfinished jobs and children by status
+	Environments []string                `json:"computeEnvironments"`
+	// EnvironmentStates describes those of Environments that exist, in the same order.
+	EnvironmentStates []Environment `json:"computeEnvironmentDetails"`
+	// MaxvCpus is the sum over the environments; 0 if one has no limit or is unknown.
+	MaxvCpus int32 `json:"maxvCpus"`
+	// Utilization is the capacity that the queue's jobs use, in total and per fair share.
+	// It is absent if the credentials do not allow GetJobQueueSnapshot.
+	Utilization wire.Native[*types.QueueSnapshotUtilizationDetail] `json:"queueUtilization,omitzero"`
+}
+
+// Environment is a compute environment of a queue.
+type Environment struct {
+	Name         string         `json:"name"`
+	State        types.CEState  `json:"state"`
+	Status       types.CEStatus `json:"status,omitempty"`
+	StatusReason string         `json:"statusReason,omitempty"`
+	// Type is MANAGED or UNMANAGED, Resources that of its computeResources, such as SPOT.
+	Type      types.CEType `json:"type,omitempty"`
+	Resources types.CRType `json:"resourceType,omitempty"`
+	// The vCPUs are absent where the environment has no such limit.
+	MinvCpus     *int32 `json:"minvCpus,omitempty"`
+	DesiredvCpus *int32 `json:"desiredvCpus,omitempty"`
+	MaxvCpus     *int32 `json:"maxvCpus,omitempty"`
+}
+
+// New returns a queue without the numbers of its jobs and the capacity in use. environments are those of the target.
+func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) Queue {
+	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}, EnvironmentStates: []Environment{}}
+	bounded := true
+	for _, o := range q.ComputeEnvironmentOrder {
+		arn := aws.ToString(o.ComputeEnvironment)
+		s.Environments = append(s.Environments, batch.Name(arn))
+		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
+		if at >= 0 {
+			s.EnvironmentStates = append(s.EnvironmentStates, environmentOf(environments[at]))
+		}
+		switch {
+		case at < 0:
+			bounded = false
+		case environments[at].ComputeResources != nil:
+			s.MaxvCpus += aws.ToInt32(environments[at].ComputeResources.MaxvCpus)
+		default:
+			s.MaxvCpus += aws.ToInt32(environments[at].UnmanagedvCpus)
+		}
+	}
+	if !bounded {
+		s.MaxvCpus = 0
+	}
+	return s
+}
+
+// environmentOf returns what is shown of an environment.
+func environmentOf(e types.ComputeEnvironmentDetail) Environment {
+	s := Environment{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason), Type: e.Type}
+	if r := e.ComputeResources; r != nil {
+		s.Resources, s.MinvCpus, s.DesiredvCpus, s.MaxvCpus = r.Type, r.MinvCpus, r.DesiredvCpus, r.MaxvCpus
+	} else {
+		s.MaxvCpus = e.UnmanagedvCpus
+	}
+	return s
+}
+
+// Capacity formats MaxvCpus; "-" if there is no limit.
+func (q Queue) Capacity() string {
+	if q.MaxvCpus == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d vCPUs", q.MaxvCpus)
+}
+
+// VCPUUnit is the capacity unit of vCPUs in snapshots. Queues of service
+// environments have other units.
+const VCPUUnit = "VCPU"
+
+// quantity formats a capacity with its unit, such as "4 vCPUs".
+func quantity(n *float64, unit *string) string {
+	text := strconv.FormatFloat(aws.ToFloat64(n), 'f', -1, 64)
+	switch u := aws.ToString(unit); {
+	case u == VCPUUnit && aws.ToFloat64(n) == 1:
+		return text + " vCPU"
+	case u == VCPUUnit:
+		return text + " vCPUs"
+	default:
+		return strings.TrimSpace(text + " " + u)
+	}
+}
+
+// InUse formats the capacity that the queue's jobs use; "" if it is unknown.
+func (q Queue) InUse() string {
+	if q.Utilization.Shape == nil {
+		return ""
+	}
+	var parts []string
+	for _, u := range q.Utilization.Shape.TotalCapacityUsage {
+		parts = append(parts, quantity(u.Quantity, u.CapacityUnit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// HasShares reports whether the queue has a fair-share policy and its use is
+// known.
+func (q Queue) HasShares() bool {
+	return q.Utilization.Shape != nil && q.Utilization.Shape.FairshareUtilization != nil
+}
+
+// Shares formats the use of the fair shares, the largest first. The service
+// reports only the largest ones; the others are counted.
+func (q Queue) Shares() string {
+	if !q.HasShares() {
+		return ""
+	}
+	fair := q.Utilization.Shape.FairshareUtilization
+	var parts []string
+	for _, s := range fair.TopCapacityUtilization {
+		text := aws.ToString(s.ShareIdentifier)
+		for _, u := range s.CapacityUsage {
+			text += " " + quantity(u.Quantity, u.CapacityUnit)
+		}
+		parts = append(parts, text)
+	}
+	if more := aws.ToInt64(fair.ActiveShareCount) - int64(len(parts)); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}

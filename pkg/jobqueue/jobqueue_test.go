@@ -1,0 +1,57 @@
+package jobqueue
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+)
+
+// TestNew checks that a queue has no limit if one of its environments has none.
+func TestNew(t *testing.T) {
+	managed := types.ComputeEnvironmentDetail{ComputeEnvironmentArn: aws.String("arn:aws:batch:us-east-1:1:compute-environment/spot"),
+		ComputeResources: &types.ComputeResource{Type: types.CRTypeSpot, MaxvCpus: aws.Int32(8)}}
+	unmanaged := types.ComputeEnvironmentDetail{ComputeEnvironmentArn: aws.String("arn:aws:batch:us-east-1:1:compute-environment/own"), UnmanagedvCpus: aws.Int32(4)}
+	order := func(names ...string) (list []types.ComputeEnvironmentOrder) {
+		for _, name := range names {
+			list = append(list, types.ComputeEnvironmentOrder{ComputeEnvironment: aws.String("arn:aws:batch:us-east-1:1:compute-environment/" + name)})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		order    []types.ComputeEnvironmentOrder
+		known    int
+		capacity string
+	}{
+		{order("spot", "own"), 2, "12 vCPUs"},
+		{order("spot", "deleted"), 1, "-"},
+		{nil, 0, "-"},
+	} {
+		q := New(types.JobQueueDetail{JobQueueName: aws.String("q"), ComputeEnvironmentOrder: c.order}, []types.ComputeEnvironmentDetail{managed, unmanaged})
+		if len(q.Environments) != len(c.order) || len(q.EnvironmentStates) != c.known || q.Capacity() != c.capacity {
+			t.Errorf("%v: %d environments, %d known, %s; want %d known, %s", c.order, len(q.Environments), len(q.EnvironmentStates), q.Capacity(), c.known, c.capacity)
+		}
+	}
+}
+
+// TestUse checks the texts of the capacity in use.
+func TestUse(t *testing.T) {
+	var q Queue
+	if q.InUse() != "" || q.Shares() != "" || q.HasShares() {
+		t.Errorf("unknown use is %q, %q", q.InUse(), q.Shares())
+	}
+	vcpus := func(n float64) []types.QueueSnapshotCapacityUsage {
+		return []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String(VCPUUnit), Quantity: &n}}
+	}
+	q.Utilization.Shape = &types.QueueSnapshotUtilizationDetail{
+		TotalCapacityUsage: append(vcpus(1), types.QueueSnapshotCapacityUsage{CapacityUnit: aws.String("NUM_INSTANCES"), Quantity: aws.Float64(2)}),
+		FairshareUtilization: &types.FairshareUtilizationDetail{ActiveShareCount: aws.Int64(3),
+			TopCapacityUtilization: []types.FairshareCapacityUtilization{{ShareIdentifier: aws.String("vision"), CapacityUsage: []types.FairshareCapacityUsage{{CapacityUnit: aws.String(VCPUUnit), Quantity: aws.Float64(1.5)}}}}},
+	}
+	if got, want := q.InUse(), "1 vCPU, 2 NUM_INSTANCES"; got != want {
+		t.Errorf("in use %q, want %q", got, want)
+	}
+	if got, want := q.Shares(), "vision 1.5 vCPUs, 2 more"; got != want {
+		t.Errorf("shares %q, want %q", got, want)
+	}
+}
