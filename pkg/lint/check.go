@@ -74,7 +74,7 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 		}
 	}
 	// Templates need a pass of their own: their requests are files that do not exist.
-	return append(withoutUnknown(files, p.found), checkTemplates(files, platform, rules)...)
+	return append(withoutUnknown(files, p.misspelt, p.found), checkTemplates(files, platform, rules)...)
 }
 
 // checkTemplates checks the requests that CloudFormation sends for templates.

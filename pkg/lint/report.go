@@ -19,6 +19,17 @@ type findings struct {
 	found diag.List
 	// waived holds the waivers that have silenced a problem.
 	waived map[*jsontree.Node]bool
+	// misspelt holds the members that are in a file under a wrong name, which is a problem of its own. So they are not
+	// missing.
+	misspelt map[*document.File][]document.UnknownMember
+}
+
+// noteMisspelt says that the file has the member under the wrong name of a node.
+func (f *findings) noteMisspelt(file *document.File, name string, n *jsontree.Node) {
+	if f.misspelt == nil {
+		f.misspelt = map[*document.File][]document.UnknownMember{}
+	}
+	f.misspelt[file] = append(f.misspelt[file], document.UnknownMember{Name: name, At: n.Span})
 }
 
 // Report reports a problem of the running rule at a node. Of an object or array it

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -48,6 +49,9 @@ func schemaRules() []*Rule {
 						if isNew {
 							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), hint, key(n))
 							return
+						}
+						if name, err := strconv.Unquote(strings.TrimPrefix(hint, "write ")); err == nil {
+							p.noteMisspelt(j.File, name, n)
 						}
 						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
 					})

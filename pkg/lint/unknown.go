@@ -31,6 +31,9 @@ var dependent = map[string]string{
 // unread lists further members whose values decide, if they cannot be read. It is no list for placeholders: a file with
 // placeholders may have no error at all, and a problem of another job must not be lost.
 var unread = map[string]string{
+	"jobdef-name-required":              "jobDefinitionName",
+	"jobdef-type-required":              "type",
+	"jobdef-container-needs-block":      "containerProperties ecsProperties eksProperties nodeProperties",
 	"vcpu-required":                     "definition defaults",
 	"memory-required":                   "definition defaults",
 	"container-image-required":          "image definition defaults",
@@ -49,13 +52,14 @@ var unread = map[string]string{
 }
 
 // withoutUnknown removes the problems of rules in a document whose deciding member is unknown.
-func withoutUnknown(files []*document.File, found diag.List) diag.List {
+// misspelt members count as unreadable.
+func withoutUnknown(files []*document.File, misspelt map[*document.File][]document.UnknownMember, found diag.List) diag.List {
 	for _, f := range files {
-		if len(f.Unknown)+len(f.Unreadable) == 0 {
+		if len(f.Unknown)+len(f.Unreadable)+len(misspelt[f]) == 0 {
 			continue
 		}
 		entries := f.Entries()
-		placeholders, unreadable := newUnknown(entries, f.Unknown), newUnknown(entries, f.Unreadable)
+		placeholders, unreadable := newUnknown(entries, f.Unknown), newUnknown(entries, slices.Concat(f.Unreadable, misspelt[f]))
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 			return d.Source == f.Source &&
 				(placeholders.any(entries, d, func(member string) bool { return depends(d.Rule, member) }) ||
