@@ -66,7 +66,7 @@ func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Li
 	return func(yield func(Line, error) bool) {
 		t := newTail(c, id, o)
 		emit := func(l Line) bool { return yield(l, nil) }
-		pace := Pace{Client: c}
+		pace := Pace{Polling: c.Polling}
 		for {
 			fresh, err := t.turn(ctx, emit)
 			if o.Follow && t.maySettle(err) {
@@ -401,13 +401,6 @@ func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	}
 	return all
 }
-
-// elsewhereError tells where to find the log of a job that has none of its own in CloudWatch.
-// Retrying changes nothing.
-type elsewhereError struct{ where string }
-
-// Error tells where the log is.
-func (e *elsewhereError) Error() string { return e.where }
 
 // elsewhere returns an *elsewhereError with a formatted text.
 func elsewhere(format string, args ...any) error {

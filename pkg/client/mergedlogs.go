@@ -10,38 +10,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // readAhead is how many logs are read concurrently: GetLogEvents has a quota of 25 requests/s in an
 // account and Region, which other programs use too.
 const readAhead = 8
-
-// FailedChildren returns the ids of an array's FAILED children, by index. It calls ListJobs once
-// per thousand.
-func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, error) {
-	var indexes []int
-	err := c.patiently(ctx, func() error {
-		indexes = nil
-		for job, err := range c.List(ctx, Filter{ArrayOf: array, Statuses: []types.JobStatus{types.JobStatusFailed}}) {
-			if err != nil {
-				return err
-			}
-			// Some servers do not filter exactly.
-			if job.ArrayProperties != nil && job.ArrayProperties.Index != nil && job.Status == types.JobStatusFailed {
-				indexes = append(indexes, int(*job.ArrayProperties.Index))
-			}
-		}
-		return nil
-	})
-	slices.Sort(indexes)
-	ids := make([]string, len(indexes))
-	for i, index := range indexes {
-		ids[i] = batch.ChildID(array, index)
-	}
-	return ids, err
-}
 
 // MergedLogs yields the logs of several jobs, one after the other in the order of the ids. It keeps
 // only a few pages in memory, and its result is the same each time. It reads a few logs ahead
@@ -139,7 +113,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 	defer cancel()
 	window := cmp.Or(o.Window, len(ids))
 	var tails []*tail
-	pace := Pace{Client: c}
+	pace := Pace{Polling: c.Polling}
 	for {
 		for len(tails) < window && len(ids) > 0 {
 			tails = append(tails, newTail(c, ids[0], o))
