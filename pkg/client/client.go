@@ -16,18 +16,15 @@ type Client struct {
 	*Polling
 	*JobQueues
 	*Jobs
+	*JobLogs
 
-	// LogsAtOnce means that a job's log is complete when the job has ended, as in the local engine.
-	// Elsewhere the client also reads what arrives in the seconds after that.
-	LogsAtOnce bool
-	API        *awsbatch.Client
-	logs       *rpc.Client
-	Rate       *RateLimit
+	API  *awsbatch.Client
+	Rate *RateLimit
 }
 
 // New returns a client for the account, Region or engine of cfg.
 func New(cfg aws.Config) *Client {
-	c := &Client{logs: rpc.New(cfg)}
+	c := &Client{}
 	c.API = awsbatch.NewFromConfig(cfg, func(o *awsbatch.Options) {
 		c.Rate = NewRateLimit(aws.ToString(o.BaseEndpoint))
 		o.APIOptions = append(slices.Clip(o.APIOptions), c.Rate.middleware, rpc.Within(AttemptTimeout), onward)
@@ -36,5 +33,6 @@ func New(cfg aws.Config) *Client {
 	c.Polling = &Polling{api: c.API}
 	c.JobQueues = &JobQueues{api: c.API, polling: c.Polling}
 	c.Jobs = &Jobs{api: c.API, queues: c.JobQueues, polling: c.Polling}
+	c.JobLogs = &JobLogs{service: rpc.New(cfg), jobs: c.Jobs, polling: c.Polling}
 	return c
 }
