@@ -11,12 +11,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Client talks to AWS Batch, or to a server with its API.
+// Client talks to AWS Batch, or to a server with its API. Its parts have the settings and the calls for
+// what they are named after.
 type Client struct {
 	*Polling
 	*JobQueues
 	*Jobs
 	*JobLogs
+	*JobFinder
 
 	API  *awsbatch.Client
 	Rate *RateLimit
@@ -34,5 +36,6 @@ func New(cfg aws.Config) *Client {
 	c.JobQueues = &JobQueues{api: c.API, polling: c.Polling}
 	c.Jobs = &Jobs{api: c.API, queues: c.JobQueues, polling: c.Polling}
 	c.JobLogs = &JobLogs{service: rpc.New(cfg), jobs: c.Jobs, polling: c.Polling}
+	c.JobFinder = &JobFinder{c.Jobs}
 	return c
 }
