@@ -55,13 +55,3 @@ func (r *renewable) Invalidate() {
 	defer r.mu.Unlock()
 	r.provider = nil
 }
-
-// renew drops credentials that the service found expired, so that the next request loads new ones.
-// It returns false if there are none to load.
-func (c *Client) renew() bool {
-	provider, ok := c.API.Options().Credentials.(interface{ Invalidate() })
-	if ok {
-		provider.Invalidate()
-	}
-	return ok
-}

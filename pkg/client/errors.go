@@ -96,6 +96,13 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("no jobs %s: they were never at this target, or ended so long ago that the target has forgotten them", strings.Join(e.IDs, ", "))
 }
 
+// elsewhereError tells where to find the log of a job that has none of its own in CloudWatch.
+// Retrying changes nothing.
+type elsewhereError struct{ where string }
+
+// Error tells where the log is.
+func (e *elsewhereError) Error() string { return e.where }
+
 // callError is any other failure of a call, shorter than the SDK's text.
 type callError struct {
 	action string

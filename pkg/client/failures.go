@@ -52,11 +52,11 @@ type failed struct {
 // Failures groups failed jobs by the way they failed, the most frequent first. It ignores jobs that
 // did not fail. It reads the end of at most limit logs (0: all), spread over the groups that
 // DescribeJobs alone can distinguish.
-func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failure, error) {
+func (l *JobLogs) Failures(ctx context.Context, ids []string, limit int) ([]Failure, error) {
 	var all []*failed
 	for chunk := range slices.Chunk(ids, describeLimit) {
 		var jobs map[string]types.JobDetail
-		err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, chunk); return err })
+		err := l.polling.patiently(ctx, func() (err error) { jobs, err = l.jobs.ByID(ctx, chunk); return err })
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (c *Client) Failures(ctx context.Context, ids []string, limit int) ([]Failu
 			}
 		}
 	}
-	if err := c.readErrors(ctx, sample(all, limit)); err != nil {
+	if err := l.readErrors(ctx, sample(all, limit)); err != nil {
 		return nil, err
 	}
 	return cluster(all), nil
@@ -135,14 +135,14 @@ func sample(all []*failed, limit int) []*failed {
 }
 
 // readErrors finds each job's error in its log, a few concurrently.
-func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
+func (l *JobLogs) readErrors(ctx context.Context, jobs []*failed) error {
 	var readers sync.WaitGroup
 	free := make(chan struct{}, readAhead)
 	for _, f := range jobs {
 		free <- struct{}{}
 		readers.Go(func() {
 			defer func() { <-free }()
-			err := c.patiently(ctx, func() error { return c.readError(ctx, f) })
+			err := l.polling.patiently(ctx, func() error { return l.readError(ctx, f) })
 			f.read, f.logError = true, cmp.Or(f.logError, err)
 		})
 		if ctx.Err() != nil {
@@ -157,11 +157,11 @@ func (c *Client) readErrors(ctx context.Context, jobs []*failed) error {
 }
 
 // readError searches the last lines of each container's log.
-func (c *Client) readError(ctx context.Context, f *failed) error {
+func (l *JobLogs) readError(ctx context.Context, f *failed) error {
 	var lines []string
 	for _, s := range f.streams {
 		in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}
-		events, _, err := c.lastEvents(ctx, in, errorWindow)
+		events, _, err := l.lastEvents(ctx, in, errorWindow)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ type parts struct{ children, nodes int }
 // checkSuffix reports whether the job with the id base has the child or node in the suffix.
 // DescribeJobs omits both ids that do not exist and ids that it has forgotten, so only the job
 // itself shows the difference. arg is the user's text, for the error.
-func (c *Client) checkSuffix(ctx context.Context, arg, base, suffix string) error {
+func (j *Jobs) checkSuffix(ctx context.Context, arg, base, suffix string) error {
 	if suffix == "" {
 		return nil
 	}
@@ -47,9 +47,9 @@ func (c *Client) checkSuffix(ctx context.Context, arg, base, suffix string) erro
 	if child, attempt, both := strings.Cut(text, "#"); both && mark == ":" {
 		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+child
 		wrong.Attempt, _ = parseIndex(attempt)
-		return cmp.Or(c.checkSuffix(ctx, name+":"+child, base, ":"+child), error(wrong))
+		return cmp.Or(j.checkSuffix(ctx, name+":"+child, base, ":"+child), error(wrong))
 	}
-	have, known, err := c.partsOf(ctx, base)
+	have, known, err := j.partsOf(ctx, base)
 	if err != nil {
 		return err
 	}
@@ -95,13 +95,13 @@ func parseIndex(text string) (int, error) {
 
 // partsOf returns how many children or nodes a job has, from the memory or the service. known is
 // false when neither has the job.
-func (c *Client) partsOf(ctx context.Context, id string) (have parts, known bool, err error) {
-	if c.Memory != nil {
-		if have.children, err = c.Memory.Children(id); err != nil || have.children > 0 {
+func (j *Jobs) partsOf(ctx context.Context, id string) (have parts, known bool, err error) {
+	if j.Memory != nil {
+		if have.children, err = j.Memory.Children(id); err != nil || have.children > 0 {
 			return have, err == nil, err
 		}
 	}
-	jobs, err := c.ByID(ctx, []string{id})
+	jobs, err := j.ByID(ctx, []string{id})
 	if err != nil {
 		return have, false, err
 	}

@@ -3,19 +3,22 @@ package client
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // List yields the jobs with the names that users gave them, each once. It goes through queues, and
 // through statuses in the order of a job's life, so that it does not miss a job whose status
 // changes meanwhile. ListJobs itself accepts one filter and one status, and shows only RUNNING jobs
 // without one.
-func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
+func (j *Jobs) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		for job, err := range c.Each(ctx, f) {
+		for job, err := range j.Each(ctx, f) {
 			job.JobName = displayed(job.JobName)
 			if !yield(job, err) {
 				return
@@ -25,16 +28,16 @@ func (c *Client) List(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 }
 
 // Each is List with the names that the jobs have in the service.
-func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
+func (j *Jobs) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		inputs, err := c.listInputs(ctx, f)
+		inputs, err := j.listInputs(ctx, f)
 		if err != nil {
 			yield(types.JobSummary{}, err)
 			return
 		}
 		seen := map[string]bool{}
 		for _, in := range inputs {
-			for job, err := range c.EachPage(ctx, in) {
+			for job, err := range j.EachPage(ctx, in) {
 				if err != nil {
 					yield(types.JobSummary{}, err)
 					return
@@ -53,7 +56,7 @@ func (c *Client) Each(ctx context.Context, f Filter) iter.Seq2[types.JobSummary,
 }
 
 // listInputs returns the calls that together cover the filter.
-func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.ListJobsInput, err error) {
+func (j *Jobs) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.ListJobsInput, err error) {
 	if f.ArrayOf != "" {
 		for _, s := range f.statuses() {
 			inputs = append(inputs, awsbatch.ListJobsInput{ArrayJobId: &f.ArrayOf, JobStatus: s})
@@ -62,7 +65,7 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.Li
 	}
 	queues := f.Queues
 	if len(queues) == 0 {
-		if queues, err = c.queueNames(ctx); err != nil {
+		if queues, err = j.queues.names(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -73,9 +76,9 @@ func (c *Client) listInputs(ctx context.Context, f Filter) (inputs []awsbatch.Li
 }
 
 // EachPage yields the jobs of one ListJobs request, page by page.
-func (c *Client) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
+func (j *Jobs) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq2[types.JobSummary, error] {
 	return func(yield func(types.JobSummary, error) bool) {
-		pages := awsbatch.NewListJobsPaginator(c.API, &in)
+		pages := awsbatch.NewListJobsPaginator(j.api, &in)
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -91,55 +94,16 @@ func (c *Client) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.S
 	}
 }
 
-// Queues returns all job queues.
-func (c *Client) Queues(ctx context.Context) ([]types.JobQueueDetail, error) {
-	var queues []types.JobQueueDetail
-	pages := awsbatch.NewDescribeJobQueuesPaginator(c.API, &awsbatch.DescribeJobQueuesInput{})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, Failed("describe job queues", err)
-		}
-		queues = append(queues, page.JobQueues...)
-	}
-	return queues, nil
-}
-
-// queueNames returns the names of all queues.
-func (c *Client) queueNames(ctx context.Context) ([]string, error) {
-	queues, err := c.Queues(ctx)
-	var names []string
-	for _, q := range queues {
-		names = append(names, aws.ToString(q.JobQueueName))
-	}
-	return names, err
-}
-
-// CreateQueue creates a FIFO job queue of priority 1 on one compute environment.
-func (c *Client) CreateQueue(ctx context.Context, name, environment string) error {
-	_, err := c.API.CreateJobQueue(ctx, &awsbatch.CreateJobQueueInput{
-		JobQueueName: &name,
-		Priority:     aws.Int32(1),
-		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
-			{Order: aws.Int32(1), ComputeEnvironment: &environment},
-		},
-	})
-	if err != nil {
-		return Failed("create job queue "+name, err)
-	}
-	return nil
-}
-
 // NotEnded are the statuses of jobs that have not ended, in the order of a job's life.
 var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
 
 // Depth counts the unfinished jobs of a queue by status; for an array it counts the children.
-func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
+func (j *Jobs) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {
 	depth := map[types.JobStatus]int{}
 	var arrays []string
 	seen := map[string]types.JobStatus{} // a job whose status changes meanwhile is listed again, with the later one
 	for _, status := range NotEnded {
-		for job, err := range c.EachPage(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
+		for job, err := range j.EachPage(ctx, awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status}) {
 			if err != nil {
 				return nil, err
 			}
@@ -161,7 +125,7 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 	if len(arrays) == 0 {
 		return depth, nil
 	}
-	details, err := c.Describe(ctx, arrays...)
+	details, err := j.Describe(ctx, arrays...)
 	if err != nil {
 		return nil, err
 	}
@@ -173,17 +137,27 @@ func (c *Client) Depth(ctx context.Context, queue string) (map[types.JobStatus]i
 	return depth, nil
 }
 
-// Environments returns the compute environments with the given names or ARNs, or all if none are
-// given.
-func (c *Client) Environments(ctx context.Context, names ...string) ([]types.ComputeEnvironmentDetail, error) {
-	var all []types.ComputeEnvironmentDetail
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, Failed("describe compute environments", err)
+// FailedChildren returns the ids of an array's FAILED children, by index. It calls ListJobs once
+// per thousand.
+func (j *Jobs) FailedChildren(ctx context.Context, array string) ([]string, error) {
+	var indexes []int
+	err := j.polling.patiently(ctx, func() error {
+		indexes = nil
+		for job, err := range j.List(ctx, Filter{ArrayOf: array, Statuses: []types.JobStatus{types.JobStatusFailed}}) {
+			if err != nil {
+				return err
+			}
+			// Some servers do not filter exactly.
+			if job.ArrayProperties != nil && job.ArrayProperties.Index != nil && job.Status == types.JobStatusFailed {
+				indexes = append(indexes, int(*job.ArrayProperties.Index))
+			}
 		}
-		all = append(all, page.ComputeEnvironments...)
+		return nil
+	})
+	slices.Sort(indexes)
+	ids := make([]string, len(indexes))
+	for i, index := range indexes {
+		ids[i] = batch.ChildID(array, index)
 	}
-	return all, nil
+	return ids, err
 }

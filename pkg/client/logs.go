@@ -59,14 +59,25 @@ type LogOptions struct {
 	Window int
 }
 
+// JobLogs reads the logs of jobs from CloudWatch Logs.
+type JobLogs struct {
+	// LogsAtOnce means that a job's log is complete when the job has ended, as in the local engine.
+	// Elsewhere the client also reads what arrives in the seconds after that.
+	LogsAtOnce bool
+
+	service *rpc.Client
+	jobs    *Jobs
+	polling *Polling
+}
+
 // Logs yields a job's log. A missing stream is no error: the job may not have started. With Follow,
 // neither is a job that was submitted a moment ago. An error ends the sequence; a failing service
 // is retried as in Watch.
-func (c *Client) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Line, error] {
+func (l *JobLogs) Logs(ctx context.Context, id string, o LogOptions) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		t := newTail(c, id, o)
+		t := newTail(l, id, o)
 		emit := func(l Line) bool { return yield(l, nil) }
-		pace := Pace{Client: c}
+		pace := Pace{Polling: l.polling}
 		for {
 			fresh, err := t.turn(ctx, emit)
 			if o.Follow && t.maySettle(err) {
@@ -103,8 +114,8 @@ type stream struct{ job, group, name string }
 // tail reads the streams of one job.
 type tail struct {
 	LogOptions
-	client *Client
-	id     string
+	logs *JobLogs
+	id   string
 	// first is the attempt to read from: earlier ones are complete or not wanted. It is -1 before
 	// the first stream is known.
 	first  int
@@ -117,8 +128,8 @@ type tail struct {
 }
 
 // newTail returns a tail that has read nothing yet.
-func newTail(c *Client, id string, o LogOptions) *tail {
-	return &tail{LogOptions: o, client: c, id: id, tokens: map[stream]string{}, first: o.Attempt - 1, start: time.Now()}
+func newTail(l *JobLogs, id string, o LogOptions) *tail {
+	return &tail{LogOptions: o, logs: l, id: id, tokens: map[stream]string{}, first: o.Attempt - 1, start: time.Now()}
 }
 
 // maySettle reports whether a missing job may still appear.
@@ -133,7 +144,7 @@ func (t *tail) drained(fresh bool) bool {
 	switch {
 	case t.over.IsZero():
 		return false
-	case t.client.LogsAtOnce: // the job was described before its log was read
+	case t.logs.LogsAtOnce: // the job was described before its log was read
 		return true
 	}
 	return !fresh && (t.silent || time.Since(t.over) >= lateLogs)
@@ -142,7 +153,7 @@ func (t *tail) drained(fresh bool) bool {
 // turn describes the job and reads what is new in its streams. It describes the job first, so that
 // a read after its end is complete.
 func (t *tail) turn(ctx context.Context, emit func(Line) bool) (fresh bool, err error) {
-	jobs, err := t.client.Describe(ctx, t.id)
+	jobs, err := t.logs.jobs.Describe(ctx, t.id)
 	if err != nil {
 		return false, err
 	}
@@ -213,7 +224,7 @@ func (t *tail) drain(ctx context.Context, s stream, earlier []stream, emit func(
 		if token := t.tokens[s]; token != "" {
 			in.NextToken = &token
 		}
-		out, err := t.client.events(ctx, in)
+		out, err := t.logs.events(ctx, in)
 		if out == nil || err != nil {
 			return fresh, err
 		}
@@ -242,7 +253,7 @@ func (t *tail) drain(ctx context.Context, s stream, earlier []stream, emit func(
 
 // ending reads the last lines of a stream and records where to continue.
 func (t *tail) ending(ctx context.Context, s stream, emit func(Line) bool) (fresh bool, err error) {
-	events, token, err := t.client.lastEvents(ctx, t.request(s), t.Tail)
+	events, token, err := t.logs.lastEvents(ctx, t.request(s), t.Tail)
 	if err != nil {
 		return false, err
 	}
@@ -266,8 +277,8 @@ func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
 }
 
 // events calls GetLogEvents once; nil means that the stream does not exist (yet).
-func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
-	out, err := c.logs.GetLogEvents(ctx, in)
+func (l *JobLogs) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+	out, err := l.service.GetLogEvents(ctx, in)
 	if rpc.Missing(err) {
 		return nil, nil
 	}
@@ -280,10 +291,10 @@ func (c *Client) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInpu
 // lastEvents returns the last n events of a stream, oldest first, and the token to continue from;
 // "" for a missing stream. Pages may be empty in between. Only an unchanged token marks the
 // beginning.
-func (c *Client) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
+func (l *JobLogs) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
 	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
 	for len(events) < n {
-		out, err := c.events(ctx, in)
+		out, err := l.events(ctx, in)
 		if out == nil || err != nil {
 			return events, token, err
 		}
@@ -401,13 +412,6 @@ func taskContainers(job types.JobDetail) (all []types.TaskContainerDetails) {
 	}
 	return all
 }
-
-// elsewhereError tells where to find the log of a job that has none of its own in CloudWatch.
-// Retrying changes nothing.
-type elsewhereError struct{ where string }
-
-// Error tells where the log is.
-func (e *elsewhereError) Error() string { return e.where }
 
 // elsewhere returns an *elsewhereError with a formatted text.
 func elsewhere(format string, args ...any) error {

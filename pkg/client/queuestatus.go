@@ -12,15 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// QueueSnapshot returns the use of a queue's capacity by its jobs, and the jobs at its front.
-func (c *Client) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.GetJobQueueSnapshotOutput, error) {
-	out, err := c.API.GetJobQueueSnapshot(ctx, &awsbatch.GetJobQueueSnapshotInput{JobQueue: &queue})
-	if err != nil {
-		return nil, Failed("get the snapshot of job queue "+queue, err)
-	}
-	return out, nil
-}
-
 // QueueStatus is the content of a queue at one time. It comes from six calls, so it may be incomplete.
 type QueueStatus struct {
 	// Jobs are the unfinished jobs, the furthest in their life first. It has the first page of each
@@ -36,11 +27,11 @@ type QueueStatus struct {
 // QueueStatus reads a queue with one call per status and one for its snapshot, however many jobs
 // it has. A role may not be allowed to read a snapshot, and a server may not have one. Then
 // QueueStatus returns only the jobs.
-func (c *Client) QueueStatus(ctx context.Context, queue string) (*QueueStatus, error) {
+func (j *Jobs) QueueStatus(ctx context.Context, queue string) (*QueueStatus, error) {
 	state := &QueueStatus{}
 	index := map[string]int{}
 	for _, status := range NotEnded { // in this order a job that changes its status is not missed
-		page, err := c.API.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
+		page, err := j.api.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: status})
 		if err != nil {
 			return nil, Failed("list jobs", err)
 		}
@@ -62,7 +53,7 @@ func (c *Client) QueueStatus(ctx context.Context, queue string) (*QueueStatus, e
 		return slices.Index(NotEnded, b.Status) - slices.Index(NotEnded, a.Status)
 	})
 	var err error
-	if state.Snapshot, err = c.QueueSnapshot(ctx, queue); err != nil && !SnapshotDenied(err) {
+	if state.Snapshot, err = j.queues.QueueSnapshot(ctx, queue); err != nil && !SnapshotDenied(err) {
 		return nil, err
 	}
 	state.SnapshotErr = err

@@ -40,8 +40,8 @@ type Stopped struct {
 }
 
 // Stop ends a job and waits until it has ended, or ctx has. See StopAll.
-func (c *Client) Stop(ctx context.Context, id, reason string) (Stopped, error) {
-	s := c.StopAll(ctx, []string{id}, reason)[0]
+func (j *Jobs) Stop(ctx context.Context, id, reason string) (Stopped, error) {
+	s := j.StopAll(ctx, []string{id}, reason)[0]
 	return s, s.Err
 }
 
@@ -50,17 +50,17 @@ func (c *Client) Stop(ctx context.Context, id, reason string) (Stopped, error) {
 // 200 and does nothing, so every other job, and one that starts meanwhile, gets TerminateJob. The
 // calls go out in reverse order of the ids: a job should not start when its dependency ends. The
 // result has one Stopped for each id. A failure for one job does not affect the others.
-func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Stopped {
+func (j *Jobs) StopAll(ctx context.Context, ids []string, reason string) []Stopped {
 	if reason == "" {
 		reason = defaultReason
 	}
 	stops := make([]*stopping, len(ids))
 	for i, id := range ids {
-		stops[i] = &stopping{client: c, id: id, reason: reason}
+		stops[i] = &stopping{jobs: j, id: id, reason: reason}
 	}
-	pace := Pace{Client: c}
+	pace := Pace{Polling: j.polling}
 	for pending := slices.Clone(stops); len(pending) > 0; {
-		err := c.stopTurn(ctx, pending)
+		err := j.stopTurn(ctx, pending)
 		pending = slices.DeleteFunc(pending, func(s *stopping) bool { return s.done })
 		if len(pending) == 0 {
 			break
@@ -86,7 +86,7 @@ func (c *Client) StopAll(ctx context.Context, ids []string, reason string) []Sto
 // stopping is a job that is being stopped.
 type stopping struct {
 	Stopped
-	client     *Client
+	jobs       *Jobs
 	id, reason string
 	// sent is when the service answered Call.
 	sent time.Time
@@ -97,12 +97,12 @@ type stopping struct {
 
 // stopTurn describes the jobs and makes the calls that are due. An error that concerns one job is
 // kept with that job; any other error is returned.
-func (c *Client) stopTurn(ctx context.Context, pending []*stopping) error {
+func (j *Jobs) stopTurn(ctx context.Context, pending []*stopping) error {
 	ids := make([]string, len(pending))
 	for i, s := range pending {
 		ids[i] = s.id
 	}
-	jobs, err := c.ByID(ctx, Distinct(ids))
+	jobs, err := j.ByID(ctx, Distinct(ids))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func isMissing(err error) bool {
 // turn records the state of the job and makes the call that is due.
 func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) error {
 	if !known {
-		if s.client.submittedJustNow(s.id) {
+		if s.jobs.submittedJustNow(s.id) {
 			return nil
 		}
 		return &MissingError{[]string{s.id}}
@@ -157,7 +157,7 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 	if call == s.Call && time.Since(s.sent) < stopAgain {
 		return nil
 	}
-	if err := s.client.stopOne(ctx, call, s.id, s.reason); err != nil {
+	if err := s.jobs.stopOne(ctx, call, s.id, s.reason); err != nil {
 		return err
 	}
 	s.Call, s.sent = call, time.Now()
@@ -172,7 +172,7 @@ func (s *stopping) children(ctx context.Context) error {
 		return nil
 	}
 	s.done = true
-	for child, err := range s.client.List(ctx, Filter{ArrayOf: s.id, Statuses: NotEnded}) {
+	for child, err := range s.jobs.List(ctx, Filter{ArrayOf: s.id, Statuses: NotEnded}) {
 		if err != nil {
 			s.done = false
 			return err
@@ -185,7 +185,7 @@ func (s *stopping) children(ctx context.Context) error {
 		if s.terminated[id] {
 			continue
 		}
-		if err := s.client.stopOne(ctx, "TerminateJob", id, s.reason); err != nil {
+		if err := s.jobs.stopOne(ctx, "TerminateJob", id, s.reason); err != nil {
 			return err
 		}
 		if s.terminated == nil {
@@ -206,11 +206,11 @@ func live(job types.JobDetail) (n int32) {
 }
 
 // stopOne calls CancelJob or TerminateJob for one job.
-func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err error) {
+func (j *Jobs) stopOne(ctx context.Context, call, id, reason string) (err error) {
 	if call == "CancelJob" {
-		_, err = c.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
+		_, err = j.api.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 	} else {
-		_, err = c.API.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
+		_, err = j.api.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	}
 	if err != nil {
 		return Failed(call+" "+batch.ShortID(id), err)
@@ -220,11 +220,11 @@ func (c *Client) stopOne(ctx context.Context, call, id, reason string) (err erro
 
 // submittedJustNow reports whether the memory has the job as one that DescribeJobs may not show
 // yet.
-func (c *Client) submittedJustNow(id string) bool {
-	if c.Memory == nil {
+func (j *Jobs) submittedJustNow(id string) bool {
+	if j.Memory == nil {
 		return false
 	}
-	known, _ := c.Memory.Jobs() // a job in an unreadable ledger counts as unknown
+	known, _ := j.Memory.Jobs() // a job in an unreadable ledger counts as unknown
 	for _, k := range slices.Backward(known) {
 		if k.ID == id {
 			return time.Since(k.Submitted) < JustNow

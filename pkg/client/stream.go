@@ -14,8 +14,8 @@ type StreamReader struct {
 
 // StreamReader returns a reader of a stream. Its lines have owner as their job. Of the options it
 // uses Tail and Since.
-func (c *Client) StreamReader(owner, group, name string, o LogOptions) *StreamReader {
-	return &StreamReader{newTail(c, owner, o), stream{owner, group, name}}
+func (l *JobLogs) StreamReader(owner, group, name string, o LogOptions) *StreamReader {
+	return &StreamReader{newTail(l, owner, o), stream{owner, group, name}}
 }
 
 // Read passes the lines since the last Read to emit, until emit returns false. fresh reports

@@ -25,14 +25,18 @@ const stateCalls = 8
 // without an error: an account that may submit need not be allowed to describe.
 func (c *Client) TargetState(ctx context.Context, p *plan.Plan) *plan.TargetState {
 	w := &plan.TargetState{Definitions: map[string]plan.Registered{}}
+	r := stateReader{c.API}
 	var all sync.WaitGroup
-	all.Go(func() { c.readQueues(ctx, p, w) })
-	all.Go(func() { w.Definitions = c.registered(ctx, p) })
+	all.Go(func() { r.readQueues(ctx, p, w) })
+	all.Go(func() { w.Definitions = r.registered(ctx, p) })
 	all.Wait()
 	w.Region = c.API.Options().Region
 	w.Unreached = unreached(p, w)
 	return w
 }
+
+// stateReader reads what a plan names, with few retries.
+type stateReader struct{ api *awsbatch.Client }
 
 // unreached returns the common reason, if nothing at all could be read.
 func unreached(p *plan.Plan, w *plan.TargetState) (reason string) {
@@ -49,12 +53,12 @@ func unreached(p *plan.Plan, w *plan.TargetState) (reason string) {
 }
 
 // readQueues reads the queues of the plan and the environments of those queues.
-func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetState) {
+func (r stateReader) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetState) {
 	names := p.QueueNames()
 	if len(names) == 0 {
 		return
 	}
-	queues := awsbatch.NewDescribeJobQueuesPaginator(c.API, &awsbatch.DescribeJobQueuesInput{JobQueues: names})
+	queues := awsbatch.NewDescribeJobQueuesPaginator(r.api, &awsbatch.DescribeJobQueuesInput{JobQueues: names})
 	for queues.HasMorePages() {
 		page, err := queues.NextPage(ctx, briefly)
 		if err != nil {
@@ -67,7 +71,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetSta
 	if len(environments) == 0 {
 		return
 	}
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(c.API, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(r.api, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -79,7 +83,7 @@ func (c *Client) readQueues(ctx context.Context, p *plan.Plan, w *plan.TargetSta
 }
 
 // registered reads the plan's job definitions, several concurrently.
-func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.Registered {
+func (r stateReader) registered(ctx context.Context, p *plan.Plan) map[string]plan.Registered {
 	content := map[string]*awsbatch.RegisterJobDefinitionInput{}
 	for _, j := range p.Jobs {
 		if j.Register != nil {
@@ -94,7 +98,7 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 		all.Go(func() {
 			free <- struct{}{}
 			defer func() { <-free }()
-			found[i] = c.revisions(ctx, name, content[name])
+			found[i] = r.revisions(ctx, name, content[name])
 		})
 	}
 	all.Wait()
@@ -107,7 +111,7 @@ func (c *Client) registered(ctx context.Context, p *plan.Plan) map[string]plan.R
 
 // revisions reads the ACTIVE revisions of a definition, given as name or name:revision. content
 // is the request that would be registered; nil if none would.
-func (c *Client) revisions(ctx context.Context, definition string, content *awsbatch.RegisterJobDefinitionInput) (r plan.Registered) {
+func (r stateReader) revisions(ctx context.Context, definition string, content *awsbatch.RegisterJobDefinitionInput) (found plan.Registered) {
 	name, wanted, exact := strings.Cut(definition, ":")
 	hash := ""
 	if content != nil {
@@ -116,23 +120,23 @@ func (c *Client) revisions(ctx context.Context, definition string, content *awsb
 			return plan.Registered{Err: err.Error()}
 		}
 	}
-	pages := awsbatch.NewDescribeJobDefinitionsPaginator(c.API, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(r.api, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
 			return plan.Registered{Err: unread(ctx, "describe job definitions "+name, err)}
 		}
 		for _, d := range page.JobDefinitions {
-			newest(&r.Newest, d)
+			newest(&found.Newest, d)
 			if hash != "" && d.Tags[ContentTag] == hash {
-				newest(&r.Same, d)
+				newest(&found.Same, d)
 			}
 			if content == nil && (!exact || revisionText(d) == wanted) {
-				newest(&r.Named, d)
+				newest(&found.Named, d)
 			}
 		}
 	}
-	return r
+	return found
 }
 
 // newest replaces *latest if d has a higher revision.

@@ -41,7 +41,7 @@ func IsMeasured(job types.JobDetail) bool {
 }
 
 // Usage reads what an attempt of a job used, from the end of the log of each of its containers. number is from 1.
-func (c *Client) Usage(ctx context.Context, job types.JobDetail, number int) (used []usage.Usage, err error) {
+func (l *JobLogs) Usage(ctx context.Context, job types.JobDetail, number int) (used []usage.Usage, err error) {
 	attempts, err := logStreams(job)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (c *Client) Usage(ctx context.Context, job types.JobDetail, number int) (us
 		return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), number, len(attempts))
 	}
 	for _, s := range attempts[number-1] {
-		events, _, err := c.lastEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}, usageWindow)
+		events, _, err := l.lastEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}, usageWindow)
 		if err != nil {
 			return used, err
 		}

@@ -1,12 +1,9 @@
 package client
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -18,20 +15,11 @@ import (
 )
 
 const (
-	// pollFirst and pollMost limit the pause between two polls of a job, unless Client.PollAtMost
-	// overrides them. The pause grows while nothing changes and is reset by a change.
-	pollFirst = 250 * time.Millisecond
-	pollMost  = 5 * time.Second
-	// throttledMost limits the pause while the service throttles.
-	throttledMost = 30 * time.Second
 	// JustNow is how long DescribeJobs may omit a job after SubmitJob has returned its id.
 	JustNow = time.Minute
 	// KeptFor is how long Batch keeps a job that has ended, at least (user guide, job states: seven
 	// days).
 	KeptFor = 7 * 24 * time.Hour
-	// patienceTime is how long a service that has answered before may fail, unless Client.Patience
-	// overrides it.
-	patienceTime = 5 * time.Minute
 )
 
 // Event is a change of a watched job.
@@ -49,12 +37,12 @@ type Event struct {
 // answered before for five minutes, and reloads expired credentials once. An error ends the
 // sequence. It waits one minute for a missing job, since DescribeJobs lags behind SubmitJob; after
 // that the error is a *MissingError.
-func (c *Client) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
+func (j *Jobs) Watch(ctx context.Context, ids ...string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := &watch{seen: map[string]sight{}, pending: Distinct(ids), start: time.Now()}
-		pace := Pace{Client: c}
+		pace := Pace{Polling: j.polling}
 		for len(w.pending) > 0 {
-			jobs, err := c.ByID(ctx, w.pending)
+			jobs, err := j.ByID(ctx, w.pending)
 			pause, err := pace.Next(err)
 			var events []Event
 			if err == nil && jobs != nil {
@@ -152,91 +140,3 @@ func (w *watch) changed(id string, job types.JobDetail, now time.Time) bool {
 	w.seen[id] = s
 	return !known || old.status != s.status || old.reason != s.reason || !maps.Equal(old.summary, s.summary)
 }
-
-// Pace decides when to poll again, and when to give up.
-type Pace struct {
-	Client *Client
-	pause  time.Duration
-	// Served is true once an answer has come.
-	Served bool
-	// failingSince is when the calls began to fail; zero while answers come.
-	failingSince time.Time
-	renewed      bool // the credentials were reloaded, and no answer has come since
-	// reported has the kinds of problems that were passed to Client.Warn.
-	reported [3]bool
-}
-
-// Next takes the result of a call and returns the pause before the next one. It returns the error
-// when it is final.
-func (p *Pace) Next(err error) (time.Duration, error) {
-	if err == nil {
-		p.Served, p.failingSince, p.renewed = true, time.Time{}, false
-		return p.grow(pollMost), nil
-	}
-	if Expired(err) && !p.renewed && p.Client.renew() {
-		p.renewed = true
-		p.report(0, err)
-		return p.reset(), nil
-	}
-	_, missing := errors.AsType[*MissingError](err)
-	_, noLog := errors.AsType[*elsewhereError](err)
-	if missing || noLog || Refused(err) && !Throttled(err) || !p.Served && !answered(err) {
-		return 0, err
-	}
-	if p.failingSince.IsZero() {
-		p.failingSince = time.Now()
-	}
-	if time.Since(p.failingSince) > cmp.Or(p.Client.Patience, patienceTime) {
-		return 0, err
-	}
-	if Throttled(err) {
-		p.report(1, err)
-		return p.grow(throttledMost), nil
-	}
-	p.report(2, err)
-	return p.grow(pollMost), nil
-}
-
-// report passes the first problem of each kind to Client.Warn.
-func (p *Pace) report(kind int, err error) {
-	if !p.reported[kind] && p.Client.Warn != nil {
-		p.Client.Warn(err)
-	}
-	p.reported[kind] = true
-}
-
-// grow returns the next, longer pause.
-func (p *Pace) grow(most time.Duration) time.Duration {
-	if most == pollMost {
-		most = cmp.Or(p.Client.PollAtMost, pollMost)
-	}
-	p.pause = min(max(p.pause*3/2, pollFirst), most)
-	return jitter(p.pause)
-}
-
-// reset returns the shortest pause.
-func (p *Pace) reset() time.Duration {
-	p.pause = min(pollFirst, cmp.Or(p.Client.PollAtMost, pollMost))
-	return jitter(p.pause)
-}
-
-// patiently repeats a call until it succeeds or its error is final.
-func (c *Client) patiently(ctx context.Context, call func() error) error {
-	pace := Pace{Client: c, Served: true}
-	for {
-		err := call()
-		if err == nil {
-			return nil
-		}
-		pause, err := pace.Next(err)
-		if err == nil {
-			err = rpc.Sleep(ctx, pause)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// jitter varies a pause by up to a fifth, so that many clients do not poll at the same time.
-func jitter(d time.Duration) time.Duration { return d*4/5 + rand.N(d*2/5) }

@@ -66,7 +66,7 @@ func (b *Bundle) launchedAt() (at int64) {
 // refused returns a verdict on failed activities whose message contains one of the texts; nil if
 // another failure came later.
 func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) *Verdict {
-	if b.waiting() == nil {
+	if b.Subject.waiting() == nil {
 		return nil
 	}
 	var mine []attempt
@@ -140,7 +140,7 @@ const userData = "check the user data of the launch template: `systemctl start e
 // agentNotRegistered finds instances that run, but have not registered with ECS within
 // agentPatience.
 func agentNotRegistered(b *Bundle) *Verdict {
-	if b.waiting() == nil {
+	if b.Subject.waiting() == nil {
 		return nil
 	}
 	for _, c := range b.Clusters {
@@ -188,7 +188,7 @@ const frontOfQueue = 100
 // position returns the waiting job's position in its queue, from 1. more reports that it comes
 // after the jobs in the snapshot. Both are zero if the position is unknown.
 func (b *Bundle) position() (at int, more bool) {
-	job := b.waiting()
+	job := b.Subject.waiting()
 	if job == nil || b.Front == nil {
 		return 0, false
 	}
@@ -235,7 +235,7 @@ func behindOthers(b *Bundle) *Verdict {
 // fairShare finds a job that waits because other shares use the queue's capacity.
 func fairShare(b *Bundle) *Verdict {
 	at, more := b.position()
-	job := b.waiting()
+	job := b.Subject.waiting()
 	if at <= 1 && !more || b.Utilization == nil || b.Utilization.FairshareUtilization == nil || str(job.ShareIdentifier) == "" {
 		return nil
 	}
@@ -270,8 +270,8 @@ func policyOf(q *types.JobQueueDetail) *string {
 
 // atMaxvCpus finds a job that fits, but whose environments have all reached maxvCpus.
 func atMaxvCpus(b *Bundle) *Verdict {
-	_, r, ok := b.holds()
-	could := slices.DeleteFunc(b.could(), func(h held) bool { return !h.usable() })
+	all, r, ok := b.holds()
+	could := slices.DeleteFunc(all.could(), func(h held) bool { return !h.usable() })
 	if !ok || len(could) == 0 {
 		return nil
 	}

@@ -36,9 +36,6 @@ func isArray(job *types.JobDetail) bool {
 
 // ends returns how the job ended, or the failed children of its array; none for a job that has
 // not failed.
-func (b *Bundle) ends() []end { return b.Subject.ends() }
-
-// ends does the same for a subject.
 func (s *Subject) ends() []end {
 	if len(s.Failed) == 0 {
 		if s.Job == nil || s.Job.Status != types.JobStatusFailed {
@@ -55,12 +52,12 @@ func (s *Subject) ends() []end {
 
 // end returns how the job ended. For an array it returns the most frequent end of the examined
 // children.
-func (b *Bundle) end() *end {
-	ends := b.ends()
+func (s *Subject) end() *end {
+	ends := s.ends()
 	if len(ends) == 0 {
 		return nil
 	}
-	if len(b.Subject.Failed) == 0 {
+	if len(s.Failed) == 0 {
 		return &ends[0]
 	}
 	alike := map[string]int{}

@@ -22,7 +22,7 @@ func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdic
 
 // failedDependency finds a job whose dependency failed, and explains the job that failed first.
 func failedDependency(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Mentions("Dependent Job failed", "Dependency failed") {
 		return nil
 	}
@@ -51,7 +51,7 @@ func failedDependency(b *Bundle) *Verdict {
 
 // stateTimeLimit finds a job that its queue ended because it waited too long.
 func stateTimeLimit(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Mentions("JobStateTimeLimit action") {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (b *Bundle) unplaced() string {
 
 // spotReclaim finds a job that lost its instance. On a local engine, the engine itself ended.
 func spotReclaim(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -144,7 +144,7 @@ func isSpot(e types.ComputeEnvironmentDetail) bool {
 
 // timedOut finds an attempt that took longer than its timeout.
 func timedOut(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Mentions("Job attempt duration exceeded timeout") {
 		return nil
 	}
@@ -160,7 +160,7 @@ func timedOut(b *Bundle) *Verdict {
 // secretsNotReadable finds a secret that ECS could not read, and tells missing ones from missing
 // permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") {
 		return nil
 	}
@@ -199,7 +199,7 @@ func secretsNotReadable(b *Bundle) *Verdict {
 
 // overridesTooLong finds a job whose overrides Amazon ECS rejected.
 func overridesTooLong(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Mentions("Container Overrides length must be at most") {
 		return nil
 	}
@@ -210,7 +210,7 @@ func overridesTooLong(b *Bundle) *Verdict {
 
 // logStreamMissing finds a container that did not start because its log could not be opened.
 func logStreamMissing(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Starting("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
@@ -236,7 +236,7 @@ func logStreamMissing(b *Bundle) *Verdict {
 
 // roleNotAssumable finds a role that ECS could not assume.
 func roleNotAssumable(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
@@ -262,7 +262,7 @@ const tasksService = "ecs-tasks.amazonaws.com"
 
 // outOfDisk finds a full disk in the reasons or in the log.
 func outOfDisk(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -297,7 +297,7 @@ func onFargate(job *types.JobDetail) bool {
 // outOfMemory finds a job that was killed for its memory. Exit code 137 alone is less certain:
 // anything can send SIGKILL.
 func outOfMemory(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -325,7 +325,7 @@ func outOfMemory(b *Bundle) *Verdict {
 // launched returns the verdict on a job that batchctl's launcher ended before or after its
 // program. The launcher's exit code and the beginning of its last line identify it.
 func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *Verdict {
-	e, line := b.end(), b.Subject.logLines(1)
+	e, line := b.Subject.end(), b.Subject.logLines(1)
 	if e == nil || !e.Exited(code) || line == nil {
 		return nil
 	}
@@ -362,7 +362,7 @@ func outputsNotCarried(b *Bundle) *Verdict {
 // exitCode finds a program that failed on its own. It is the last rule for failed jobs: it fits
 // every exit code.
 func exitCode(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || e.Exit == nil || *e.Exit == 0 {
 		return nil
 	}

@@ -97,7 +97,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	}
 	b := &Bundle{Version: BundleVersion, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
-	b.Looks = []Sample{{At: b.At, Status: jobs[0].Status, Reason: b.reason()}}
+	b.Looks = []Sample{{At: b.At, Status: jobs[0].Status, Reason: b.Subject.reason()}}
 	return b, nil
 }
 
@@ -189,7 +189,7 @@ func (g *Gatherer) sample(ctx context.Context, array *string, status types.JobSt
 
 // end reads the log of the job, or of the child that represents the others.
 func (g *Gatherer) end(ctx context.Context, b *Bundle) {
-	if e := b.end(); e != nil {
+	if e := b.Subject.end(); e != nil {
 		b.Subject.Log = g.log(ctx, b, e.job)
 	}
 }

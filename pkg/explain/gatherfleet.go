@@ -17,7 +17,7 @@ import (
 // instances, and the instances that registered with ECS. Only a job that waits for a machine
 // needs it.
 func (g *Gatherer) fleet(ctx context.Context, b *Bundle) {
-	if g.Local || b.waiting() == nil {
+	if g.Local || b.Subject.waiting() == nil {
 		return
 	}
 	var environments []types.ComputeEnvironmentDetail
@@ -130,9 +130,9 @@ func (g *Gatherer) lost(ctx context.Context, b *Bundle) {
 // failure returns the end that images and roles may explain: the root's, or else the job's own.
 func (b *Bundle) failure() *end {
 	if b.Root != nil {
-		return (&Bundle{Subject: *b.Root}).end()
+		return b.Root.end()
 	}
-	return b.end()
+	return b.Subject.end()
 }
 
 // image queries the image of a job if it could not be pulled, or was not built for the

@@ -76,7 +76,7 @@ func TestProcess(t *testing.T) {
 			t.Errorf("want %s, %s, %s; got %+v", c.cause, c.summary, c.fix, v)
 			continue
 		}
-		if process := c.bundle.ends()[0].Process; process && (strings.Contains(v.Summary+v.Fix.Job, "in the image") || v.Fix.Platform != "" || v.Fix.Member == "image") {
+		if process := c.bundle.Subject.ends()[0].Process; process && (strings.Contains(v.Summary+v.Fix.Job, "in the image") || v.Fix.Platform != "" || v.Fix.Member == "image") {
 			t.Errorf("the image, or a platform, is blamed for a process: %+v", v)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest") && !e.noLogin() {
 		return nil
 	}
@@ -128,7 +128,7 @@ func imageNoRoute(b *Bundle) *Verdict {
 // registryLogin finds a task that did not get the login of ECR, without a reason. With one,
 // imageNoAccess or imageNoRoute finds it.
 func registryLogin(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.noLogin() {
 		return nil
 	}
@@ -151,7 +151,7 @@ func imageNotPulled(b *Bundle) *Verdict {
 
 // wrongArchitecture finds a program or image for another CPU architecture.
 func wrongArchitecture(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (e *end) wrongBinary(line []Evidence) *Verdict {
 
 // gpuDriverOld finds a driver that is too old for the CUDA of the image or program.
 func gpuDriverOld(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (e *end) asksGPU() bool {
 // that Docker has allowed when its configuration is loaded again (NVIDIA container toolkit,
 // troubleshooting).
 func gpuAccessLost(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || e.Exited(0) || !e.asksGPU() {
 		return nil
 	}
@@ -274,7 +274,7 @@ func gpuAccessLost(b *Bundle) *Verdict {
 
 // gpuDriverMissing finds a missing NVIDIA driver or runtime, and a job that forgot to request a GPU.
 func gpuDriverMissing(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil {
 		return nil
 	}
@@ -332,7 +332,7 @@ func (b *Bundle) notFoundInLog(texts ...string) Confidence {
 
 // missingCommand finds a command, or a library of it, that the image does not have.
 func missingCommand(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || e.Mentions("CannotPullContainer") {
 		return nil
 	}
@@ -408,7 +408,7 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 
 // networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
 		return nil
 	}
@@ -419,7 +419,7 @@ func networkInterface(b *Bundle) *Verdict {
 // containerNotStopped finds a container that the agent could not stop or clean up after its program
 // had ended.
 func containerNotStopped(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || !e.Ran() || e.Exit != nil && *e.Exit != 0 && !(e.Stopping() && e.Exited(137, 143)) {
 		return nil
 	}
@@ -446,7 +446,7 @@ func containerNotStopped(b *Bundle) *Verdict {
 
 // containerNotStarted finds any other container that could not be started.
 func containerNotStarted(b *Bundle) *Verdict {
-	e := b.end()
+	e := b.Subject.end()
 	if e == nil || b.pullFailed() != nil || e.Exit != nil && *e.Exit > 0 && *e.Exit < 125 ||
 		!e.Starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil

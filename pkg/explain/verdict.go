@@ -148,7 +148,7 @@ func Explain(b *Bundle) Answer {
 			best = v
 		}
 	}
-	if len(b.ends()) > 0 || batch.HasEnded(job.Status) && best != nil {
+	if len(b.Subject.ends()) > 0 || batch.HasEnded(job.Status) && best != nil {
 		a.Open = nil // rules for waiting jobs find nothing in a job that has ended
 	}
 	switch {
@@ -217,11 +217,11 @@ func (b *Bundle) service() string {
 }
 
 // reason returns the status reason of the job, or of the waiting child of an array.
-func (b *Bundle) reason() string {
-	if w := b.waiting(); w != nil {
+func (s *Subject) reason() string {
+	if w := s.waiting(); w != nil {
 		return str(w.StatusReason)
 	}
-	return str(b.Subject.Job.StatusReason)
+	return str(s.Job.StatusReason)
 }
 
 // withoutVerdict describes a job for which no rule found a cause. askAgain is when a new query is
@@ -245,7 +245,7 @@ func withoutVerdict(b *Bundle) (text, askAgain string) {
 		if at, _ := b.position(); at == 1 {
 			where = ", the first of its queue"
 		}
-		if reason := b.reason(); reason != "" {
+		if reason := b.Subject.reason(); reason != "" {
 			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status, duration(waited), where, b.service(), reason), ""
 		}
 		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, duration(waited), where), ""

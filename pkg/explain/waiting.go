@@ -17,8 +17,8 @@ import (
 
 // waiting returns the job that waits for a machine: the job itself, or a child of the array; nil
 // if none does.
-func (b *Bundle) waiting() *types.JobDetail {
-	for _, job := range []*types.JobDetail{b.Subject.Job, b.Subject.Waiting} {
+func (s *Subject) waiting() *types.JobDetail {
+	for _, job := range []*types.JobDetail{s.Job, s.Waiting} {
 		if job != nil && job.Status == types.JobStatusRunnable {
 			return job
 		}
@@ -67,7 +67,7 @@ func (b *Bundle) streak(true func(Sample) bool) (look Sample, since int64, seen 
 // reasoned returns a verdict on the reason that Batch gives a waiting job; nil if it does not
 // begin with one of the prefixes.
 func (b *Bundle) reasoned(prefixes []string, c Confidence, fix Fix, summary string) *Verdict {
-	job := b.waiting()
+	job := b.Subject.waiting()
 	if job == nil || !slices.ContainsFunc(prefixes, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
 		return nil
 	}
@@ -122,7 +122,7 @@ func dependencyPending(b *Bundle) *Verdict {
 // childrenPending finds an array whose children are in progress.
 func childrenPending(b *Bundle) *Verdict {
 	job := b.Subject.Job
-	if !isArray(job) || batch.HasEnded(job.Status) || b.waiting() != nil {
+	if !isArray(job) || batch.HasEnded(job.Status) || b.Subject.waiting() != nil {
 		return nil
 	}
 	var parts []string
@@ -141,7 +141,7 @@ func childrenPending(b *Bundle) *Verdict {
 // queueDisabled finds a queue that is INVALID or DISABLED.
 func queueDisabled(b *Bundle) *Verdict {
 	q := b.Queue
-	if q == nil || b.waiting() == nil {
+	if q == nil || b.Subject.waiting() == nil {
 		return nil
 	}
 	name := str(q.JobQueueName)
@@ -213,10 +213,13 @@ type held struct {
 	known bool
 }
 
+// placements are the compute environments of a queue, in its order.
+type placements []held
+
 // holds compares the waiting job with every compute environment of its queue. ok is false if
 // the job's request is unknown.
-func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
-	job := b.waiting()
+func (b *Bundle) holds() (all placements, r catalog.Request, ok bool) {
+	job := b.Subject.waiting()
 	if job == nil {
 		return nil, r, false
 	}
@@ -237,9 +240,8 @@ func (b *Bundle) holds() (all []held, r catalog.Request, ok bool) {
 
 // could returns the environments that fit the job, or that may: machines of an unmanaged
 // environment are unknown.
-func (b *Bundle) could() []held {
-	all, _, _ := b.holds()
-	return slices.DeleteFunc(all, func(h held) bool { return !h.Fits })
+func (p placements) could() []held {
+	return slices.DeleteFunc(slices.Clone(p), func(h held) bool { return !h.Fits })
 }
 
 // name returns the environment's name.
@@ -256,8 +258,8 @@ func (h held) stateEvidence(at int64) Evidence {
 }
 
 // unusable returns the environments that could fit the job, if none of them is usable.
-func (b *Bundle) unusable() []held {
-	could := b.could()
+func (p placements) unusable() []held {
+	could := p.could()
 	if slices.ContainsFunc(could, held.usable) {
 		return nil
 	}
@@ -268,7 +270,8 @@ func (b *Bundle) unusable() []held {
 func environmentInvalid(b *Bundle) *Verdict {
 	is := func(h held) bool { return h.Status == types.CEStatusInvalid }
 	reason := ""
-	for _, h := range b.unusable() {
+	all, _, _ := b.holds()
+	for _, h := range all.unusable() {
 		if is(h) {
 			reason = cmp.Or(reason, str(h.StatusReason))
 		}
@@ -307,7 +310,8 @@ func environmentDisabled(b *Bundle) *Verdict {
 func (b *Bundle) unusableVerdict(state string, is func(held) bool, fix string) *Verdict {
 	var evidence []Evidence
 	var names []string
-	for _, h := range b.unusable() {
+	all, _, _ := b.holds()
+	for _, h := range all.unusable() {
 		evidence = append(evidence, h.stateEvidence(b.At))
 		if is(h) {
 			names = append(names, h.name())
@@ -331,7 +335,7 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 	if slices.ContainsFunc(all, over) != wide {
 		return nil
 	}
-	job := b.waiting()
+	job := b.Subject.waiting()
 	v := &Verdict{Confidence: High, Summary: fmt.Sprintf("no compute environment of the queue can ever fit %s", r)}
 	if text := str(job.StatusReason); text != "" {
 		v.Evidence = append(v.Evidence, b.reasonEvidence(job, b.At)...)
@@ -415,7 +419,7 @@ func serviceRole(b *Bundle) *Verdict {
 
 // consumableLacking finds a consumable resource that is missing, too small, or in use.
 func consumableLacking(b *Bundle) *Verdict {
-	if b.waiting() == nil {
+	if b.Subject.waiting() == nil {
 		return nil
 	}
 	for _, c := range b.Consumables {

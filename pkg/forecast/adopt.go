@@ -60,7 +60,7 @@ func (r *run) past() []func() {
 func (r *run) resume(job int) {
 	s := r.s.state
 	j := &s.Jobs[job]
-	environment, at := r.whereabouts(job), -1
+	environment, at := r.s.whereabouts(job), -1
 	switch {
 	case environment < 0:
 		return // a job of another kind of environment: nothing waits for its capacity
@@ -80,18 +80,18 @@ func (r *run) resume(job int) {
 }
 
 // whereabouts returns the environment of a running job: as AWS Batch reports it, else the first that fits.
-func (r *run) whereabouts(job int) int {
-	s := r.s.state
-	j := &s.Jobs[job]
-	if at := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Name == j.Environment }); at >= 0 {
+func (s *Simulator) whereabouts(job int) int {
+	state := s.state
+	j := &state.Jobs[job]
+	if at := slices.IndexFunc(state.Environments, func(e Environment) bool { return e.Name == j.Environment }); at >= 0 {
 		return at
 	}
-	if r.s.local {
-		names := s.Queues[j.Queue].Environments
-		return slices.IndexFunc(s.Environments, func(e Environment) bool { return len(names) > 0 && e.Name == names[0] })
+	if s.local {
+		names := state.Queues[j.Queue].Environments
+		return slices.IndexFunc(state.Environments, func(e Environment) bool { return len(names) > 0 && e.Name == names[0] })
 	}
-	for _, e := range r.s.shapes[r.s.shapeOf[job]].environments {
-		if s.Environments[e].IsFargate() || len(r.s.fittingTypes(e, j.Need)) > 0 {
+	for _, e := range s.shapes[s.shapeOf[job]].environments {
+		if state.Environments[e].IsFargate() || len(s.fittingTypes(e, j.Need)) > 0 {
 			return e
 		}
 	}
@@ -125,9 +125,9 @@ func (r *run) fill(environment int) {
 		r.idle(i)
 	}
 	for wanted := max(e.DesiredvCpus, e.MinvCpus) * 1000; r.fleet.vcpus[environment] < wanted; {
-		t := r.spare(environment, wanted-r.fleet.vcpus[environment])
+		t := e.spare(wanted - r.fleet.vcpus[environment])
 		ready := r.now
-		if r.awaits(environment) {
+		if r.s.awaits(environment) {
 			// Jobs that fit would not wait beside free instances, so these still boot.
 			ready += int64(r.rand.Float64() * float64(r.boot(environment, e.Types[t])))
 		}
@@ -137,9 +137,9 @@ func (r *run) fill(environment int) {
 
 // spare returns the type of an instance in service of which only the vCPUs are known: the largest that does not
 // exceed them, else the smallest.
-func (r *run) spare(environment int, vcpus int64) int {
+func (e *Environment) spare(vcpus int64) int {
 	best := -1
-	list := r.s.state.Environments[environment].Types
+	list := e.Types
 	for i, t := range list {
 		if t.Size.MilliCPU <= vcpus && (best < 0 || t.Size.MilliCPU > list[best].Size.MilliCPU) {
 			best = i
@@ -158,13 +158,13 @@ func (r *run) spare(environment int, vcpus int64) int {
 }
 
 // awaits reports whether a job waits for an environment.
-func (r *run) awaits(environment int) bool {
-	for i := range r.s.state.Jobs {
-		j := &r.s.state.Jobs[i]
-		if j.Submitted > r.s.state.Now {
+func (s *Simulator) awaits(environment int) bool {
+	for i := range s.state.Jobs {
+		j := &s.state.Jobs[i]
+		if j.Submitted > s.state.Now {
 			break
 		}
-		if j.Started == 0 && slices.Contains(r.s.shapes[r.s.shapeOf[i]].environments, environment) && j.Platform != types.PlatformCapabilityFargate {
+		if j.Started == 0 && slices.Contains(s.shapes[s.shapeOf[i]].environments, environment) && j.Platform != types.PlatformCapabilityFargate {
 			return true
 		}
 	}

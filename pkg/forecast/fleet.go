@@ -223,3 +223,9 @@ func (f *fleet) keep(i int, need model.Amount) {
 	*free, f.free = minus(*free, part), minus(f.free, part)
 	f.aside = append(f.aside, reservation{i, part})
 }
+
+// mayGo reports whether minvCpus allows that an instance goes.
+func (f *fleet) mayGo(i int) bool {
+	v := &f.instances[i]
+	return f.vcpus[v.environment]-v.size.MilliCPU >= f.s.state.Environments[v.environment].MinvCpus*1000
+}

@@ -2,6 +2,7 @@ package infra
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -12,6 +13,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
+
+// Mark is the key of the tag of batchctl's stacks. Its value is the name of the template. A
+// stack without the tag is never changed or deleted.
+const Mark = "batchctl:infra"
 
 // MaxTemplateBody is the longest template that a request can contain, in bytes, and
 // MaxTemplate the longest that CloudFormation accepts at all, from S3 (CloudFormation User
@@ -187,4 +192,19 @@ func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
 func (c *Cloud) deleteStack(ctx context.Context, stack *types.Stack, token string, retain []string) error {
 	_, err := rpc.Again(ctx, c.api.DeleteStack, &cloudformation.DeleteStackInput{StackName: stack.StackId, ClientRequestToken: &token, RetainResources: retain})
 	return err
+}
+
+// token returns a new client request token. CloudFormation ignores a second
+// request with the same token.
+func token() string { return "batchctl-" + rand.Text() }
+
+func inProgress[Status ~string](s Status) bool { return strings.HasSuffix(string(s), "_IN_PROGRESS") }
+
+// review is the status of a stack that has only a change set.
+const review = "REVIEW_IN_PROGRESS"
+
+// broken reports whether a stack can only be deleted: its first creation, or a
+// deletion, has failed (CloudFormation User Guide, "Stack status codes").
+func broken[Status ~string](s Status) bool {
+	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"}, string(s))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,27 +14,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
-
-// Actions of a proposal.
-const (
-	Create = "create"
-	Update = "update"
-	None   = "none"
-)
-
-// Proposal is what deploying a template would change.
-type Proposal struct {
-	Stack string `json:"stack"`
-	// Action is Create, Update or None.
-	Action  string   `json:"action"`
-	Changes []Change `json:"changes"`
-	// Price is what the changes add to the monthly bill; nil for None.
-	Price *Price `json:"price,omitempty"`
-	// Replaced is the status of a stack that must be deleted and created again; "" for others.
-	Replaced string `json:"replaces,omitempty"`
-
-	set, stackID string // of the change set
-}
 
 // MissingParameterError is a template parameter without a value.
 type MissingParameterError struct{ Stack, Parameter string }
@@ -228,32 +206,6 @@ func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 	return list
 }
 
-// handed returns the outputs, except exports, of the templates before t.
-// Parameters with the same names get their values. coming reports that some of
-// those templates have no stack yet.
-func (s *Stacks) handed(ctx context.Context, t Template) (values map[string]string, coming bool, err error) {
-	values = map[string]string{}
-	for _, earlier := range s.Templates {
-		if earlier.Name == t.Name {
-			break
-		}
-		stack, err := s.find(ctx, s.Name(earlier))
-		if err != nil {
-			return nil, false, err
-		}
-		if stack == nil {
-			coming = coming || !earlier.Optional
-			continue
-		}
-		for _, o := range stack.Outputs {
-			if aws.ToString(o.ExportName) == "" {
-				values[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
-			}
-		}
-	}
-	return values, coming, nil
-}
-
 // propose creates a change set and waits until it is ready.
 func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (*Proposal, error) {
 	_, r, err := s.request(ctx, t, given, stack)
@@ -378,28 +330,4 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 		return s.failure(ctx, p.Stack, p.stackID, c)
 	}
 	return nil
-}
-
-// Unknown returns the names in given that no template has as a parameter, and the
-// names of all parameters, both sorted.
-func (s *Stacks) Unknown(ctx context.Context, given map[string]string) (unknown, all []string, err error) {
-	if len(given) == 0 {
-		return nil, nil, nil
-	}
-	known := map[string]bool{}
-	for _, t := range s.Templates {
-		summary, _, err := s.read(ctx, t)
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, p := range summary.Parameters {
-			known[aws.ToString(p.ParameterKey)] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !known[name] {
-			unknown = append(unknown, name)
-		}
-	}
-	return unknown, slices.Sorted(maps.Keys(known)), nil
 }

@@ -17,27 +17,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
-// Destruction is what Destroy deletes and keeps.
-type Destruction struct {
-	// Stacks are the stacks that are deleted, in the order of deletion.
-	Stacks []string `json:"stacks"`
-	// Queues are the job queues that are disabled and drained before that.
-	Queues []string `json:"jobQueues"`
-	// Keeps are the resources that are kept: repositories with images, and resources that
-	// their template retains.
-	Keeps []Kept `json:"keeps"`
-
-	stacks []*cfn.Stack
-}
-
-// Kept is a resource that is kept when its stack is deleted.
-type Kept struct {
-	Stack  string `json:"stack"`
-	Type   string `json:"type"`
-	ID     string `json:"id"`
-	Reason string `json:"reason"`
-}
-
 // PlanDestruction returns what Destroy would do. It first follows operations that
 // are running.
 func (s *Stacks) PlanDestruction(ctx context.Context, templates []Template) (*Destruction, error) {
@@ -97,9 +76,6 @@ func (s *Stacks) inspect(ctx context.Context, stack *cfn.Stack, d *Destruction) 
 	}
 	return nil
 }
-
-// retained is the reason for a resource that CloudFormation keeps.
-const retained = "its template retains it"
 
 // retains returns the resources that a stack's template retains. For a template in YAML it
 // returns nil; they are then known only after CloudFormation has skipped them.
@@ -203,84 +179,4 @@ func (s *Stacks) living(ctx context.Context, queues []string) (living []string, 
 		}
 	}
 	return living, err
-}
-
-// remove deletes a stack and follows the deletion until it finishes. Resources in d.Keeps that
-// CloudFormation cannot delete are retained. Resources that CloudFormation kept are added there.
-func (s *Stacks) remove(ctx context.Context, stack *cfn.Stack, d *Destruction) error {
-	if stack.StackStatus == review {
-		return s.removeEmpty(ctx, stack)
-	}
-	c, err := s.deleted(ctx, stack, nil)
-	if err != nil {
-		return err
-	}
-	if keep := keptOf(c, d); c.end == "DELETE_FAILED" && len(keep) > 0 {
-		s.Notify("keeping %s", strings.Join(keep, ", "))
-		if c, err = s.deleted(ctx, stack, keep); err != nil {
-			return err
-		}
-	}
-	if c.end != "DELETE_COMPLETE" {
-		return s.failure(ctx, *stack.StackName, *stack.StackId, c)
-	}
-	if d != nil {
-		for _, e := range c.events {
-			id := aws.ToString(e.PhysicalResourceId)
-			if e.ResourceStatus == cfn.ResourceStatusDeleteSkipped && !slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == id }) {
-				d.Keeps = append(d.Keeps, Kept{*stack.StackName, aws.ToString(e.ResourceType), id, retained})
-			}
-		}
-	}
-	return nil
-}
-
-// removeEmpty deletes a stack that never had a resource. Such a stack has no
-// events to follow.
-func (s *Stacks) removeEmpty(ctx context.Context, stack *cfn.Stack) error {
-	once := token()
-	if err := s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, nil) }); err != nil {
-		return err
-	}
-	return s.until(ctx, func() (bool, error) {
-		now, err := s.Cloud.stack(ctx, *stack.StackId)
-		return now == nil || now.StackStatus == cfn.StackStatusDeleteComplete, err
-	})
-}
-
-// keptOf returns the resources whose deletion failed, if d keeps all of them; or
-// else nil.
-func keptOf(c *course, d *Destruction) (keep []string) {
-	if d == nil {
-		return nil
-	}
-	for _, e := range c.reasons() {
-		if ofStack(e) {
-			continue
-		}
-		if !slices.ContainsFunc(d.Keeps, func(k Kept) bool {
-			return k.ID == aws.ToString(e.PhysicalResourceId) && k.Type == aws.ToString(e.ResourceType)
-		}) {
-			return nil
-		}
-		keep = append(keep, aws.ToString(e.LogicalResourceId))
-	}
-	return keep
-}
-
-// deleted begins to delete a stack and follows the deletion until it finishes.
-func (s *Stacks) deleted(ctx context.Context, stack *cfn.Stack, retain []string) (*course, error) {
-	since, err := s.newest(ctx, *stack.StackId)
-	if err != nil {
-		return nil, err
-	}
-	once := token()
-	err = s.patiently(ctx, func() error { return s.Cloud.deleteStack(ctx, stack, once, retain) })
-	if err != nil && (ctx.Err() != nil || transient(err)) {
-		return nil, &StillRunningError{Stack: *stack.StackName, Maybe: true, Err: err}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.follow(ctx, *stack.StackName, *stack.StackId, func() func(cfn.StackEvent) bool { return after(since) }, 0)
 }

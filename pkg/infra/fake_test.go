@@ -78,14 +78,14 @@ func newCloud(t *testing.T) *cloud {
 func (c *cloud) open(told *[]string) *Stacks {
 	cfg := aws.Config{Region: "eu-central-1", HTTPClient: c, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1}
 	tell := func(format string, args ...any) { *told = append(*told, fmt.Sprintf(format, args...)) }
-	return &Stacks{
-		Cloud: NewCloud(cfg), Batch: client.New(cfg), Templates: fakeTemplates, Prefix: "team", Notify: tell,
-		Progress: func(p Progress) {
-			tell("%s %s %d/%d", p.Event.ResourceStatus, *p.Event.LogicalResourceId, p.Done, p.Total)
-		},
-		Approve: func(*Proposal) (bool, error) { return true, nil },
-		Confirm: func(q string) (bool, error) { tell("%s", q); return true, nil },
+	s := New(NewCloud(cfg), client.New(cfg), fakeTemplates, "team")
+	s.Notify = tell
+	s.Progress = func(p Progress) {
+		tell("%s %s %d/%d", p.Event.ResourceStatus, *p.Event.LogicalResourceId, p.Done, p.Total)
 	}
+	s.Approve = func(*Proposal) (bool, error) { return true, nil }
+	s.Confirm = func(q string) (bool, error) { tell("%s", q); return true, nil }
+	return s
 }
 
 var fakeTemplates = []Template{{Name: "net", Body: []byte(`{}`)}}

@@ -19,9 +19,9 @@ type course struct {
 }
 
 // newest returns the id of the newest event of a stack; "" if it has no events.
-func (s *Stacks) newest(ctx context.Context, stack string) (id string, err error) {
-	err = s.patiently(ctx, func() error {
-		_, err := s.Cloud.events(ctx, stack, func(e types.StackEvent) bool {
+func (o *Operations) newest(ctx context.Context, stack string) (id string, err error) {
+	err = o.patiently(ctx, func() error {
+		_, err := o.Cloud.events(ctx, stack, func(e types.StackEvent) bool {
 			id = aws.ToString(e.EventId)
 			return true
 		})
@@ -52,11 +52,11 @@ func sinceItBegan() func(types.StackEvent) bool {
 // follow reports the events of a stack's operation until it finishes. since
 // returns a function that is true for the last event before the wanted ones.
 // total is the number of resources in the operation; 0 if it is unknown.
-func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
+func (o *Operations) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
 	c := &course{done: map[string]bool{}}
-	pace := pace{stacks: s}
+	pace := pace{operations: o}
 	for {
-		events, err := s.Cloud.events(ctx, id, since())
+		events, err := o.Cloud.events(ctx, id, since())
 		if ctx.Err() != nil {
 			return c, &StillRunningError{Stack: name, Err: context.Cause(ctx)}
 		}
@@ -66,7 +66,7 @@ func (s *Stacks) follow(ctx context.Context, name, id string, since func() func(
 		}
 		for _, e := range events {
 			c.take(e)
-			s.Progress(Progress{name, e, len(c.done), total})
+			o.Progress(Progress{name, e, len(c.done), total})
 		}
 		if c.end != "" {
 			return c, nil
@@ -110,22 +110,22 @@ func (c *course) reasons() []types.StackEvent {
 
 // failure returns the *FailedError of an operation, with the resources that a
 // broken stack still has.
-func (s *Stacks) failure(ctx context.Context, name, id string, c *course) error {
+func (o *Operations) failure(ctx context.Context, name, id string, c *course) error {
 	f := &FailedError{Stack: name, Status: c.end, Reasons: c.reasons()}
 	if broken(c.end) {
 		var err error
-		if f.Left, err = s.left(ctx, id); err != nil {
-			s.Notify("not checked: remaining resources of stack %s: %v", name, err)
+		if f.Left, err = o.left(ctx, id); err != nil {
+			o.Notify("not checked: remaining resources of stack %s: %v", name, err)
 		}
 	}
 	return f
 }
 
 // left returns the resources of a stack that still exist.
-func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err error) {
+func (o *Operations) left(ctx context.Context, id string) (left []Resource, err error) {
 	var all []types.StackResourceSummary
-	err = s.patiently(ctx, func() error {
-		all, err = s.Cloud.resources(ctx, id)
+	err = o.patiently(ctx, func() error {
+		all, err = o.Cloud.resources(ctx, id)
 		return err
 	})
 	for _, r := range all {
@@ -138,16 +138,16 @@ func (s *Stacks) left(ctx context.Context, id string) (left []Resource, err erro
 
 // resume follows the running operation of a stack until it finishes, and returns
 // the stack afterwards. It returns nil if the stack no longer exists.
-func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
+func (o *Operations) resume(ctx context.Context, stack *types.Stack) (*types.Stack, error) {
 	for stack != nil && inProgress(stack.StackStatus) && stack.StackStatus != review {
-		s.Notify("stack %s is in %s: waiting until it finishes", *stack.StackName, stack.StackStatus)
+		o.Notify("stack %s is in %s: waiting until it finishes", *stack.StackName, stack.StackStatus)
 		name := *stack.StackName
-		if _, err := s.follow(ctx, name, *stack.StackId, sinceItBegan, 0); err != nil {
+		if _, err := o.follow(ctx, name, *stack.StackId, sinceItBegan, 0); err != nil {
 			return nil, err
 		}
-		err := s.until(ctx, func() (bool, error) { // its status may lag behind its events
+		err := o.until(ctx, func() (bool, error) { // its status may lag behind its events
 			var err error
-			stack, err = s.find(ctx, name)
+			stack, err = o.find(ctx, name)
 			return stack == nil || !inProgress(stack.StackStatus), err
 		})
 		if err != nil {
@@ -155,4 +155,17 @@ func (s *Stacks) resume(ctx context.Context, stack *types.Stack) (*types.Stack, 
 		}
 	}
 	return stack, nil
+}
+
+// find returns the stack with a name; nil if it does not exist. A stack without
+// batchctl's tag is a *NotOursError.
+func (o *Operations) find(ctx context.Context, name string) (stack *types.Stack, err error) {
+	err = o.patiently(ctx, func() error {
+		stack, err = o.Cloud.stack(ctx, name)
+		return err
+	})
+	if err == nil && stack != nil && !marked(stack) {
+		return nil, &NotOursError{name}
+	}
+	return stack, err
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"syscall"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -22,9 +26,28 @@ const (
 	patienceTime = 5 * time.Minute
 )
 
+// Operations follows the operations of CloudFormation in stacks.
+type Operations struct {
+	Cloud *Cloud
+	// Notify is called with one clause about what happens.
+	Notify func(format string, args ...any)
+	// Progress is called once for each event of a stack, in order.
+	Progress func(Progress)
+
+	served bool // the service has answered, so that failures count as temporary
+}
+
+// Progress is an event with the progress of its operation: Done of Total
+// resources. Total is 0 if it is unknown.
+type Progress struct {
+	Stack       string
+	Event       types.StackEvent
+	Done, Total int
+}
+
 // pace decides when to repeat a call and when to give up, as a watch of jobs does.
 type pace struct {
-	stacks       *Stacks
+	operations   *Operations
 	pause        time.Duration
 	failingSince time.Time // zero while calls succeed
 	renewed      bool      // the credentials were reloaded, and no call has succeeded since
@@ -35,7 +58,7 @@ type pace struct {
 // It returns the error if that is final.
 func (p *pace) next(err error, news bool) (time.Duration, error) {
 	if _, answered := errors.AsType[*rpc.Error](err); err == nil || answered {
-		p.stacks.served = true
+		p.operations.served = true
 	}
 	switch {
 	case err == nil && news:
@@ -44,10 +67,10 @@ func (p *pace) next(err error, news bool) (time.Duration, error) {
 	case err == nil:
 		p.failingSince, p.renewed = time.Time{}, false
 		return p.grow(pollMost), nil
-	case rpc.Expired(err) && !p.renewed && p.stacks.Cloud.Renew():
+	case rpc.Expired(err) && !p.renewed && p.operations.Cloud.Renew():
 		p.renewed, p.pause = true, 0
 		return p.grow(pollMost), nil
-	case !transient(err) || !p.stacks.served:
+	case !transient(err) || !p.operations.served:
 		return 0, err
 	}
 	if p.failingSince.IsZero() {
@@ -58,7 +81,7 @@ func (p *pace) next(err error, news bool) (time.Duration, error) {
 	}
 	if !p.notified {
 		p.notified = true
-		p.stacks.Notify("trying again: %v", err)
+		p.operations.Notify("trying again: %v", err)
 	}
 	if rpc.Throttled(err) {
 		return p.grow(throttledMost), nil
@@ -74,23 +97,23 @@ func (p *pace) grow(most time.Duration) time.Duration {
 }
 
 // patiently repeats a call until it succeeds or its error is final.
-func (s *Stacks) patiently(ctx context.Context, call func() error) error {
-	return s.until(ctx, func() (bool, error) {
+func (o *Operations) patiently(ctx context.Context, call func() error) error {
+	return o.until(ctx, func() (bool, error) {
 		err := call()
 		return err == nil, err
 	})
 }
 
 // until repeats a call until it is done or its error is final.
-func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) error {
-	pace := pace{stacks: s}
+func (o *Operations) until(ctx context.Context, call func() (done bool, err error)) error {
+	pace := pace{operations: o}
 	for {
 		done, err := call()
 		if ctx.Err() != nil && (err != nil || !done) {
 			return context.Cause(ctx)
 		}
 		if done && err == nil {
-			s.served = true
+			o.served = true
 			return nil
 		}
 		pause, err := pace.next(err, false)
@@ -106,4 +129,13 @@ func (s *Stacks) until(ctx context.Context, call func() (done bool, err error)) 
 // cutOff reports whether a connection ended in the middle of an answer.
 func cutOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// transient reports whether the same call may succeed later.
+func transient(err error) bool {
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		return e.Status/100 == 5 || rpc.Throttled(err)
+	}
+	_, network := errors.AsType[net.Error](err)
+	return network || cutOff(err) || client.Throttled(err)
 }

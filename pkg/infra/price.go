@@ -1,18 +1,12 @@
 package infra
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // Price is what resources cost a month in US dollars, or what a change set adds to that. It does not include free
@@ -143,47 +137,6 @@ func (p *Price) resources(e *Evaluation, prices *catalog.Prices) {
 	}
 }
 
-// price sets the price of a proposal. r is its request, with parameters of given; stack is nil if it must be created.
-// Failing to read something is no error: the price then says what is unknown.
-func (s *Stacks) price(ctx context.Context, t Template, given map[string]string, r *cloudformation.CreateChangeSetInput, stack *types.Stack, p *Proposal) error {
-	p.Price = NewPrice(s.Prices, s.Cloud.region)
-	old := parametersOf(stack)
-	values := map[string]string{}
-	for _, parameter := range r.Parameters {
-		key := aws.ToString(parameter.ParameterKey)
-		if aws.ToBool(parameter.UsePreviousValue) {
-			values[key] = old[key]
-		} else {
-			values[key] = aws.ToString(parameter.ParameterValue)
-		}
-	}
-	exports, err := s.exports(ctx, t, given, values[prefixParameter])
-	if err != nil {
-		return err
-	}
-	after, err := Evaluate(t.Body, values, exports, p.Price.Region)
-	if err != nil {
-		p.Price.miss(err.Error(), "all resources")
-		return nil
-	}
-	if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Name != "" }) {
-		p.Price.resources(after, s.Prices) // a stack that does not exist yet
-		return nil
-	}
-	var before *Evaluation
-	if stack != nil && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Action != "Add" }) {
-		if before, err = s.evaluateDeployed(ctx, stack, old, exports); err != nil {
-			p.Price.miss(err.Error(), "resources that are deployed")
-		}
-	}
-	for _, c := range p.Changes {
-		if c.Action == "Add" || before != nil {
-			p.Price.change(c, before, after, s.Prices)
-		}
-	}
-	return ctx.Err()
-}
-
 // change adds a change of a change set. A retained resource continues to cost money.
 func (p *Price) change(c Change, before, after *Evaluation, prices *catalog.Prices) {
 	quoteIn := func(e *Evaluation) (quote, EvaluatedResource) {
@@ -214,65 +167,6 @@ func (p *Price) change(c Change, before, after *Evaluation, prices *catalog.Pric
 	case "Dynamic":
 		p.miss("CloudFormation decides what happens to it when the change set is executed", c.Name)
 	}
-}
-
-// parametersOf returns the parameters of a stack, which may be nil.
-func parametersOf(stack *types.Stack) map[string]string {
-	values := map[string]string{}
-	if stack != nil {
-		for _, p := range stack.Parameters {
-			values[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
-		}
-	}
-	return values
-}
-
-// exports returns the exports of the templates before t: of their stacks, or else those that they will have with the
-// given parameters.
-func (s *Stacks) exports(ctx context.Context, t Template, given map[string]string, project string) (map[string]string, error) {
-	all := map[string]string{}
-	given = maps.Clone(given)
-	if given == nil {
-		given = map[string]string{}
-	}
-	given[prefixParameter] = project
-	for _, earlier := range s.Templates {
-		if earlier.Name == t.Name {
-			break
-		}
-		stack, err := s.find(ctx, s.Name(earlier))
-		if err != nil {
-			return nil, err
-		}
-		if stack == nil {
-			if e, err := Evaluate(earlier.Body, given, all, s.Cloud.region); err == nil {
-				maps.Copy(all, e.Exports())
-			}
-			continue
-		}
-		for _, o := range stack.Outputs {
-			if name := aws.ToString(o.ExportName); name != "" {
-				all[name] = aws.ToString(o.OutputValue)
-			}
-		}
-	}
-	return all, nil
-}
-
-// evaluateDeployed evaluates the template of a stack with the parameters that it has.
-func (s *Stacks) evaluateDeployed(ctx context.Context, stack *types.Stack, parameters, exports map[string]string) (*Evaluation, error) {
-	var body string
-	err := s.patiently(ctx, func() error {
-		out, err := rpc.Again(ctx, s.Cloud.api.GetTemplate, &cloudformation.GetTemplateInput{StackName: stack.StackId, TemplateStage: types.TemplateStageProcessed})
-		if err == nil {
-			body = aws.ToString(out.TemplateBody)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return Evaluate([]byte(body), parameters, exports, s.Cloud.region)
 }
 
 // Standing describes the charges, alike ones together: "a NAT gateway", "10 interface endpoints in 2 zones".

@@ -40,10 +40,10 @@ func (s State) Failed() bool {
 }
 
 // Status returns the states of the templates' stacks, in the order of the templates.
-func (s *Stacks) Status(ctx context.Context, templates []Template) ([]State, error) {
+func (p *Project) Status(ctx context.Context, templates []Template) ([]State, error) {
 	states := []State{}
 	for _, t := range templates {
-		state, err := s.state(ctx, t)
+		state, err := p.state(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -54,10 +54,10 @@ func (s *Stacks) Status(ctx context.Context, templates []Template) ([]State, err
 
 // state returns the state of one template's stack. Of a failed stack, Reason is
 // the first failed resource of its last operation.
-func (s *Stacks) state(ctx context.Context, t Template) (state State, err error) {
-	state = State{Template: t.Name, Title: t.Title, Stack: s.Name(t), Status: Absent}
-	err = s.patiently(ctx, func() error {
-		state.stack, err = s.Cloud.stack(ctx, state.Stack)
+func (p *Project) state(ctx context.Context, t Template) (state State, err error) {
+	state = State{Template: t.Name, Title: t.Title, Stack: p.Name(t), Status: Absent}
+	err = p.patiently(ctx, func() error {
+		state.stack, err = p.Cloud.stack(ctx, state.Stack)
 		return err
 	})
 	if err != nil || state.stack == nil {
@@ -72,8 +72,8 @@ func (s *Stacks) state(ctx context.Context, t Template) (state State, err error)
 		return state, nil
 	}
 	var events []types.StackEvent
-	err = s.patiently(ctx, func() error {
-		events, err = s.Cloud.events(ctx, *state.stack.StackId, sinceItBegan())
+	err = p.patiently(ctx, func() error {
+		events, err = p.Cloud.events(ctx, *state.stack.StackId, sinceItBegan())
 		return err
 	})
 	c := course{events: events}
@@ -85,10 +85,10 @@ func (s *Stacks) state(ctx context.Context, t Template) (state State, err error)
 
 // Wanted returns the templates that are deployed by default: all except optional
 // ones that batchctl has not deployed and that with does not name.
-func (s *Stacks) Wanted(ctx context.Context, templates []Template, with []string) (wanted []Template, err error) {
+func (p *Project) Wanted(ctx context.Context, templates []Template, with []string) (wanted []Template, err error) {
 	for _, t := range templates {
 		if t.Optional && !slices.Contains(with, t.Name) {
-			state, err := s.state(ctx, t)
+			state, err := p.state(ctx, t)
 			if err != nil {
 				return nil, err
 			}
@@ -101,58 +101,20 @@ func (s *Stacks) Wanted(ctx context.Context, templates []Template, with []string
 	return wanted, nil
 }
 
-// Outputs returns the outputs of the templates' stacks, in the order of the templates.
-func (s *Stacks) Outputs(ctx context.Context, templates []Template) ([]StackOutput, error) {
-	outputs := []StackOutput{}
-	for _, t := range templates {
-		stack, err := s.find(ctx, s.Name(t))
-		if err != nil {
-			return nil, err
-		}
-		if stack == nil {
-			continue
-		}
-		for _, o := range stack.Outputs {
-			outputs = append(outputs, StackOutput{*stack.StackName, aws.ToString(o.OutputKey), aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
-		}
-	}
-	return outputs, nil
-}
-
-// StackOutput is an output of a stack, and the name under which others import it, as
-// batchctl prints it.
-type StackOutput struct {
-	Stack  string `json:"stack"`
-	Name   string `json:"output"`
-	Value  string `json:"value"`
-	Export string `json:"export,omitempty"`
-}
-
 // Left returns the existing stacks that batchctl created for the prefix. It lists the account's
 // stacks, so it also finds stacks of templates that no longer exist. The stacks of the prefix
 // team-2 are not those of team, although their names begin with it.
-func (s *Stacks) Left(ctx context.Context) (names []string, err error) {
+func (p *Project) Left(ctx context.Context) (names []string, err error) {
 	var all []types.Stack
-	err = s.patiently(ctx, func() error {
-		all, err = s.Cloud.stacks(ctx)
+	err = p.patiently(ctx, func() error {
+		all, err = p.Cloud.stacks(ctx)
 		return err
 	})
 	for _, stack := range all {
 		template := templateOf(&stack)
-		if template != "" && *stack.StackName == s.Prefix+"-"+template && stack.StackStatus != types.StackStatusDeleteComplete {
+		if template != "" && *stack.StackName == p.Prefix+"-"+template && stack.StackStatus != types.StackStatusDeleteComplete {
 			names = append(names, *stack.StackName)
 		}
 	}
 	return names, err
-}
-
-// Staging returns the staging location in the outputs, in the form of a platform file:
-// s3://bucket/prefix; "" if no output has it.
-func Staging(outputs []StackOutput) string {
-	for _, o := range outputs {
-		if strings.HasPrefix(o.Value, "s3://") && o.Name == "StagingUrl" {
-			return o.Value
-		}
-	}
-	return ""
 }

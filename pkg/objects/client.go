@@ -8,59 +8,20 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// attempts is how often the SDK makes a request. S3 answers 503 while it spreads a prefix, for
-// longer than the SDK's default of three attempts.
-const attempts = 8
-
 var (
-	// bucketName matches names of buckets: today's, and the older ones of us-east-1 (Amazon S3 User
-	// Guide, "Bucket naming rules").
-	bucketName = lazy(`^[A-Za-z0-9][A-Za-z0-9._-]{2,254}$`)
 	// regionName keeps what an answer calls a Region from becoming another host.
 	regionName = lazy(`^[a-z]{2,8}(-[a-z0-9]+){1,4}$`)
 	// expecting matches S3's message for a signature of the wrong Region.
 	expecting = lazy(`expecting '([a-z0-9-]+)'`)
 )
-
-// lazy compiles an expression on first use: most runs of the program need none.
-func lazy(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
-// ParseURL parses s3://bucket/key. It takes the key literally: it unescapes nothing, and "?" and
-// "#" belong to it. The key may be empty or end in a slash, for everything below it.
-func ParseURL(text string) (bucket, key string, err error) {
-	rest, ok := strings.CutPrefix(text, "s3://")
-	bucket, key, slash := strings.Cut(rest, "/")
-	if !ok || !slash || !bucketName().MatchString(bucket) {
-		return "", "", fmt.Errorf("%q is not an S3 location: write s3://bucket/key, or s3://bucket/prefix/ for everything below it", text)
-	}
-	return bucket, key, nil
-}
-
-// objectURL is ParseURL for one object.
-func objectURL(text string) (location, error) {
-	bucket, key, err := ParseURL(text)
-	if err == nil && key == "" {
-		err = fmt.Errorf("%q has no key: write s3://bucket/key", text)
-	}
-	return location{bucket: bucket, key: key}, err
-}
 
 // client returns the client for a bucket's Region, and that Region. Until an answer names another
 // one, it is the configuration's.
@@ -69,22 +30,8 @@ func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, 
 	if err != nil {
 		return nil, "", err
 	}
-	s.clients.Lock()
-	defer s.clients.Unlock()
-	region := s.clients.regions[bucket]
-	if region == "" {
-		region = cfg.Region
-	}
-	if region == "" {
-		region = "us-east-1" // has the location of every bucket of its partition
-	}
-	if s.clients.of == nil {
-		s.clients.of, s.clients.regions = map[string]*s3.Client{}, map[string]string{}
-	}
-	if s.clients.of[region] == nil {
-		s.clients.of[region] = s.newClient(cfg, region)
-	}
-	return s.clients.of[region], region, nil
+	c, region := s.clients.client(cfg, bucket)
+	return c, region, nil
 }
 
 // configuration loads the AWS configuration once. A failed load is tried again at the next call.
@@ -102,50 +49,8 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 		return cfg, err
 	}
 	s.config.cfg, s.config.loaded = cfg, true
-	s.config.cfg.HTTPClient = &watched{inner: s.httpClient(cfg.HTTPClient), stall: s.stall()}
+	s.config.cfg.HTTPClient = &watched{inner: httpClient(cfg.HTTPClient, s.atOnce()), stall: s.stall()}
 	return s.config.cfg, nil
-}
-
-// httpClient keeps as many idle connections open as the Store uses. A client of another type stays
-// unchanged.
-func (s *Store) httpClient(client aws.HTTPClient) aws.HTTPClient {
-	if client == nil {
-		client = awshttp.NewBuildableClient()
-	}
-	b, ok := client.(*awshttp.BuildableClient)
-	if !ok {
-		return client
-	}
-	return b.WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConnsPerHost = s.atOnce()
-		t.MaxIdleConns = max(t.MaxIdleConns, 2*s.atOnce())
-		t.ReadBufferSize, t.WriteBufferSize = 64<<10, 64<<10
-	})
-}
-
-// newClient makes the client for a Region, with this package's checksums, retries and addresses.
-func (s *Store) newClient(cfg aws.Config, region string) *s3.Client {
-	return s3.NewFromConfig(cfg, func(o *s3.Options) {
-		o.Region = region
-		plain := false
-		if o.BaseEndpoint != nil { // a custom endpoint has no DNS names for buckets
-			o.UsePathStyle = true
-			plain = strings.HasPrefix(*o.BaseEndpoint, "http://")
-		}
-		// This package handles checksums; the SDK would compute them a second time.
-		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
-			// The SDK's defaults are 3 attempts and a backoff of up to 20 s.
-			r.MaxAttempts = attempts
-			r.MaxBackoff = 10 * time.Second
-			r.RateLimiter = ratelimit.None // one budget for all connections runs out with the first cloud
-		})
-		if !plain {
-			// TLS and the checksum protect the bytes, so the signature need not contain their hash.
-			o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
-		}
-	})
 }
 
 // call makes a request in the bucket's known Region, and repeats it if the answer names another.
@@ -159,9 +64,7 @@ func call[T any](ctx context.Context, s *Store, action string, at location, requ
 	answer, err := request(c)
 	// A bucket in another Region: remember it for all later requests.
 	if other := elsewhere(err); other != "" && other != region {
-		s.clients.Lock()
-		s.clients.regions[at.bucket] = other
-		s.clients.Unlock()
+		s.clients.setRegion(at.bucket, other)
 		if c, region, err = s.client(ctx, at.bucket); err != nil {
 			return none, err
 		}

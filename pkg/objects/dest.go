@@ -23,9 +23,6 @@ const bufferSize = 256 << 10
 // buffers reuses the connections' buffers.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// isAbs reports whether a local path is absolute. On Windows such a path does not begin with a slash.
-func isAbs(name string) bool { return filepath.IsAbs(name) }
-
 // dest is a directory for files; no file can be written outside it.
 type dest struct {
 	*os.Root

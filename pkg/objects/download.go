@@ -42,7 +42,7 @@ func (s *Store) task(in stage.Input) (*download, error) {
 // fits checks that the bytes fit the free space below a directory, and reserves it. Callers do not
 // count an existing file of the same size, which will probably stay.
 func (t *download) fits(dir string, bytes int64, what string) (err error) {
-	t.need, err = t.reserve(dir, bytes, what)
+	t.need, err = t.disk.reserve(dir, bytes, what, t.Space)
 	return err
 }
 
@@ -56,7 +56,7 @@ func (t *download) wrote(n int64) {
 // free ends the reservation.
 func (t *download) free() {
 	if t.need != nil {
-		t.release(t.need)
+		t.disk.release(t.need)
 	}
 }
 

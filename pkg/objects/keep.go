@@ -39,7 +39,7 @@ func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.
 		sources = append(sources, &source{root: root, file: f.Path, name: f.Path, size: f.Size, modified: f.Modified, mode: plainFile})
 	}
 	p := &publication{Store: s, to: to.join(checkpoint.DataName("")), open: openOutput, again: again}
-	all, err := s.hash(ctx, sources)
+	all, err := p.hash(ctx, sources)
 	if err == nil {
 		err = each(ctx, len(all), s.atOnce(), func(ctx context.Context, i int) error {
 			kept[at[i]].SHA256 = all[i].sha()

@@ -108,6 +108,15 @@ func parseEntry(line string) (f entry, err error) {
 	return f, nil
 }
 
+// hashed is a file of a tree with its checksums.
+type hashed struct {
+	*source
+	sums
+}
+
+// sha is the SHA-256 in hex.
+func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
+
 // entries returns the entries of files, in the order of their paths' bytes.
 func entries(files []hashed) []entry {
 	var all []entry

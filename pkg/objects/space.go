@@ -33,21 +33,20 @@ type need struct {
 	left   atomic.Int64
 }
 
-// reserve checks that n more bytes fit below a directory, in addition to other transfers. The need is
-// nil if the platform does not report free space. release ends it.
-func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
-	query := s.Space
+// reserve checks that n more bytes fit below a directory, in addition to other transfers. query is
+// Store.Space. The need is nil if the platform does not report free space. release ends it.
+func (d *disk) reserve(dir string, n int64, what string, query func(dir string) (device uint64, free int64, known bool)) (*need, error) {
 	if query == nil {
 		query = space
 	}
-	s.disk.Lock()
-	defer s.disk.Unlock()
+	d.Lock()
+	defer d.Unlock()
 	device, free, known := query(nearest(dir))
 	if !known {
 		return nil, nil
 	}
 	others := int64(0) // what other transfers will write to the same device
-	for other := range s.disk.needs {
+	for other := range d.needs {
 		if other.device == device {
 			others += max(0, other.left.Load())
 		}
@@ -61,18 +60,18 @@ func (s *Store) reserve(dir string, n int64, what string) (*need, error) {
 	}
 	r := &need{device: device}
 	r.left.Store(n)
-	if s.disk.needs == nil {
-		s.disk.needs = map[*need]bool{}
+	if d.needs == nil {
+		d.needs = map[*need]bool{}
 	}
-	s.disk.needs[r] = true
+	d.needs[r] = true
 	return r, nil
 }
 
 // release ends a reservation.
-func (s *Store) release(n *need) {
-	s.disk.Lock()
-	defer s.disk.Unlock()
-	delete(s.disk.needs, n)
+func (d *disk) release(n *need) {
+	d.Lock()
+	defer d.Unlock()
+	delete(d.needs, n)
 }
 
 // nearest returns a directory, or its closest existing parent.

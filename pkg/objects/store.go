@@ -3,16 +3,12 @@ package objects
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"path"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/batchctl/batchctl/pkg/stage"
 )
@@ -53,12 +49,8 @@ type Store struct {
 		loaded bool
 		cfg    aws.Config
 	}
-	clients struct {
-		sync.Mutex
-		of      map[string]*s3.Client // by Region
-		regions map[string]string     // of buckets elsewhere
-	}
-	slots struct {
+	clients clients
+	slots   struct {
 		sync.Once
 		free chan struct{}
 	}
@@ -112,118 +104,12 @@ func (s *Store) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// Download copies from a location to a local path. A To that ends in a slash is a directory for a
-// single file, which keeps its name.
-func (s *Store) Download(ctx context.Context, in stage.Input) (stage.Moved, error) {
-	from, err := parseLocation(in.From)
-	if err != nil {
-		return stage.Moved{}, err
-	}
-	t, err := s.task(in)
-	if err != nil {
-		return stage.Moved{}, err
-	}
-	switch {
-	case in.Tree:
-		err = t.tree(ctx, from)
-	case from.bucket != "" && (from.key == "" || strings.HasSuffix(from.key, "/")):
-		err = t.prefix(ctx, from)
-	case from.bucket != "":
-		err = t.key(ctx, from)
-	case from.url != "":
-		err = t.web(ctx, from)
-	default:
-		err = t.path(ctx, from, nil)
-	}
-	t.free()
-	return t.moved.sum(), ended(ctx, err)
-}
-
-// Upload copies a file, or the content of a directory, to a location. A directory goes below it. A
-// file goes to it, or, if it ends in a slash, below it under the file's name. If a file of a
-// directory cannot be copied, Upload copies the others and returns an error.
-func (s *Store) Upload(ctx context.Context, out stage.Output) (stage.Moved, error) {
-	to, err := parseLocation(out.To)
-	if err != nil {
-		return stage.Moved{}, err
-	}
-	var moved tally
-	var left leftovers
-	switch {
-	case to.bucket != "":
-		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved, &left)
-	case to.path != "":
-		var t *download
-		if t, err = s.task(stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
-			break
-		}
-		err = t.path(ctx, location{path: strings.TrimSuffix(out.From, "/")}, &left)
-		t.free()
-		if err == nil {
-			err = left.err(t.moved.files.Load())
-		}
-		return t.moved.sum(), ended(ctx, err)
-	default:
-		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/key or an absolute path", stage.Shown(out.To))
-	}
-	if err == nil {
-		err = left.err(moved.files.Load())
-	}
-	return moved.sum(), ended(ctx, err)
-}
-
 // ended returns an error, or the cause of the context's end if the error comes from that.
 func ended(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// location is a parsed URL or path.
-type location struct {
-	bucket, key string // of S3
-	url         string // https
-	path        string // local
-}
-
-// parseLocation parses a URL or an absolute path. Exactly one of bucket, url and path is set.
-func parseLocation(text string) (location, error) {
-	switch {
-	case strings.HasPrefix(text, "s3://"):
-		bucket, key, err := ParseURL(text)
-		return location{bucket: bucket, key: key}, err
-	case strings.HasPrefix(text, "https://"):
-		return location{url: text}, nil
-	case strings.HasPrefix(text, "http://"):
-		return location{}, fmt.Errorf("%s: content without TLS cannot be trusted: write https://", stage.Shown(text))
-	case strings.HasPrefix(text, "/") || isAbs(text):
-		return location{path: text}, nil
-	}
-	return location{}, fmt.Errorf("%q is neither s3://bucket/key, https://… nor an absolute path", text)
-}
-
-// String is the location without the secret parts of a URL.
-func (p location) String() string {
-	switch {
-	case p.bucket != "":
-		return "s3://" + p.bucket + "/" + p.key
-	case p.url != "":
-		return stage.Shown(p.url)
-	}
-	return p.path
-}
-
-// base returns the last element of a location's name.
-func (p location) base() string {
-	switch {
-	case p.bucket != "":
-		return path.Base(p.key)
-	case p.url != "":
-		_, file, _ := strings.Cut(strings.TrimPrefix(stage.Shown(p.url), "https://"), "/")
-		return path.Base("/" + file)
-	}
-	return path.Base(p.path)
 }
 
 // tally counts what several goroutines move.

@@ -437,7 +437,7 @@ func TestSpace(t *testing.T) {
 		}
 	}
 	// Transfers on their way count, and only what they still need.
-	n, err := s.reserve(dir, big, "one")
+	n, err := s.disk.reserve(dir, big, "one", s.Space)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +447,7 @@ func TestSpace(t *testing.T) {
 	if _, err = s.Download(t.Context(), stage.Input{From: "s3://bucket/p/one", To: dir + "/one"}); err != nil {
 		t.Error(err)
 	}
-	s.release(n)
+	s.disk.release(n)
 	if len(s.disk.needs) != 0 {
 		t.Errorf("%d are not given back", len(s.disk.needs))
 	}

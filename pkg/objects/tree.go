@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/stage"
 )
@@ -42,6 +42,63 @@ type publication struct {
 	moved tally
 }
 
+// once keeps the first of several files with the same content.
+type once struct {
+	sync.Mutex
+	done map[string]bool
+}
+
+// first reports whether the name is new.
+func (o *once) first(name string) bool {
+	o.Lock()
+	defer o.Unlock()
+	if o.done == nil {
+		o.done = map[string]bool{}
+	}
+	was := o.done[name]
+	o.done[name] = true
+	return !was
+}
+
+// hash computes the checksums of files, several concurrently.
+func (p *publication) hash(ctx context.Context, files []*source) ([]hashed, error) {
+	sums := make([]hashed, len(files))
+	err := each(ctx, len(files), p.atOnce(), func(ctx context.Context, i int) error {
+		release, err := p.slot(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		opened, err := files[i].open()
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		sha, crc := algorithmSHA256.hash(), algorithmCRC64NVME.hash()
+		from := &stoppable{ctx, opened}
+		if err := hashAll(io.MultiWriter(sha, crc), from); err != nil {
+			return fmt.Errorf("read %s: %w", files[i], cause(err))
+		}
+		sums[i].source, sums[i].sha256, sums[i].crc = files[i], sha.Sum(nil), crc.Sum(nil)
+		return files[i].unchanged(opened)
+	})
+	return sums, err
+}
+
+// stoppable is a reader that fails when its context ends.
+type stoppable struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+// Read fails with the cause of the context's end.
+func (s *stoppable) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil {
+		return 0, context.Cause(s.ctx)
+	}
+	return s.from.Read(p)
+}
+
 // publish uploads the files first and the manifest last, so that a manifest's files exist.
 func (p *publication) publish(ctx context.Context, name string) (in stage.Input, err error) {
 	files, isDir, root, err := sources(name, nil)
@@ -71,18 +128,6 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 	sum := sha256.Sum256(text)
 	at := p.to.join(hex.EncodeToString(sum[:]) + manifestSuffix)
 	return stage.Input{From: at.String(), Tree: true}, p.list(ctx, at, text)
-}
-
-// join returns a location below another.
-func (p location) join(name string) location {
-	if p.bucket == "" {
-		return location{path: filepath.Join(p.path, name)}
-	}
-	key := strings.TrimSuffix(p.key, "/")
-	if key != "" {
-		key += "/"
-	}
-	return location{bucket: p.bucket, key: key + name}
 }
 
 // file uploads one file, unless it exists.
@@ -198,15 +243,6 @@ func (t *download) tree(ctx context.Context, from location) error {
 	return each(ctx, len(files), t.atOnce(), func(ctx context.Context, i int) error {
 		return t.member(ctx, d, at, root, files[i])
 	})
-}
-
-// above returns the location that contains a manifest.
-func (p location) above() location {
-	if p.bucket == "" {
-		return location{path: filepath.Dir(p.path)}
-	}
-	dir, _ := path.Split(p.key)
-	return location{bucket: p.bucket, key: dir}
 }
 
 // member downloads one file of a tree.

@@ -3,7 +3,6 @@ package objects
 import (
 	"context"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -74,10 +72,11 @@ func (s *Store) send(ctx context.Context, f *source, at location, sums *sums) er
 		return err
 	}
 	defer opened.Close()
+	u := &fileUpload{Store: s, file: f, opened: opened, at: at, known: sums}
 	if f.size <= max(s.part(), minPart) {
-		err = s.put(ctx, f, opened, at, sums)
+		err = u.put(ctx)
 	} else {
-		err = s.multipart(ctx, f, opened, at, sums)
+		err = u.multipart(ctx)
 	}
 	// A changed file is the usual cause of a wrong checksum, so report that instead.
 	if e, ok := errors.AsType[*Error](err); ok && (e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch") {
@@ -108,30 +107,40 @@ func (s sums) differ(o *object) bool {
 // encode returns a sum as S3's headers have it.
 func encode(sum []byte) *string { return aws.String(base64.StdEncoding.EncodeToString(sum)) }
 
+// fileUpload is the upload of one file to an object.
+type fileUpload struct {
+	*Store
+	file   *source
+	opened *os.File
+	at     location
+	// known are the file's checksums; nil if they are unknown.
+	known *sums
+}
+
 // put uploads a file with one request.
-func (s *Store) put(ctx context.Context, f *source, opened *os.File, at location, known *sums) error {
-	release, err := s.slot(ctx)
+func (u *fileUpload) put(ctx context.Context) error {
+	release, err := u.slot(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	in := s3.PutObjectInput{Bucket: &at.bucket, Key: &at.key, ContentLength: &f.size, ContentType: mediaType(f.name)}
-	if known != nil {
-		in.ChecksumSHA256 = encode(known.sha256)
+	in := s3.PutObjectInput{Bucket: &u.at.bucket, Key: &u.at.key, ContentLength: &u.file.size, ContentType: mediaType(u.file.name)}
+	if u.known != nil {
+		in.ChecksumSHA256 = encode(u.known.sha256)
 	} else {
 		h := algorithmCRC64NVME.hash()
-		if err := hashAll(h, io.NewSectionReader(opened, 0, f.size)); err != nil {
-			return fileErrorf("read %s: %w", f, cause(err))
+		if err := hashAll(h, io.NewSectionReader(u.opened, 0, u.file.size)); err != nil {
+			return fileErrorf("read %s: %w", u.file, cause(err))
 		}
 		in.ChecksumCRC64NVME = encode(h.Sum(nil))
 	}
-	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
+	_, err = call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
 		in := in // each attempt reads the file from its beginning
-		in.Body = io.NewSectionReader(opened, 0, f.size)
+		in.Body = io.NewSectionReader(u.opened, 0, u.file.size)
 		return c.PutObject(ctx, &in)
 	})
 	if err == nil {
-		s.carried.Add(f.size)
+		u.carried.Add(u.file.size)
 	}
 	return err
 }
@@ -146,77 +155,77 @@ func mediaType(name string) *string {
 
 // partLength returns the length of the parts of an upload, in bytes: that of the Store, or as much as
 // maxParts requires, rounded up to a MiB.
-func (s *Store) partLength(size int64) int64 {
+func (u *fileUpload) partLength() int64 {
 	const step = 1 << 20
-	least := (size + maxParts - 1) / maxParts
-	return max(s.part(), minPart, (least+step-1)/step*step)
+	least := (u.file.size + maxParts - 1) / maxParts
+	return max(u.part(), minPart, (least+step-1)/step*step)
 }
 
 // multipart uploads a file in parts, several concurrently. If it fails, it removes the parts.
-func (s *Store) multipart(ctx context.Context, f *source, opened *os.File, at location, known *sums) error {
-	begun, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
-		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, ContentType: mediaType(f.name),
+func (u *fileUpload) multipart(ctx context.Context) error {
+	begun, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
+		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, ContentType: mediaType(u.file.name),
 			ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme, ChecksumType: types.ChecksumTypeFullObject})
 	})
 	if err != nil {
 		return err
 	}
-	length := s.partLength(f.size)
-	pieces := make([]piece, (f.size+length-1)/length) // their CRCs are joined to that of the object
+	length := u.partLength()
+	pieces := make([]piece, (u.file.size+length-1)/length) // their CRCs are joined to that of the object
 	parts := make([]types.CompletedPart, len(pieces))
-	err = each(ctx, len(pieces), s.atOnce(), func(ctx context.Context, i int) error {
+	err = each(ctx, len(pieces), u.atOnce(), func(ctx context.Context, i int) error {
 		off := int64(i) * length
-		pieces[i].length = min(length, f.size-off)
-		part, err := s.sendPart(ctx, f, opened, at, begun.UploadId, int32(i+1), off, &pieces[i])
+		pieces[i].length = min(length, u.file.size-off)
+		part, err := u.sendPart(ctx, begun.UploadId, int32(i+1), off, &pieces[i])
 		parts[i] = part
 		return err
 	})
 	if err == nil {
 		crc := algorithmCRC64NVME.join(pieces)
-		if known != nil {
-			crc = known.crc // S3 rejects the upload if the file has changed
+		if u.known != nil {
+			crc = u.known.crc // S3 rejects the upload if the file has changed
 		}
-		err = s.complete(ctx, at, begun.UploadId, parts, f.size, crc)
+		err = u.complete(ctx, begun.UploadId, parts, crc)
 	}
 	if err != nil {
-		s.abort(ctx, at, begun.UploadId)
+		u.abort(ctx, begun.UploadId)
 	}
 	return err
 }
 
 // sendPart uploads part number, from off on, and sets the sum of p.
-func (s *Store) sendPart(ctx context.Context, f *source, opened *os.File, at location, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
-	release, err := s.slot(ctx)
+func (u *fileUpload) sendPart(ctx context.Context, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
+	release, err := u.slot(ctx)
 	if err != nil {
 		return types.CompletedPart{}, err
 	}
 	defer release()
 	h := algorithmCRC64NVME.hash()
-	if err := hashAll(h, io.NewSectionReader(opened, off, p.length)); err != nil {
-		return types.CompletedPart{}, fileErrorf("read %s: %w", f, cause(err))
+	if err := hashAll(h, io.NewSectionReader(u.opened, off, p.length)); err != nil {
+		return types.CompletedPart{}, fileErrorf("read %s: %w", u.file, cause(err))
 	}
 	p.sum = h.Sum(nil)
-	out, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.UploadPartOutput, error) {
-		return c.UploadPart(ctx, &s3.UploadPartInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, PartNumber: &number, ContentLength: &p.length,
-			ChecksumCRC64NVME: encode(p.sum), Body: io.NewSectionReader(opened, off, p.length)})
+	out, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.UploadPartOutput, error) {
+		return c.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id, PartNumber: &number, ContentLength: &p.length,
+			ChecksumCRC64NVME: encode(p.sum), Body: io.NewSectionReader(u.opened, off, p.length)})
 	})
 	if err != nil {
 		return types.CompletedPart{}, err
 	}
-	s.carried.Add(p.length)
+	u.carried.Add(p.length)
 	return types.CompletedPart{ETag: out.ETag, PartNumber: &number, ChecksumCRC64NVME: encode(p.sum)}, nil
 }
 
 // complete joins the parts to the object. crc is the checksum of the whole object, which S3 compares.
-func (s *Store) complete(ctx context.Context, at location, id *string, parts []types.CompletedPart, size int64, crc []byte) error {
-	_, err := call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
-		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
-			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &size})
+func (u *fileUpload) complete(ctx context.Context, id *string, parts []types.CompletedPart, crc []byte) error {
+	_, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
+		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &u.file.size})
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "NoSuchUpload" {
 		// An attempt whose answer was lost may have completed it.
-		o := &object{location: at}
-		if s.head(ctx, o) == nil && o.size == size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
+		o := &object{location: u.at}
+		if u.head(ctx, o) == nil && o.size == u.file.size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
 			return nil
 		}
 	}
@@ -225,11 +234,11 @@ func (s *Store) complete(ctx context.Context, at location, id *string, parts []t
 
 // abort removes the parts of an upload, which would cost money; it does so even when the context
 // has ended.
-func (s *Store) abort(ctx context.Context, at location, id *string) {
+func (u *fileUpload) abort(ctx context.Context, id *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_, _ = call(ctx, s, "s3:AbortMultipartUpload", at, func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {
-		return c.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &at.bucket, Key: &at.key, UploadId: id})
+	_, _ = call(ctx, u.Store, "s3:AbortMultipartUpload", u.at, func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {
+		return c.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id})
 	})
 }
 
@@ -272,70 +281,4 @@ func (s *Store) Address(ctx context.Context, url string) (string, error) {
 	}
 	address, _, _ := strings.Cut(signed.URL, "?")
 	return address, nil
-}
-
-// hashed is a file of a tree with its checksums.
-type hashed struct {
-	*source
-	sums
-}
-
-// sha is the SHA-256 in hex.
-func (h *hashed) sha() string { return hex.EncodeToString(h.sha256) }
-
-// hash computes the checksums of files, several concurrently.
-func (s *Store) hash(ctx context.Context, files []*source) ([]hashed, error) {
-	sums := make([]hashed, len(files))
-	err := each(ctx, len(files), s.atOnce(), func(ctx context.Context, i int) error {
-		release, err := s.slot(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-		opened, err := files[i].open()
-		if err != nil {
-			return err
-		}
-		defer opened.Close()
-		sha, crc := algorithmSHA256.hash(), algorithmCRC64NVME.hash()
-		from := &stoppable{ctx, opened}
-		if err := hashAll(io.MultiWriter(sha, crc), from); err != nil {
-			return fmt.Errorf("read %s: %w", files[i], cause(err))
-		}
-		sums[i].source, sums[i].sha256, sums[i].crc = files[i], sha.Sum(nil), crc.Sum(nil)
-		return files[i].unchanged(opened)
-	})
-	return sums, err
-}
-
-// stoppable is a reader that fails when its context ends.
-type stoppable struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-// Read fails with the cause of the context's end.
-func (s *stoppable) Read(p []byte) (int, error) {
-	if s.ctx.Err() != nil {
-		return 0, context.Cause(s.ctx)
-	}
-	return s.from.Read(p)
-}
-
-// once keeps the first of several files with the same content.
-type once struct {
-	sync.Mutex
-	done map[string]bool
-}
-
-// first reports whether the name is new.
-func (o *once) first(name string) bool {
-	o.Lock()
-	defer o.Unlock()
-	if o.done == nil {
-		o.done = map[string]bool{}
-	}
-	was := o.done[name]
-	o.done[name] = true
-	return !was
 }

@@ -13,10 +13,10 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// webClient is Web or a client of its own; the caller limits its redirects.
-func (s *Store) webClient() *http.Client {
-	if s.Web != nil {
-		return s.Web
+// httpClient is Web or a client of its own; the caller limits its redirects.
+func (t *download) httpClient() *http.Client {
+	if t.Web != nil {
+		return t.Web
 	}
 	transport := awshttp.NewBuildableClient().GetTransport()
 	return &http.Client{Transport: transport}
@@ -43,7 +43,7 @@ func (t *download) web(ctx context.Context, from location) error {
 	}
 	defer release()
 	// A copy of the client, because CheckRedirect is this download's own.
-	w := &web{client: *t.webClient(), stall: &watched{stall: t.stall()}, from: from}
+	w := &web{client: *t.httpClient(), stall: &watched{stall: t.stall()}, from: from}
 	w.client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Scheme != "https" {
 			return errors.New("it redirects to a URL without TLS")

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/stage"
@@ -31,34 +29,40 @@ const outputsBelow = "outputs/${AWS_BATCH_JOB_ID}"
 // below it.
 const checkpointsBelow = "checkpoints/"
 
+// staging moves the files of jobs.
+type staging struct {
+	*variables
+	options Options
+}
+
 // addStaging puts batchctl stage before the command of a job with inputs or
 // outputs, and the document that stage reads into its environment.
-func (b *builder) addStaging(g *group, job *Job) {
+func (s *staging) addStaging(g *group, job *Job) {
 	j := g.Job
 	if !j.IsStaged() {
 		return
 	}
 	by := stagedBy(j)
-	d := b.definition(job, g.known)
+	d := s.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(by, ruleStageContainer, "inputs, outputs and checkpoints work only in a job with one container, in containerProperties",
+		s.fail(by, ruleStageContainer, "inputs, outputs and checkpoints work only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
 	command := job.command(d)
 	if len(command) == 0 {
-		b.fail(by, ruleStageCommand, "batchctl stage needs the job's command, which is in another file's definition or in the image",
+		s.fail(by, ruleStageCommand, "batchctl stage needs the job's command, which is in another file's definition or in the image",
 			"give the job a command")
 		return
 	}
-	staged, ok := b.stageDocument(j, job)
+	staged, ok := s.stageDocument(j, job)
 	if !ok {
 		return
 	}
 	job.Stage, job.Places = staged, j
 	job.setCommand(j, document.StagedCommand("", command))
-	b.setVariable(j, job, by, stage.Variable, document.StageText(staged))
-	b.fits(j, job, by)
+	s.setVariable(j, job, by, stage.Variable, document.StageText(staged))
+	s.fits(j, job, by)
 }
 
 // stagedBy returns the member of the file for problems of staging: the first input, or else the
@@ -79,20 +83,20 @@ func stagedBy(j *document.Job) *jsontree.Node {
 
 // stageDocument returns the job's document with the URLs of local inputs and outputs. It returns
 // false after a problem.
-func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, bool) {
+func (s *staging) stageDocument(j *document.Job, job *Job) (*stage.Document, bool) {
 	staged := j.Document()
 	for i, in := range j.Inputs {
 		if !document.IsLocal(in.Source.Text) {
 			continue
 		}
-		published, ok := b.options.Published[in.Local.Path]
-		if !ok || b.options.Staging == "" {
-			b.noPlace(in.Source, "input")
+		published, ok := s.options.Published[in.Local.Path]
+		if !ok || s.options.Staging == "" {
+			s.noPlace(in.Source, "input")
 			return nil, false
 		}
 		to := &staged.Inputs[i]
 		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
-			b.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has different content: its sha256 is %s", in.Source.Text, published.SHA256),
+			s.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has different content: its sha256 is %s", in.Source.Text, published.SHA256),
 				"if the file is right, write this checksum, or leave it out: submit adds one")
 			return nil, false
 		}
@@ -104,22 +108,22 @@ func (b *builder) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 		if !document.IsLocal(out.Destination.Text) {
 			continue
 		}
-		if b.options.Staging == "" {
-			b.noPlace(out.Destination, "output")
+		if s.options.Staging == "" {
+			s.noPlace(out.Destination, "output")
 			return nil, false
 		}
 		to := &staged.Outputs[i]
-		to.To = literal(strings.TrimRight(b.options.Staging, "/")) + "/" + outputsBelow + "/" + strconv.Itoa(i) + "/"
+		to.To = literal(strings.TrimRight(s.options.Staging, "/")) + "/" + outputsBelow + "/" + strconv.Itoa(i) + "/"
 		if !strings.HasSuffix(to.Local, "/") {
 			to.To += literal(path.Base(strings.ReplaceAll(to.Local, `\`, "/")))
 		}
 	}
 	if c := j.Checkpoint; c != nil && c.IsStaged() {
-		if b.options.Staging == "" {
-			b.noPlace(cmp.Or(c.To, c.Path), "checkpoint")
+		if s.options.Staging == "" {
+			s.noPlace(cmp.Or(c.To, c.Path), "checkpoint")
 			return nil, false
 		}
-		staged.Checkpoint.To = literal(strings.TrimRight(b.options.Staging, "/")) + "/" + checkpointsBelow
+		staged.Checkpoint.To = literal(strings.TrimRight(s.options.Staging, "/")) + "/" + checkpointsBelow
 	}
 	return staged, true
 }
@@ -129,27 +133,19 @@ func literal(url string) string { return strings.ReplaceAll(url, "${", "$${") }
 
 // noPlace reports that the target has no staging location. what is "input", "output" or
 // "checkpoint".
-func (b *builder) noPlace(n *jsontree.Node, what string) {
-	b.fail(n, ruleStageNoPlace, fmt.Sprintf("a local %s needs a staging location, and the target has none", what),
+func (s *staging) noPlace(n *jsontree.Node, what string) {
+	s.fail(n, ruleStageNoPlace, fmt.Sprintf("a local %s needs a staging location, and the target has none", what),
 		`add it to the target in the platform file: "staging": "s3://bucket/prefix"; or write an s3:// URL here`)
 }
 
 // fits reports a problem if the request is too large with the document.
-func (b *builder) fits(j *document.Job, job *Job, by *jsontree.Node) {
+func (s *staging) fits(j *document.Job, job *Job, by *jsontree.Node) {
 	const hint = "name a directory or an S3 prefix instead of single files"
 	if j.Register == nil {
-		b.fitsOverrides(job, by, ruleStageSize, "inputs and outputs", hint)
+		s.fitsOverrides(job, by, ruleStageSize, "inputs and outputs", hint)
 		return
 	}
 	if size, limit := sizeOf(job.Register), MaxDefinition-tagReserve; size > limit {
-		b.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs the job definition has %d bytes, more than the limit of %d", size, limit), hint)
-	}
-}
-
-// fitsOverrides reports a problem if the overrides are too large with a member of the file.
-func (b *builder) fitsOverrides(job *Job, by *jsontree.Node, rule, with, hint string) {
-	overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
-	if size, limit := sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve; size > limit {
-		b.fail(by, rule, fmt.Sprintf("with %s containerOverrides has %d bytes, more than the limit of %d", with, size, limit), hint)
+		s.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs the job definition has %d bytes, more than the limit of %d", size, limit), hint)
 	}
 }

@@ -86,32 +86,6 @@ type CostLine struct {
 	Price     catalog.FargatePrice
 }
 
-// Total is the prices of a plan's jobs together, in US dollars.
-type Total struct {
-	Least, Most float64
-	// Priced is the jobs in the sum, Unbounded those without a timeout, and Unknown
-	// those without a price.
-	Priced, Unbounded, Unknown int
-}
-
-// Total adds up what the jobs of the plan cost.
-func (v *Review) Total() (sum Total) {
-	for _, j := range v.Jobs {
-		switch c := j.Cost; {
-		case c == nil:
-		case c.Unknown != "" || len(c.Without()) > 0:
-			sum.Unknown++
-		case c.Hours == 0:
-			sum.Unbounded++
-		default:
-			sum.Priced++
-			least, most := c.Range()
-			sum.Least, sum.Most = sum.Least+least, sum.Most+most
-		}
-	}
-	return sum
-}
-
 // Range returns the least and the most that the job costs in the environments of its queue whose prices
 // are known. Without a timeout they are dollars an hour.
 func (c *Cost) Range() (least, most float64) {
@@ -140,18 +114,6 @@ func (c *Cost) Without() (names []string) {
 		}
 	}
 	return names
-}
-
-// Steps returns what the job costs in each environment of its queue that takes it, in the order in
-// which AWS Batch tries them. An environment takes the job if those before it cannot: they are at
-// their maxvCpus, or EC2 has no capacity for them.
-func (v JobReview) Steps(prices *catalog.Prices, region string) (steps []Step) {
-	for _, fit := range v.Environments {
-		if fit.Usable() && fit.Fits {
-			steps = append(steps, stepOf(fit, v.Need, prices, region))
-		}
-	}
-	return steps
 }
 
 // stepOf returns the step of an environment that takes the job.

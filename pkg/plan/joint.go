@@ -9,8 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // Settings of an inserted step, which only succeeds.
@@ -55,37 +53,32 @@ func (m *joint) step(name string) *Job {
 	return j
 }
 
+// joints builds the steps that are inserted before groups.
+type joints struct {
+	*converter
+	queues *queues
+}
+
 // joint returns what the steps before a group run: the image of the group's jobs, which exists
 // and can be pulled in their environment. It returns false after a problem.
-func (b *builder) joint(g *group) (*joint, bool) {
+func (js *joints) joint(g *group) (*joint, bool) {
 	in := g.parts[0].Submit
 	m := &joint{queue: g.ownQueue(), submit: awsbatch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
 		ShareIdentifier: in.ShareIdentifier, SchedulingPriorityOverride: in.SchedulingPriorityOverride}}
-	d := b.definition(g.parts[0], g.known)
+	d := js.definition(g.parts[0], g.known)
 	switch {
 	case d == nil && overridesSeveral(g.parts[0]):
-		b.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build a step in between from a registered definition of several containers", maxWaits),
+		js.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build a step in between from a registered definition of several containers", maxWaits),
 			"put a job in between, or make the others one array")
 		return nil, false
 	case d == nil:
 		m.submit.ContainerOverrides = &types.ContainerOverrides{Command: joinCommand(nil)}
 	default:
 		m.register = joinDefinition(d)
-		m.queue = b.joinQueue(g, m.register)
+		m.queue = js.joinQueue(g, m.register)
 	}
 	m.submit.JobQueue = aws.String(m.queue.Queue)
 	return m, true
-}
-
-// definition returns the definition that a job runs; nil if it is not in the
-// files.
-func (b *builder) definition(job *Job, known *jsontree.Node) *awsbatch.RegisterJobDefinitionInput {
-	if job.Register != nil || known == nil {
-		return job.Register
-	}
-	d := &awsbatch.RegisterJobDefinitionInput{}
-	b.lower(known, d)
-	return d
 }
 
 // joinDefinition returns a definition of one small container with the first image of d, and the
@@ -167,7 +160,7 @@ func joinResources(isFargate bool, platform *types.RuntimePlatform) []types.Reso
 // joinQueue returns the best queue of the platform file for a step, with the
 // architecture of the group's instances. If that is unknown, or the group has a
 // fair-share identifier, it is the group's queue.
-func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionInput) Choice {
+func (js *joints) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionInput) Choice {
 	own := g.ownQueue()
 	placement := g.parts[0].Queue.Placement
 	definition, err := tree(register)
@@ -178,18 +171,13 @@ func (b *builder) joinQueue(g *group, register *awsbatch.RegisterJobDefinitionIn
 	if r.Arch == "" {
 		r.Arch = placement.Instance.Arch
 	}
-	c, err := ChooseQueue(b.platform, OneMachine(r))
+	c, err := ChooseQueue(js.queues.platform, OneMachine(r))
 	if err == nil && g.parts[0].Submit.ShareIdentifier == nil {
 		return c
 	}
-	if q, ok := b.platform.Queue(own.Queue); ok {
-		p := FindPlacement(b.platform.Catalog, q, OneMachine(r))
+	if q, ok := js.queues.platform.Queue(own.Queue); ok {
+		p := FindPlacement(js.queues.platform.Catalog, q, OneMachine(r))
 		own.Placement = &p
 	}
 	return own
-}
-
-// ownQueue returns the queue of the group's jobs, for a step before them.
-func (g *group) ownQueue() Choice {
-	return Choice{Queue: g.parts[0].Queue.Queue, Reason: "the queue of " + g.Name + ", which comes after it"}
 }

@@ -78,9 +78,6 @@ func (j *Job) submission(awaited []string) Request {
 	return r
 }
 
-// FormatVersion is the version of the JSON of a plan.
-const FormatVersion = 1
-
 // Document is a plan as JSON writes it. The documents below are its parts.
 type Document struct {
 	// Version is FormatVersion. Plans of older versions have none.

@@ -17,31 +17,37 @@ const (
 // maxOwnTags leaves space for the tags of a submission. AWS Batch accepts 50 (API reference, SubmitJob.tags).
 const maxOwnTags = 45
 
+// ladders adds what acts on the end of a job: its rungs, and the topics that the state machine notifies.
+type ladders struct {
+	*variables
+	queues *queues
+}
+
 // addLadder puts the rungs of a job into its environment, where every program that may execute them finds them, and
 // tags the job with the program that does: the client, unless the user gave it to the state machine.
-func (b *builder) addLadder(g *group, job *Job) {
+func (l *ladders) addLadder(g *group, job *Job) {
 	j := g.Job
 	if len(j.Rungs) == 0 {
 		return
 	}
-	if d := b.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(j.RungsNode, ruleLadderContainer, "onFailure works only in a job with one container, in containerProperties",
+	if d := l.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
+		l.fail(j.RungsNode, ruleLadderContainer, "onFailure works only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
 	for _, r := range j.Rungs {
 		if r.Queue != nil {
-			b.checkQueue(r.Queue, r.Rung.Queue)
-			b.checkAllowed(r.Queue, r.Rung.Queue)
+			l.queues.checkQueue(r.Queue, r.Rung.Queue)
+			l.queues.checkAllowed(r.Queue, r.Rung.Queue)
 		}
 	}
-	job.Ladder = j.Ladder(b.queueName)
+	job.Ladder = j.Ladder(l.queues.queueName)
 	text := job.Ladder.Format()
-	if b.givesOther(job, j.RungsNode, "its rungs set", ladder.Variable, text) {
+	if l.givesOther(job, j.RungsNode, "its rungs set", ladder.Variable, text) {
 		return
 	}
 	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(ladder.Variable, text))
-	b.fitsOverrides(job, j.RungsNode, ruleLadderSize, "onFailure", "write fewer rungs")
+	l.fitsOverrides(job, j.RungsNode, ruleLadderSize, "onFailure", "write fewer rungs")
 	if job.Submit.Tags == nil {
 		job.Submit.Tags = map[string]string{}
 	}
@@ -52,7 +58,7 @@ func (b *builder) addLadder(g *group, job *Job) {
 
 // addTopics gives the topics among a job's receivers to the state machine, if that acts for the job. So one program
 // sends the message: the state machine to topics, and the client to webhooks.
-func (b *builder) addTopics(g *group, job *Job) {
+func (l *ladders) addTopics(g *group, job *Job) {
 	if job.Submit.Tags[ladder.Tag] != ladder.ByStateMachine {
 		return
 	}
@@ -69,7 +75,7 @@ func (b *builder) addTopics(g *group, job *Job) {
 	}
 	value, why, hint := NoticeTagOf(job.Topics, job.Submit.Tags[ladder.NoticeTag], len(job.Submit.Tags))
 	if why != "" {
-		b.fail(g.NotifyNodes[0], ruleLadderTopics, why, hint)
+		l.fail(g.NotifyNodes[0], ruleLadderTopics, why, hint)
 		return
 	}
 	job.Notify, job.Submit.Tags[ladder.NoticeTag] = rest, value
@@ -88,17 +94,6 @@ func NoticeTagOf(topics []string, own string, tags int) (value, why, hint string
 		return "", fmt.Sprintf("the job sets the tag %s to %q, but notify sets it to %q", ladder.NoticeTag, own, value), "remove the tag " + ladder.NoticeTag
 	}
 	return value, "", ""
-}
-
-// queueName returns the name of a queue that a file names by its alias.
-func (b *builder) queueName(name string) string {
-	if b.platform == nil || batch.IsARN(name) {
-		return name
-	}
-	if q, ok := b.platform.Queue(name); ok && q.Name != "" {
-		return q.Name
-	}
-	return name
 }
 
 // Awaited returns, by job, the jobs in After whose last rung the client awaits before it submits the job. AWS Batch

@@ -11,9 +11,15 @@ const (
 	ruleMeasureSize      = "measure-size"
 )
 
+// measures adds what a job measures of itself: its attempts' use, and metrics in its log.
+type measures struct {
+	*variables
+	platform *document.Platform
+}
+
 // addMeasure asks for the measurement of a job's attempts, and puts the launcher that measures before the command. It
 // comes after staging and the launcher of an array, which measure themselves.
-func (b *builder) addMeasure(g *group, job *Job) {
+func (m *measures) addMeasure(g *group, job *Job) {
 	j := g.Job
 	if j.Measure == nil {
 		return
@@ -28,15 +34,15 @@ func (b *builder) addMeasure(g *group, job *Job) {
 		job.Measured = true
 		return
 	}
-	d := b.definition(job, g.known)
+	d := m.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		if p := b.platform; p == nil || p.Defaults == nil || p.Defaults.Source != j.Measure.Source {
-			b.fail(j.Measure, ruleMeasureContainer, "measure works only in a job with one container, or with its own jobDefinition.ecsProperties",
+		if p := m.platform; p == nil || p.Defaults == nil || p.Defaults.Source != j.Measure.Source {
+			m.fail(j.Measure, ruleMeasureContainer, "measure works only in a job with one container, or with its own jobDefinition.ecsProperties",
 				`set BATCHCTL_MEASURE to "1" in the containers of the definition`)
 		}
 		return
 	}
-	if b.givesOther(job, j.Measure, "its measure sets", usage.Variable, "1") {
+	if m.givesOther(job, j.Measure, "its measure sets", usage.Variable, "1") {
 		return
 	}
 	job.Measured = true
@@ -44,5 +50,5 @@ func (b *builder) addMeasure(g *group, job *Job) {
 	if command := job.command(d); len(command) > 0 {
 		job.setCommand(j, document.MeasuredCommand(command))
 	}
-	b.fitsOverrides(job, j.Measure, ruleMeasureSize, "measure", "shorten the command, or leave measure out")
+	m.fitsOverrides(job, j.Measure, ruleMeasureSize, "measure", "shorten the command, or leave measure out")
 }

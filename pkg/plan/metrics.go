@@ -12,20 +12,20 @@ const (
 
 // addMetrics puts the metrics of a job into its environment, where results finds them on any machine. They are in the
 // submission, so that a changed expression needs no new revision of the definition.
-func (b *builder) addMetrics(g *group, job *Job) {
+func (m *measures) addMetrics(g *group, job *Job) {
 	j := g.Job
 	if len(j.Metrics) == 0 {
 		return
 	}
-	if d := b.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		b.fail(j.MetricsNode, ruleMetricsContainer, "metrics work only in a job with one container, in containerProperties",
+	if d := m.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
+		m.fail(j.MetricsNode, ruleMetricsContainer, "metrics work only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
 	text := results.FormatMetrics(j.Metrics)
-	if b.givesOther(job, j.MetricsNode, "its metrics set", results.MetricsVariable, text) {
+	if m.givesOther(job, j.MetricsNode, "its metrics set", results.MetricsVariable, text) {
 		return
 	}
 	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(results.MetricsVariable, text))
-	b.fitsOverrides(job, j.MetricsNode, ruleMetricsSize, "metrics", "match less of each line, or leave metrics out")
+	m.fitsOverrides(job, j.MetricsNode, ruleMetricsSize, "metrics", "match less of each line, or leave metrics out")
 }

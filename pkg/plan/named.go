@@ -12,33 +12,40 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// queue finds the queue of a job: its own, or else the option's, or else the best one of the
+// queues finds the queues of jobs.
+type queues struct {
+	*converter
+	platform *document.Platform
+	options  Options
+}
+
+// of finds the queue of a job: its own, or else the option's, or else the best one of the
 // platform file. register is the definition; nil if it is unknown.
-func (b *builder) queue(f *document.File, j *document.Job, register *jsontree.Node) Choice {
+func (qs *queues) of(f *document.File, j *document.Job, register *jsontree.Node) Choice {
 	name := j.Submit.Get("jobQueue").Str()
 	switch {
 	case name != "" && f.Kind == document.KindSubmitJob:
-		return b.named(j, register, name, "named in the request")
+		return qs.named(j, register, name, "named in the request")
 	case name != "":
-		b.checkQueue(j.Submit.Get("jobQueue"), name)
-		return b.named(j, register, name, "named in the job file")
-	case b.options.Queue != "":
-		b.checkQueue(nameOf(j), b.options.Queue)
-		b.checkAllowed(nameOf(j), b.options.Queue)
-		return b.named(j, register, b.options.Queue, "set for every job that names none")
-	case b.options.LocalQueue != "" && (b.platform == nil || len(b.platform.Queues) == 0):
-		return Choice{Queue: b.options.LocalQueue, Reason: "set for every job that names none"}
+		qs.checkQueue(j.Submit.Get("jobQueue"), name)
+		return qs.named(j, register, name, "named in the job file")
+	case qs.options.Queue != "":
+		qs.checkQueue(nameOf(j), qs.options.Queue)
+		qs.checkAllowed(nameOf(j), qs.options.Queue)
+		return qs.named(j, register, qs.options.Queue, "set for every job that names none")
+	case qs.options.LocalQueue != "" && (qs.platform == nil || len(qs.platform.Queues) == 0):
+		return Choice{Queue: qs.options.LocalQueue, Reason: "set for every job that names none"}
 	}
-	return b.choose(j, register)
+	return qs.choose(j, register)
 }
 
 // named resolves an alias and adds what the platform file knows about the queue. An unknown
 // name goes to AWS unchanged.
-func (b *builder) named(j *document.Job, register *jsontree.Node, name, reason string) Choice {
-	if b.platform == nil {
+func (qs *queues) named(j *document.Job, register *jsontree.Node, name, reason string) Choice {
+	if qs.platform == nil {
 		return Choice{Queue: name, Reason: reason}
 	}
-	q, ok := b.platform.Queue(name)
+	q, ok := qs.platform.Queue(name)
 	if !ok {
 		return Choice{Queue: name, Reason: reason}
 	}
@@ -50,7 +57,7 @@ func (b *builder) named(j *document.Job, register *jsontree.Node, name, reason s
 		c.Reason += fmt.Sprintf(" by its alias %s", name)
 	}
 	if n, ok := QueueNeed(register, j.Submit); ok {
-		p := FindPlacement(b.platform.Catalog, q, n)
+		p := FindPlacement(qs.platform.Catalog, q, n)
 		c.Placement = &p
 		if proof := Proof(p); proof != "" {
 			c.Reason += ": " + proof
@@ -60,21 +67,21 @@ func (b *builder) named(j *document.Job, register *jsontree.Node, name, reason s
 }
 
 // checkQueue reports a queue that is not in the platform file, if that lists queues.
-func (b *builder) checkQueue(at *jsontree.Node, name string) {
-	if b.platform == nil || len(b.platform.Queues) == 0 || batch.IsARN(name) {
+func (qs *queues) checkQueue(at *jsontree.Node, name string) {
+	if qs.platform == nil || len(qs.platform.Queues) == 0 || batch.IsARN(name) {
 		return
 	}
-	if _, ok := b.platform.Queue(name); !ok {
-		b.fail(at, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", name), QueueHint(b.platform, name))
+	if _, ok := qs.platform.Queue(name); !ok {
+		qs.fail(at, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", name), QueueHint(qs.platform, name))
 	}
 }
 
 // checkAllowed reports a queue that the platform's policy does not allow. Queues in job files are
 // checked with the file, which can have a waiver.
-func (b *builder) checkAllowed(at *jsontree.Node, name string) {
-	if b.platform != nil && !b.platform.AllowsQueue(name) {
-		b.fail(at, "policy-allowed-queues", fmt.Sprintf("the platform file does not allow the queue %q", name),
-			b.platform.Policy.Hint("allowed are "+strings.Join(b.platform.Policy.AllowedQueues, ", ")))
+func (qs *queues) checkAllowed(at *jsontree.Node, name string) {
+	if qs.platform != nil && !qs.platform.AllowsQueue(name) {
+		qs.fail(at, "policy-allowed-queues", fmt.Sprintf("the platform file does not allow the queue %q", name),
+			qs.platform.Policy.Hint("allowed are "+strings.Join(qs.platform.Policy.AllowedQueues, ", ")))
 	}
 }
 
@@ -92,50 +99,50 @@ func QueueHint(platform *document.Platform, name string) string {
 
 // choose returns the best queue of the platform file, or reports why there is
 // none.
-func (b *builder) choose(j *document.Job, register *jsontree.Node) Choice {
+func (qs *queues) choose(j *document.Job, register *jsontree.Node) Choice {
 	n, ok := QueueNeed(register, j.Submit)
 	switch {
-	case b.platform == nil || len(b.platform.Queues) == 0:
-		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue", j.Name), b.noQueuesHint())
-	case !ok && len(b.platform.Queues) == 1:
-		return Choice{Queue: b.platform.Queues[0].Name, Reason: "the platform file's only queue"}
+	case qs.platform == nil || len(qs.platform.Queues) == 0:
+		qs.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue", j.Name), qs.noQueuesHint())
+	case !ok && len(qs.platform.Queues) == 1:
+		return Choice{Queue: qs.platform.Queues[0].Name, Reason: "the platform file's only queue"}
 	case !ok:
-		b.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and batchctl does not know what it needs", j.Name),
-			"name a queue: "+QueueHint(b.platform, ""))
+		qs.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and batchctl does not know what it needs", j.Name),
+			"name a queue: "+QueueHint(qs.platform, ""))
 	default:
-		c, err := ChooseQueue(b.platform, n)
+		c, err := ChooseQueue(qs.platform, n)
 		if err == nil {
 			return c
 		}
-		b.refuse(j, err)
+		qs.refuse(j, err)
 	}
 	return Choice{}
 }
 
 // noQueuesHint says how to set a queue if the platform file lists none.
-func (b *builder) noQueuesHint() string {
-	if b.platform == nil || b.platform.Root == nil {
+func (qs *queues) noQueuesHint() string {
+	if qs.platform == nil || qs.platform.Root == nil {
 		return `add "queue", or describe your queues in a platform file: batchctl init --platform batchctl.json`
 	}
-	return fmt.Sprintf(`add "queue", or add "queues" to %s`, b.platform.Root.Source.Name)
+	return fmt.Sprintf(`add "queue", or add "queues" to %s`, qs.platform.Root.Source.Name)
 }
 
 // refuse reports that no queue fits.
-func (b *builder) refuse(j *document.Job, err error) {
+func (qs *queues) refuse(j *document.Job, err error) {
 	hint := ""
 	if no, ok := err.(*NoQueueError); ok {
 		hint = no.Hint()
 	}
-	b.fail(nameOf(j), "no-queue", err.Error(), hint)
+	qs.fail(nameOf(j), "no-queue", err.Error(), hint)
 }
 
-// nameOf returns the member for a problem of the whole job: its name, so that a report
-// underlines only that.
-func nameOf(j *document.Job) *jsontree.Node {
-	for _, member := range []string{"name", "jobName", "jobDefinitionName"} {
-		if n := j.Node.Get(member); n != nil {
-			return n
-		}
+// queueName returns the name of a queue that a file names by its alias.
+func (qs *queues) queueName(name string) string {
+	if qs.platform == nil || batch.IsARN(name) {
+		return name
 	}
-	return j.Node
+	if q, ok := qs.platform.Queue(name); ok && q.Name != "" {
+		return q.Name
+	}
+	return name
 }

@@ -2,28 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/batchctl/batchctl/pkg/document"
 )
 
 // taken are names that generated jobs and definitions must not have.
 type taken map[string]bool
-
-// namesOf returns the names of a file's jobs and of all files' definitions.
-func (b *builder) namesOf(f *document.File) taken {
-	names := taken{}
-	for name := range maps.Keys(b.known) {
-		names[name] = true
-	}
-	for _, j := range f.Jobs {
-		names[j.Name] = true
-	}
-	return names
-}
 
 // free returns an unused name: the base, shortened if necessary, and the ending, with a number
 // after it if the name is taken.

@@ -120,3 +120,6 @@ type Options struct {
 	// Local.Path.
 	Published map[string]Published
 }
+
+// FormatVersion is the version of the JSON of a plan.
+const FormatVersion = 1

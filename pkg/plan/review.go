@@ -388,6 +388,18 @@ func (v JobReview) refusals() string {
 	return strings.Join(parts, ", ")
 }
 
+// Steps returns what the job costs in each environment of its queue that takes it, in the order in
+// which AWS Batch tries them. An environment takes the job if those before it cannot: they are at
+// their maxvCpus, or EC2 has no capacity for them.
+func (v JobReview) Steps(prices *catalog.Prices, region string) (steps []Step) {
+	for _, fit := range v.Environments {
+		if fit.Usable() && fit.Fits {
+			steps = append(steps, stepOf(fit, v.Need, prices, region))
+		}
+	}
+	return steps
+}
+
 // Changes reports whether submitting would register a job definition; known is
 // false while that has not been checked of some definition, and nothing else would.
 func (v *Review) Changes() (changes, known bool) {

@@ -8,69 +8,52 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
-// group is the jobs of the plan that one job of a file became.
-type group struct {
-	*document.Job
-	// parts are several for an array of more children than AWS Batch takes in one.
-	parts []*Job
-	// known is the definition that they run; nil where it is registered already.
-	known *jsontree.Node
+// splitter completes the requests of a job, and splits an array that is too long for AWS Batch.
+type splitter struct {
+	*converter
+	ladders  *ladders
+	measures *measures
+	staging  *staging
+	arrays   *arrays
+	// names are those that generated jobs of the current file must not have.
+	names taken
 }
 
-// isOneCell reports whether an array has a single child, and so became a plain job.
-func (g *group) isOneCell() bool { return g.Sweep != nil && g.Sweep.Len() == 1 }
-
-// isSplitLike reports whether child i of the one is child i of the other.
-func (g *group) isSplitLike(o *group) bool {
-	if len(g.parts) != len(o.parts) {
-		return false
-	}
-	for i, p := range g.parts {
-		if p.size() != o.parts[i].size() {
-			return false
-		}
-	}
-	return true
-}
-
-// size is the number of an array's children; 0 for a job that is no array.
-func (j *Job) size() int {
-	if j.Submit == nil || j.Submit.ArrayProperties == nil {
-		return 0
-	}
-	return int(aws.ToInt32(j.Submit.ArrayProperties.Size))
+// newSplitter returns a splitter for jobs on queues.
+func newSplitter(qs *queues, o Options) *splitter {
+	in := &variables{qs.converter}
+	return &splitter{converter: qs.converter, ladders: &ladders{in, qs}, measures: &measures{in, qs.platform},
+		staging: &staging{in, o}, arrays: &arrays{in, &cells{in, o.Staging}}}
 }
 
 // split returns the jobs that run the cells of a sweep: one array, several of them
 // that share its definition, or a plain job for a single cell.
-func (b *builder) split(g *group, job *Job) []*Job {
-	s := g.Sweep
-	b.addMetrics(g, job)
-	b.addLadder(g, job)
-	b.addTopics(g, job)
+func (s *splitter) split(g *group, job *Job) []*Job {
+	array := g.Sweep
+	s.measures.addMetrics(g, job)
+	s.ladders.addLadder(g, job)
+	s.ladders.addTopics(g, job)
 	// A list's lines run inside of what moves files, once for all of them; everything else
 	// has the child's values in the places.
-	if s == nil || s.Kind != sweep.Commands {
-		b.addStaging(g, job)
+	if array == nil || array.Kind != sweep.Commands {
+		s.staging.addStaging(g, job)
 	}
-	if s == nil {
-		b.addMeasure(g, job)
+	if array == nil {
+		s.measures.addMeasure(g, job)
 		return []*Job{job}
 	}
-	job.MaxParallel = s.MaxParallel
-	b.launch(g, job)
-	if s.Kind == sweep.Commands {
-		b.addStaging(g, job)
+	job.MaxParallel = array.MaxParallel
+	s.arrays.launch(g, job)
+	if array.Kind == sweep.Commands {
+		s.staging.addStaging(g, job)
 	}
-	b.addMeasure(g, job)
-	switch n := s.Len(); {
+	s.measures.addMeasure(g, job)
+	switch n := array.Len(); {
 	case n == 0:
-		b.fail(g.Array, ruleArrayEmpty, "the array has no cells", "add cells, or remove the array")
+		s.fail(g.Array, ruleArrayEmpty, "the array has no cells", "add cells, or remove the array")
 		fallthrough
 	case n == 1:
 		job.Submit.ArrayProperties = nil
@@ -79,16 +62,16 @@ func (b *builder) split(g *group, job *Job) []*Job {
 		job.Submit.ArrayProperties = &types.ArrayProperties{Size: aws.Int32(int32(n))}
 		return []*Job{job}
 	default:
-		return b.parts(job, n)
+		return s.parts(job, n)
 	}
 }
 
 // parts are the arrays that share the cells of one too long for AWS Batch. The first
 // registers the definition of all.
-func (b *builder) parts(job *Job, cells int) []*Job {
+func (s *splitter) parts(job *Job, cells int) []*Job {
 	list := make([]*Job, (cells+catalog.MaxArraySize-1)/catalog.MaxArraySize)
 	for i := range list {
-		name := b.names.free(job.Name, fmt.Sprintf("-%dof%d", i+1, len(list)))
+		name := s.names.free(job.Name, fmt.Sprintf("-%dof%d", i+1, len(list)))
 		from := i * catalog.MaxArraySize
 		list[i] = job.part(name, from, min(from+catalog.MaxArraySize, cells))
 		if i > 0 {

@@ -1,15 +1,18 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/jsontree"
 )
+
+// maxWaits is the maximum number of dependencies of a job (API reference of SubmitJob,
+// dependsOn).
+const maxWaits = catalog.MaxDependencies
 
 // wait is one thing that a job waits for: a job of the plan, one that was submitted
 // before, or one whose id the file gives.
@@ -39,110 +42,19 @@ const (
 	sequential = string(types.ArrayJobDependencySequential)
 )
 
-// connect says of each job of a group what it waits for, with steps in between
-// where that is too much for one.
-func (b *builder) connect(g *group) {
-	waits := make([][]wait, len(g.parts))
-	most := 0
-	for i := range g.parts {
-		waits[i] = b.waitsOf(g, i)
-		most = max(most, len(waits[i]))
-	}
-	if most > maxWaits && g.When == "" {
-		waits = b.shorten(g, waits)
-	}
-	for i, p := range g.parts {
-		p.wait(waits[i])
-		b.waits[p] = waits[i]
-	}
+// key identifies a job that others wait for.
+type key struct {
+	on   *Job
+	isID bool
+	job  string
 }
 
-// waitsOf is what job number i of a group waits for, in the order of a request's
-// dependsOn: ids first.
-func (b *builder) waitsOf(g *group, i int) (list []wait) {
-	isChained := false
-	for k, d := range g.parts[i].Submit.DependsOn {
-		w := wait{isID: true, Dependency: document.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type), Node: g.Submit.Get("dependsOn").Index(k)}}
-		isChained = isChained || w.isItself()
-		if w.isItself() && g.parts[i].size() == 0 && g.Sweep != nil {
-			continue // a single child has no predecessor
-		}
-		list = append(list, b.outside(g, i, w))
-	}
-	if isChained && i > 0 {
-		before := g.parts[i-1]
-		list = append(list, wait{Dependency: document.Dependency{Job: before.Name, Node: g.Array}, on: before, isOwn: true})
-		if g.When != "" {
-			g.parts[i].When = "" // the first of them is held back, and the others come after it
-			return slices.DeleteFunc(list, func(w wait) bool { return !w.isItself() && !w.isOwn })
-		}
-	}
-	for _, d := range g.Earlier {
-		list = append(list, b.outside(g, i, wait{Dependency: d}))
-	}
-	for _, d := range g.DependsOn {
-		list = append(list, b.inside(g, i, d)...)
-	}
-	return list
-}
+// key returns the key of the job.
+func (w wait) key() key { return key{w.on, w.isID, w.Job} }
 
-// outside is a dependency on a job that this plan does not submit.
-func (b *builder) outside(g *group, i int, w wait) wait {
-	switch {
-	case w.isItself() || w.Type == "":
-	case g.When != "" || g.isOneCell():
-		w.Type = ""
-	case len(g.parts) > 1 && i == 0:
-		b.refusePairs(w.Node, fmt.Sprintf("the array is split into %d arrays, since AWS Batch accepts no more children in one, and it waits for another job", len(g.parts)))
-	}
-	return w
-}
-
-// inside is a dependency on a job of the file: on all jobs that it became.
-func (b *builder) inside(g *group, i int, d document.Dependency) (list []wait) {
-	target := b.groups[d.Job]
-	if target == nil {
-		return nil // it has been reported
-	}
-	if g.When != "" || g.isOneCell() || target.isOneCell() {
-		d.Type = ""
-	}
-	isSplit := len(g.parts) > 1 || len(target.parts) > 1
-	switch {
-	case d.Type != nToN || !isSplit:
-		for _, p := range target.parts {
-			list = append(list, b.on(p, d))
-		}
-		return list
-	case !g.isSplitLike(target):
-		if i == 0 {
-			b.refusePairs(d.Node, fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", g.children(), d.Job, target.children()))
-		}
-		return nil
-	}
-	w := b.on(target.parts[i], d)
-	w.isOwn = true
-	if g.parts[i].size() == 0 {
-		w.Type = ""
-	}
-	return []wait{w}
-}
-
-func (b *builder) on(p *Job, d document.Dependency) wait {
-	d.Job = p.Name
-	return wait{Dependency: d, on: p}
-}
-
-func (b *builder) refusePairs(n *jsontree.Node, message string) {
-	b.fail(n, "dep-n-to-n-same-size", message, "make the arrays the same size, or leave out the type")
-}
-
-// children is the number of an array's children; 1 for any other job.
-func (g *group) children() (sum int) {
-	for _, p := range g.parts {
-		sum += max(1, p.size())
-	}
-	return sum
+// impliesAll reports whether the success of j implies that the whole job it waits for succeeded.
+func (w wait) impliesAll(j *Job) bool {
+	return w.Type == "" || w.Type == nToN && w.on != nil && w.on.size() == j.size()
 }
 
 // wait writes down what the job waits for. A job that the client holds back has no

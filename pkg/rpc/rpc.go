@@ -24,7 +24,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -42,35 +41,12 @@ const (
 	maxAnswer = 8 << 20
 )
 
-// Client calls services with the credentials, the Region, the endpoints and the
-// HTTP client of an aws.Config.
-type Client struct {
-	cfg    aws.Config
-	region string
-	logs   logCalls
-}
-
-// New returns a client for the account and Region that cfg leads to.
-func New(cfg aws.Config) *Client {
-	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = awshttp.NewBuildableClient()
-	}
-	return &Client{cfg: cfg, region: cfg.Region, logs: logCallsOf(cfg)}
-}
-
-// In returns a client for another Region; "" means the client's own.
-func (c *Client) In(region string) *Client {
-	if region == "" {
-		return c
-	}
-	cfg := c.cfg
-	cfg.Region = region
-	return &Client{cfg: c.cfg, region: region, logs: logCallsOf(cfg)}
-}
+// Caller sends signed requests in the protocols of AWS.
+type Caller struct{ endpoints }
 
 // Renew drops credentials that a service rejected as expired, so that the next call loads new
 // ones. It returns false if there is no way to get others.
-func (c *Client) Renew() bool {
+func (c *Caller) Renew() bool {
 	provider, ok := c.cfg.Credentials.(interface{ Invalidate() })
 	if ok {
 		provider.Invalidate()
@@ -80,7 +56,7 @@ func (c *Client) Renew() bool {
 
 // JSON calls an operation of a service with the protocol AWS JSON 1.1. in is encoded by
 // encoding/json, and the answer decoded into out. An error answer is an *Error.
-func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out any) error {
+func (c *Caller) JSON(ctx context.Context, s Service, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -91,7 +67,7 @@ func (c *Client) JSON(ctx context.Context, s Service, operation string, in, out 
 
 // REST calls an operation of AWS Batch, whose protocol is REST-JSON. Except for tags, each operation is a POST to a
 // path with its name. An error answer is an *Error.
-func (c *Client) REST(ctx context.Context, s Service, operation string, in, out any) error {
+func (c *Caller) REST(ctx context.Context, s Service, operation string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -101,7 +77,7 @@ func (c *Client) REST(ctx context.Context, s Service, operation string, in, out 
 }
 
 // decoded sends a request and decodes its answer in JSON.
-func (c *Client) decoded(ctx context.Context, s Service, operation string, header http.Header, body []byte, out any) error {
+func (c *Caller) decoded(ctx context.Context, s Service, operation string, header http.Header, body []byte, out any) error {
 	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err
@@ -116,7 +92,7 @@ func (c *Client) decoded(ctx context.Context, s Service, operation string, heade
 }
 
 // Query calls an operation of a service that takes a form and answers in XML.
-func (c *Client) Query(ctx context.Context, s Service, operation string, in url.Values, out any) error {
+func (c *Caller) Query(ctx context.Context, s Service, operation string, in url.Values, out any) error {
 	form := url.Values{"Action": {operation}, "Version": {s.version}}
 	for name, values := range in {
 		form[name] = values
@@ -155,14 +131,14 @@ func Pages(page func(token *string) (next *string, err error)) error {
 }
 
 // inRegion returns a configuration for the SDK's own clients, with the client's Region.
-func (c *Client) inRegion() aws.Config {
+func (c *Caller) inRegion() aws.Config {
 	cfg := SDK(c.cfg)
 	cfg.Region = c.region
 	return cfg
 }
 
 // call sends a request, and repeats it once if the service throttles it.
-func (c *Client) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+func (c *Caller) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	return again(ctx, func() ([]byte, error) { return c.attempt(ctx, s, operation, header, body) })
 }
 
@@ -191,7 +167,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // attempt sends one request within callTimeout and reads its answer.
-func (c *Client) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+func (c *Caller) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
 	r, err := c.signed(ctx, s, header, body)
@@ -233,7 +209,7 @@ func readBody(answer *http.Response) ([]byte, error) {
 }
 
 // signed returns a request with its signature (Signature Version 4).
-func (c *Client) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
+func (c *Caller) signed(ctx context.Context, s Service, header http.Header, body []byte) (*http.Request, error) {
 	endpoint, region, err := c.endpoint(ctx, s)
 	if err != nil {
 		return nil, err
@@ -247,7 +223,7 @@ func (c *Client) signed(ctx context.Context, s Service, header http.Header, body
 }
 
 // sign adds a signature to the header of a request.
-func (c *Client) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
+func (c *Caller) sign(ctx context.Context, r *http.Request, hash string, s Service, region string) error {
 	if c.cfg.Credentials == nil {
 		return errors.New("there are no credentials")
 	}

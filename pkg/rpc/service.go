@@ -39,11 +39,17 @@ var (
 	Batch = Service{name: "batch", id: "Batch"}
 )
 
+// endpoints has the addresses of services for one configuration and Region.
+type endpoints struct {
+	cfg    aws.Config
+	region string
+}
+
 // endpoint returns the URL of a service and the Region to sign for. An endpoint
 // that the user configured, for the service or for all, comes first, as in the
 // AWS tools.
-func (c *Client) endpoint(ctx context.Context, s Service) (address, region string, err error) {
-	region = c.region
+func (e *endpoints) endpoint(ctx context.Context, s Service) (address, region string, err error) {
+	region = e.region
 	if region == "" {
 		return "", "", fmt.Errorf("there is no Region")
 	}
@@ -60,7 +66,7 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 			name = s.name + "." + p.home + "." + p.suffix
 		}
 	}
-	if address = c.configured(ctx, s.id); address == "" {
+	if address = e.configured(ctx, s.id); address == "" {
 		address = "https://" + name
 	}
 	u, err := url.Parse(address)
@@ -78,19 +84,19 @@ func (c *Client) endpoint(ctx context.Context, s Service) (address, region strin
 // as Batch, in the order of the AWS tools: AWS_ENDPOINT_URL_<SERVICE>, AWS_ENDPOINT_URL, the
 // service's section of the profile, endpoint_url of the profile. It is "" for AWS's own.
 func Endpoint(ctx context.Context, cfg aws.Config, id string) string {
-	return (&Client{cfg: cfg}).configured(ctx, id)
+	return (&endpoints{cfg: cfg}).configured(ctx, id)
 }
 
-// configured is Endpoint of the client's configuration.
-func (c *Client) configured(ctx context.Context, id string) string {
-	ignore, _ := firstKnown(c, func(source interface {
+// configured is Endpoint of the configuration.
+func (e *endpoints) configured(ctx context.Context, id string) string {
+	ignore, _ := firstKnown(e.cfg, func(source interface {
 		GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error)
 	}) (bool, bool, error) {
 		return source.GetIgnoreConfiguredEndpoints(ctx)
 	})
 	_, forAll := os.LookupEnv("AWS_ENDPOINT_URL")
 	_, forOne := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_")))
-	address, found := firstKnown(c, func(source interface {
+	address, found := firstKnown(e.cfg, func(source interface {
 		GetServiceBaseEndpoint(context.Context, string) (string, bool, error)
 	}) (string, bool, error) {
 		return source.GetServiceBaseEndpoint(ctx, id)
@@ -98,12 +104,12 @@ func (c *Client) configured(ctx context.Context, id string) string {
 	if found && !ignore && (forOne || !forAll) {
 		return address
 	}
-	return aws.ToString(c.cfg.BaseEndpoint)
+	return aws.ToString(e.cfg.BaseEndpoint)
 }
 
 // firstKnown returns the value of the first source of the configuration that has one.
-func firstKnown[Source, Value any](c *Client, query func(Source) (Value, bool, error)) (value Value, found bool) {
-	for _, s := range c.cfg.ConfigSources {
+func firstKnown[Source, Value any](cfg aws.Config, query func(Source) (Value, bool, error)) (value Value, found bool) {
+	for _, s := range cfg.ConfigSources {
 		if source, ok := s.(Source); ok {
 			if value, found, err := query(source); err == nil && found {
 				return value, true

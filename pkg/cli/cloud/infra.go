@@ -88,11 +88,11 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 // Stacks returns the stacks of a prefix at a target. They print notices and
 // events on stderr. The caller sets Confirm or Approve if it asks before changes.
 func Stacks(con *term.Console, t *target.Target, all []infra.Template, prefix string) *infra.Stacks {
-	return &infra.Stacks{
-		Cloud: infra.NewCloud(t.Config), Batch: t.Client.Client, Templates: all, Prefix: prefix, Upload: t.Upload,
-		Notify:   func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) },
-		Progress: func(progress infra.Progress) { StackEvent(con, progress) },
-	}
+	s := infra.New(infra.NewCloud(t.Config), t.Client.Client, all, prefix)
+	s.Upload = t.Upload
+	s.Notify = func(format string, args ...any) { fmt.Fprintln(con.Err, diag.Printable(fmt.Sprintf(format, args...))) }
+	s.Progress = func(progress infra.Progress) { StackEvent(con, progress) }
+	return s
 }
 
 // infraTemplates returns batchctl's own templates, or those of a directory in the

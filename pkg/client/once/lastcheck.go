@@ -146,7 +146,7 @@ func (d duplicateChecks) findLost(ctx context.Context) error {
 // fs.ErrNotExist if the submission no longer has a log, a *LockedError if another process works
 // on it, a *DueError if the check could not be done, and a *TwiceError for jobs that ran twice.
 func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
-	r, err := c.Take(name)
+	r, err := c.takeRun(name)
 	if err != nil {
 		return err
 	}

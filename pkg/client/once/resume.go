@@ -12,7 +12,7 @@ import (
 // error is fs.ErrNotExist if the submission no longer has a log, and a *LockedError if another
 // process works on it.
 func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
-	r, err := c.Take(name)
+	r, err := c.takeRun(name)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.Target, e.Current)
 }
 
-// Take locks an open submission of this target.
-func (c *Client) Take(name string) (*run, error) {
+// takeRun locks an open submission of this target.
+func (c *Client) takeRun(name string) (*run, error) {
 	log, text, err := c.Ledger.logs().reopen(name)
 	if err != nil {
 		return nil, err

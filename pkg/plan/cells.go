@@ -11,12 +11,21 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/sweep"
-	"github.com/batchctl/batchctl/pkg/wire"
 )
+
+// ruleArrayStaging is the rule for cells that need a staging location, by its name in a report.
+const ruleArrayStaging = "array-staging"
+
+// cells hands the cells of an array to its children.
+type cells struct {
+	*variables
+	// location is the target's staging location; "" for none.
+	location string
+}
 
 // document gives the children the sweep's document: in a variable, or where a
 // request has no room for that, at a place of its own.
-func (b *builder) document(j *document.Job, job *Job) {
+func (c *cells) document(j *document.Job, job *Job) {
 	text := j.Sweep.Document()
 	if text == "" {
 		return
@@ -32,38 +41,25 @@ func (b *builder) document(j *document.Job, job *Job) {
 		needed = sizeOf(variable(sweep.DocumentVariable, text))
 	}
 	if needed <= room {
-		b.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
+		c.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
 		return
 	}
 	why := fmt.Sprintf("the cells take %d bytes, and %s, which is limited to %d, has space for %d", needed, request, limit, max(0, room))
-	if url, ok := b.stage(j, job, text, why); ok {
-		b.setVariable(j, job, j.Array, sweep.URLVariable, url)
+	if url, ok := c.stage(j, job, text, why); ok {
+		c.setVariable(j, job, j.Array, sweep.URLVariable, url)
 	}
-}
-
-// spaceForVariable is how many bytes a variable may have in a request that is to stay
-// within a limit.
-func spaceForVariable(request any, limit int) int {
-	return limit - sizeOf(request) - len(`,"environment":[,]`)
-}
-
-// sizeOf is the size of a shape of the SDK as JSON. What has no JSON has no size: it
-// is refused where it is sent.
-func sizeOf(shape any) int {
-	text, _ := wire.Marshal(shape)
-	return len(text)
 }
 
 // stage notes a text to upload before the job is submitted, and returns its location. If the
 // target has no staging location, it reports why.
-func (b *builder) stage(j *document.Job, job *Job, text, why string) (url string, ok bool) {
-	if b.options.Staging == "" {
-		b.fail(j.Array, ruleArrayStaging, why+": the target has no staging location",
+func (c *cells) stage(j *document.Job, job *Job, text, why string) (url string, ok bool) {
+	if c.location == "" {
+		c.fail(j.Array, ruleArrayStaging, why+": the target has no staging location",
 			`add it to the target in the platform file: "staging": "s3://bucket/prefix"`)
 		return "", false
 	}
 	sum := sha256.Sum256([]byte(text))
-	url = strings.TrimRight(b.options.Staging, "/") + "/" + hex.EncodeToString(sum[:]) + ".txt"
+	url = strings.TrimRight(c.location, "/") + "/" + hex.EncodeToString(sum[:]) + ".txt"
 	job.Staged = append(job.Staged, Staged{URL: url, Text: text})
 	return url, true
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
@@ -18,51 +17,26 @@ import (
 // account and Region, which other programs use too.
 const readAhead = 8
 
-// FailedChildren returns the ids of an array's FAILED children, by index. It calls ListJobs once
-// per thousand.
-func (c *Client) FailedChildren(ctx context.Context, array string) ([]string, error) {
-	var indexes []int
-	err := c.patiently(ctx, func() error {
-		indexes = nil
-		for job, err := range c.List(ctx, Filter{ArrayOf: array, Statuses: []types.JobStatus{types.JobStatusFailed}}) {
-			if err != nil {
-				return err
-			}
-			// Some servers do not filter exactly.
-			if job.ArrayProperties != nil && job.ArrayProperties.Index != nil && job.Status == types.JobStatusFailed {
-				indexes = append(indexes, int(*job.ArrayProperties.Index))
-			}
-		}
-		return nil
-	})
-	slices.Sort(indexes)
-	ids := make([]string, len(indexes))
-	for i, index := range indexes {
-		ids[i] = batch.ChildID(array, index)
-	}
-	return ids, err
-}
-
 // MergedLogs yields the logs of several jobs, one after the other in the order of the ids. It keeps
 // only a few pages in memory, and its result is the same each time. It reads a few logs ahead
 // concurrently. With Follow, lines arrive while they are written, until all jobs have ended. If the
 // log of one job fails, its error comes with a Line that names the job, and the other logs
 // continue. An error without a job ends the sequence.
-func (c *Client) MergedLogs(ctx context.Context, ids []string, o LogOptions) iter.Seq2[Line, error] {
+func (l *JobLogs) MergedLogs(ctx context.Context, ids []string, o LogOptions) iter.Seq2[Line, error] {
 	if o.Follow {
-		return func(yield func(Line, error) bool) { c.followLogs(ctx, ids, o, yield) }
+		return func(yield func(Line, error) bool) { l.followLogs(ctx, ids, o, yield) }
 	}
 	return func(yield func(Line, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		for some := range slices.Chunk(ids, describeLimit) {
 			var jobs map[string]types.JobDetail
-			err := c.patiently(ctx, func() (err error) { jobs, err = c.ByID(ctx, some); return err })
+			err := l.polling.patiently(ctx, func() (err error) { jobs, err = l.jobs.ByID(ctx, some); return err })
 			if err != nil {
 				yield(Line{}, err)
 				return
 			}
-			if !c.mergeSome(ctx, some, jobs, o, yield) {
+			if !l.mergeSome(ctx, some, jobs, o, yield) {
 				return
 			}
 		}
@@ -77,7 +51,7 @@ type piece struct {
 
 // mergeSome yields the logs of some jobs in order. It returns false if the caller has stopped the
 // sequence.
-func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
+func (l *JobLogs) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
 	logs := make(chan chan piece, readAhead-2) // one is being read here, one is about to be queued
 	go func() {
 		defer close(logs)
@@ -88,7 +62,7 @@ func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]ty
 			case <-ctx.Done():
 				return
 			}
-			go c.readLog(ctx, id, jobs, o, log)
+			go l.readLog(ctx, id, jobs, o, log)
 		}
 	}()
 	for log := range logs {
@@ -106,7 +80,7 @@ func (c *Client) mergeSome(ctx context.Context, ids []string, jobs map[string]ty
 }
 
 // readLog sends one job's log, and closes the channel at its end.
-func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.JobDetail, o LogOptions, to chan<- piece) {
+func (l *JobLogs) readLog(ctx context.Context, id string, jobs map[string]types.JobDetail, o LogOptions, to chan<- piece) {
 	defer close(to)
 	send := func(p piece) bool {
 		select {
@@ -121,9 +95,9 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 		send(piece{Line{Job: id}, &MissingError{[]string{id}}})
 		return
 	}
-	t := newTail(c, id, o)
+	t := newTail(l, id, o)
 	// Lines that were read before a fault are not read again: the tail has the position.
-	err := c.patiently(ctx, func() error {
+	err := l.polling.patiently(ctx, func() error {
 		_, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		return err
 	})
@@ -134,15 +108,15 @@ func (c *Client) readLog(ctx context.Context, id string, jobs map[string]types.J
 
 // followLogs reads the logs of several jobs in rounds until all have ended. It keeps at most a
 // window of them open.
-func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yield func(Line, error) bool) {
+func (l *JobLogs) followLogs(ctx context.Context, ids []string, o LogOptions, yield func(Line, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	window := cmp.Or(o.Window, len(ids))
 	var tails []*tail
-	pace := Pace{Client: c}
+	pace := Pace{Polling: l.polling}
 	for {
 		for len(tails) < window && len(ids) > 0 {
-			tails = append(tails, newTail(c, ids[0], o))
+			tails = append(tails, newTail(l, ids[0], o))
 			ids = ids[1:]
 		}
 		if len(tails) == 0 {
@@ -152,7 +126,7 @@ func (c *Client) followLogs(ctx context.Context, ids []string, o LogOptions, yie
 		for i, t := range tails {
 			pending[i] = t.id
 		}
-		jobs, err := c.ByID(ctx, pending)
+		jobs, err := l.jobs.ByID(ctx, pending)
 		fresh := false
 		if err == nil {
 			var answered bool
@@ -231,7 +205,7 @@ func (t *tail) Next(ctx context.Context, jobs map[string]types.JobDetail, send f
 		return true
 	}
 	lines := false
-	err := t.client.patiently(ctx, func() error {
+	err := t.logs.polling.patiently(ctx, func() error {
 		fresh, err := t.Take(ctx, job, func(l Line) bool { return send(piece{line: l}) })
 		lines = lines || fresh
 		return err
