@@ -7,6 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
 
 // userFile is the file of a job or of another request, as the user wrote it.
@@ -27,10 +28,19 @@ func (f userFile) compact() bool {
 	return f.File.Kind == document.KindJob || f.File.Kind == document.KindWorkflow
 }
 
-// lacks reports whether the user did not write the member. A member that was dropped
-// because its value has the wrong type is not lacking.
+// lacks reports whether the user did not write the member. A member that was dropped is not
+// lacking: its value has the wrong type, or its name is in another case or has separators.
 func (f userFile) lacks(n *jsontree.Node, member string) bool {
-	return n.Get(member) == nil && f.raw(n).Get(member) == nil
+	if n.Get(member) != nil {
+		return false
+	}
+	folded := shape.Fold(member)
+	for m := range f.raw(n).Children() {
+		if m.Name == member || shape.Fold(m.Name) == folded {
+			return false
+		}
+	}
+	return true
 }
 
 // raw returns the object or array as in the file; nil if it is not in the file.
