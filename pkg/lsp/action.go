@@ -63,7 +63,7 @@ func (s *server) quickFix(d *openDocument, problem diag.Diagnostic) codeAction {
 	return codeAction{
 		// Editors apply preferred actions without a question.
 		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: problem.Fix.Class == diag.Automatic,
-		Diagnostics: []diagnostic{s.diagnostic(problem, d.text)},
+		Diagnostics: []diagnostic{s.encoding.diagnostic(problem, d.text)},
 		Edit:        s.workspaceEdit(d, problem.Fix.Edits),
 	}
 }
@@ -71,7 +71,7 @@ func (s *server) quickFix(d *openDocument, problem diag.Diagnostic) codeAction {
 // workspaceEdit returns the edits with the version of the document if the client can check
 // it, so that it rejects edits of an older text.
 func (s *server) workspaceEdit(d *openDocument, edits []diag.Edit) workspaceEdit {
-	list := s.edits(edits, d.text)
+	list := s.encoding.edits(edits, d.text)
 	if s.client.Capabilities.Workspace.WorkspaceEdit.DocumentChanges {
 		version := d.version
 		return workspaceEdit{DocumentChanges: []documentEdit{{documentID{d.uri, &version}, list}}}

@@ -20,7 +20,7 @@ func (s *server) formatting(p documentParams) (any, error) {
 		return edits, nil
 	}
 	if text := jsontree.Format(root, jsontree.Width); text != d.src.Text {
-		edits = s.edits([]diag.Edit{smallestEdit(d.src.Text, text)}, d.text)
+		edits = s.encoding.edits([]diag.Edit{smallestEdit(d.src.Text, text)}, d.text)
 	}
 	return edits, nil
 }

@@ -38,7 +38,7 @@ func (s *server) publish() (err error) {
 	}
 	for _, uri := range slices.Sorted(maps.Keys(now)) {
 		p := now[uri]
-		p.Diagnostics = s.diagnostics(s.found[uri])
+		p.Diagnostics = s.encoding.diagnostics(s.found[uri])
 		if err := s.publishProblems(p); err != nil {
 			return err
 		}
@@ -70,14 +70,14 @@ const information = 3
 
 // diagnostics converts problems of one text. Positions need its lines, which are found
 // once.
-func (s *server) diagnostics(list diag.List) []diagnostic {
+func (e encoding) diagnostics(list diag.List) []diagnostic {
 	out := make([]diagnostic, 0, len(list))
 	var t text
 	for i, d := range list {
 		if i == 0 {
 			t = newText(d.Source.Text)
 		}
-		out = append(out, s.diagnostic(d, t))
+		out = append(out, e.diagnostic(d, t))
 	}
 	return out
 }
@@ -85,10 +85,10 @@ func (s *server) diagnostics(list diag.List) []diagnostic {
 // diagnostic converts a problem to the protocol; t is its text. The message is masked,
 // because an editor may log it. The edits are not, since masked edits would destroy the
 // credential.
-func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
+func (e encoding) diagnostic(d diag.Diagnostic, t text) diagnostic {
 	d = d.Masked()
 	out := diagnostic{
-		Range: t.spanToRange(d.Span, s.encoding), Severity: severities[d.Severity],
+		Range: t.spanToRange(d.Span, e), Severity: severities[d.Severity],
 		Code: d.Rule, Source: "batchctl", Message: diag.Printable(d.Message),
 	}
 	if r, ok := lint.Lookup(d.Rule); ok {
@@ -102,16 +102,16 @@ func (s *server) diagnostic(d diag.Diagnostic, t text) diagnostic {
 		out.Message += "\nhelp: " + diag.Printable(d.Hint)
 	}
 	if d.Fix != nil {
-		out.Data = &fixData{Title: diag.Printable(d.Fix.Message), Edits: s.edits(d.Fix.Edits, t)}
+		out.Data = &fixData{Title: diag.Printable(d.Fix.Message), Edits: e.edits(d.Fix.Edits, t)}
 	}
 	return out
 }
 
 // edits converts edits of one text.
-func (s *server) edits(edits []diag.Edit, t text) []textEdit {
+func (e encoding) edits(edits []diag.Edit, t text) []textEdit {
 	out := make([]textEdit, len(edits))
-	for i, e := range edits {
-		out[i] = textEdit{t.spanToRange(e.Span, s.encoding), e.Text}
+	for i, edit := range edits {
+		out[i] = textEdit{t.spanToRange(edit.Span, e), edit.Text}
 	}
 	return out
 }

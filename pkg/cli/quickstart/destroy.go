@@ -85,8 +85,8 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 func (q *sequence) findPlatform(in *input.Input) error {
 	var err error
 	isNamed := q.o.Target.Platform+q.o.Target.Name+os.Getenv("BATCHCTL_TARGET") != "" || q.o.Target.NamesAWS()
-	if _, statErr := os.Stat(q.platformFile()); !isNamed && statErr == nil {
-		err = in.UsePlatform(q.platformFile())
+	if _, statErr := os.Stat(q.o.platformFile()); !isNamed && statErr == nil {
+		err = in.UsePlatform(q.o.platformFile())
 	} else {
 		err = in.FindPlatform(q.o.Target)
 	}
@@ -265,7 +265,7 @@ func (q *sequence) prove(ctx context.Context) error {
 		left = append(left, term.Plural(len(definitions), "job definition"))
 	}
 	if len(left) > 0 {
-		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).Try("again: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).Try("again: %s", q.o.again("destroy"))
 	}
 	if err := q.memory.Forget(); err != nil {
 		return err
@@ -279,9 +279,9 @@ func (q *sequence) prove(ctx context.Context) error {
 // notRemoved explains why the deletion stopped, and how to continue.
 func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && !cloud.LogIn(err) && !rpc.Denied(err) {
-		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.again("destroy"))
+		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.o.again("destroy"))
 	}
-	return cloud.StackFailure(ctx, err, q.statusCommand(), q.again("destroy"))
+	return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again("destroy"))
 }
 
 // isStackError reports whether cloud.StackFailure has its own text for err.
@@ -301,5 +301,5 @@ func (q *sequence) printRemaining(o *quickstart.Offer) {
 	if o.Why == "" {
 		price = fmt.Sprintf("for %s USD an hour", cost.Figure(o.Hourly))
 	}
-	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.again("destroy"))
+	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.o.again("destroy"))
 }

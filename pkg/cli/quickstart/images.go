@@ -68,7 +68,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	if !missing {
 		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
 		if err != nil {
-			return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+			return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 		}
 		for _, image := range w.Built {
 			image.Exists = slices.Contains(tags, image.Tag)
@@ -140,11 +140,11 @@ func (q *sequence) pushImages(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept").Try("continue: %s    delete everything: %s", q.again(""), q.again("destroy"))
+			return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept").Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
 		case err != nil && cloud.LogIn(err):
-			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("log in: aws sso login; then: %s", q.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("log in: aws sso login; then: %s", q.o.again(""))
 		case err != nil:
-			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.o.again(""))
 		}
 		outcome := "pushed"
 		if image.Exists {
@@ -162,14 +162,14 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 	}
 	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
 	if err != nil {
-		return "", cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+		return "", cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	for _, o := range outputs {
 		if o.Name == "RepositoryUri" {
 			return o.Value, nil
 		}
 	}
-	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.statusCommand())
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.o.statusCommand())
 }
 
 // push builds an image if this machine does not have it, and pushes it. It logs

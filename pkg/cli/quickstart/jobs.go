@@ -54,7 +54,7 @@ func (q *sequence) jobs(isLocal bool, platform string) {
 func (q *sequence) measure(ctx context.Context) error {
 	b := q.bench
 	b.Target = q.t
-	q.jobs(false, q.platformFile())
+	q.jobs(false, q.o.platformFile())
 	// An interrupted quick start finds its jobs again, so they may continue.
 	b.Options.Keeps = true
 	if err := b.Load(ctx); err != nil {
@@ -85,7 +85,7 @@ func (q *sequence) measure(ctx context.Context) error {
 	}
 	note, err := b.Repeat(ctx)
 	if ctx.Err() != nil {
-		return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept, and jobs continue").Try("continue: %s    delete everything: %s", q.again(""), q.again("destroy"))
+		return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept, and jobs continue").Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
 	}
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func (q *sequence) text(o *quickstart.Offer) string {
 	g.Line("prices", "%s", from)
 	after := "gone afterwards: --destroy-after"
 	if !q.o.destroyAfter {
-		after = "removed by: " + q.again("destroy")
+		after = "removed by: " + q.o.again("destroy")
 	}
 	g.Line("ends", "%s", after)
 	return g.Text.String()

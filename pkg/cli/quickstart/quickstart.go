@@ -139,7 +139,7 @@ func (q *sequence) runSteps(ctx context.Context) error {
 		return err
 	}
 	if _, err := cloud.DeployStacks(ctx, q.Console, q.stacks, quickstart.Wanted(q.parameters), q.parameters); err != nil {
-		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (q *sequence) prepare(ctx context.Context) error {
 	maps.Copy(q.parameters, given)
 	call := &cloud.InfraCall{Stacks: q.stacks, Given: given}
 	if err := call.KnowsParameters(ctx); err != nil {
-		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	return q.chooseImages(ctx)
 }
@@ -176,15 +176,15 @@ func (q *sequence) provide(ctx context.Context) error {
 	}
 	outputs, err := q.stacks.Outputs(ctx, quickstart.Wanted(q.parameters))
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	queues, err := q.stacks.Queues(ctx, outputs)
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.statusCommand(), q.again(""))
+		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool { return queue.Alias != "cpu" && queue.Alias != "gpu" })
 	if len(queues) < 2 {
-		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the quick start needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.statusCommand())
+		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the quick start needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.o.statusCommand())
 	}
 	return q.writePlatform(queues)
 }
@@ -207,40 +207,40 @@ func (q *sequence) writePlatform(queues []infra.Queue) error {
 	if err != nil {
 		return err
 	}
-	return newfile.Write(q.platformFile(), newfile.ForAll, newfile.Bytes([]byte(text)))
+	return newfile.Write(q.o.platformFile(), newfile.ForAll, newfile.Bytes([]byte(text)))
 }
 
 // quickTarget is the name of the target in that file.
 const quickTarget = "quickstart"
 
 // platformFile returns the path of that file.
-func (q *sequence) platformFile() string { return filepath.Join(q.o.Dir, document.PlatformFile) }
+func (o options) platformFile() string { return filepath.Join(o.Dir, document.PlatformFile) }
 
 // statusCommand returns the command line that shows the stacks.
-func (q *sequence) statusCommand() string {
-	return "batchctl infra status --prefix " + q.o.prefix + q.where()
+func (o options) statusCommand() string {
+	return "batchctl infra status --prefix " + o.prefix + o.where()
 }
 
 // again returns the command line that continues the quick start, or with verb
 // another of its commands.
-func (q *sequence) again(verb string) string {
+func (o options) again(verb string) string {
 	line := "batchctl quickstart"
 	if verb != "" {
 		line += " " + verb
 	}
-	if q.o.given("prefix") {
-		line += " --prefix " + q.o.prefix
+	if o.given("prefix") {
+		line += " --prefix " + o.prefix
 	}
-	if q.o.given("out") {
-		line += " --out " + term.Quoted(q.o.Dir)
+	if o.given("out") {
+		line += " --out " + term.Quoted(o.Dir)
 	}
-	return line + q.where()
+	return line + o.where()
 }
 
 // where returns the flags that select the target.
-func (q *sequence) where() string {
+func (o options) where() string {
 	line := ""
-	for _, flag := range [][2]string{{"target", q.o.Target.Name}, {"profile", q.o.Target.Profile}, {"region", q.o.Target.Region}, {"endpoint-url", q.o.Target.EndpointURL}, {"platform", q.o.Target.Platform}} {
+	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"platform", o.Target.Platform}} {
 		if flag[1] != "" {
 			line += " --" + flag[0] + " " + term.Quoted(flag[1])
 		}
@@ -274,7 +274,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n", q.again("destroy"))
+		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n", q.o.again("destroy"))
 	} else if why != nil {
 		fmt.Fprintln(q.Err, "--destroy-after deletes everything that was created:")
 	}

@@ -161,3 +161,55 @@ func digits(text string) int {
 	}
 	return n
 }
+
+// symbolsOf returns the symbols of those texts that a job has.
+func (t *symbolTable) symbolsOf(texts []string) []symbol {
+	var symbols []symbol
+	for _, text := range texts {
+		if s, ok := t.find[text]; ok {
+			symbols = append(symbols, s)
+		}
+	}
+	return symbols
+}
+
+// progress returns the index of a status in a job's life. Unknown statuses are last.
+func (t *symbolTable) progress(status symbol) int {
+	if i := slices.Index(lifeOrder, t.texts[status]); i >= 0 {
+		return i
+	}
+	return len(lifeOrder)
+}
+
+// duration returns the sort key of a duration: longest first. An unfinished job without an end of
+// the duration has it until now.
+func (t *symbolTable) duration(r *record, from, to, now int64) int64 {
+	if to == 0 && !ended(t.texts[r.status]) {
+		to = now
+	}
+	if from == 0 || to == 0 {
+		return missing
+	}
+	return -max(to-from, 0)
+}
+
+// runLabel returns the workflow's name and the first 8 characters of the run.
+func (t *symbolTable) runLabel(g *group) string {
+	run := []rune(t.texts[g.key])
+	label := string(run[:min(8, len(run))])
+	if g.workflow == 0 {
+		return label
+	}
+	return t.texts[g.workflow] + " " + label
+}
+
+// countsOf returns a list of counts by status.
+func (t *symbolTable) countsOf(r *result, counts []int32) map[string]int {
+	byStatus := make(map[string]int, len(counts))
+	for i, n := range counts {
+		if n > 0 {
+			byStatus[t.texts[r.statuses[i]]] = int(n)
+		}
+	}
+	return byStatus
+}

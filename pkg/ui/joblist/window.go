@@ -55,7 +55,7 @@ func (l *List) Window(q Query) Window {
 	}
 	r := l.result(q)
 	w.Total, w.Jobs = len(r.order), len(r.order)
-	w.Counts = l.countsOf(r, r.counts)
+	w.Counts = l.symbols.countsOf(r, r.counts)
 	skip, rest := max(q.From, 0), min(max(q.Count, 0), MaxCount)
 	// emit appends those of the rows from to to that are in the window.
 	emit := func(from, to int, row func(int) Row) {
@@ -229,7 +229,7 @@ func (r *result) column(status symbol) int {
 // matching returns the indexes of the records that match a query, in the order of records.
 func (l *List) matching(q Query) []int32 {
 	found := make([]int32, 0, len(l.records))
-	statuses, queues := l.symbolsOf(q.Statuses), l.symbolsOf(q.Queues)
+	statuses, queues := l.symbols.symbolsOf(q.Statuses), l.symbols.symbolsOf(q.Queues)
 	for i, r := range l.records {
 		if (len(q.Statuses) == 0 || slices.Contains(statuses, r.status)) && (len(q.Queues) == 0 || slices.Contains(queues, r.queue)) {
 			found = append(found, int32(i))
@@ -240,17 +240,6 @@ func (l *List) matching(q Query) []int32 {
 		found = slices.DeleteFunc(found, func(at int32) bool { return !matches(at, l.records[at]) })
 	}
 	return found
-}
-
-// symbolsOf returns the symbols of those texts that a job has.
-func (l *List) symbolsOf(texts []string) []symbol {
-	var symbols []symbol
-	for _, text := range texts {
-		if s, ok := l.symbols.find[text]; ok {
-			symbols = append(symbols, s)
-		}
-	}
-	return symbols
 }
 
 // matcher returns a function that reports whether a record matches a term. It searches each distinct
@@ -318,13 +307,13 @@ func (l *List) sorted(q Query, order []int32) []int32 {
 	case "queue":
 		key = func(r *record) int64 { return int64(l.symbols.rank[r.queue]) }
 	case "status":
-		key = func(r *record) int64 { return int64(l.progress(r.status)) }
+		key = func(r *record) int64 { return int64(l.symbols.progress(r.status)) }
 	case "started":
 		key = func(r *record) int64 { return largestFirst(r.started) }
 	case "waited":
-		key = func(r *record) int64 { return l.duration(r, r.created, cmp.Or(r.started, r.stopped), q.Now) }
+		key = func(r *record) int64 { return l.symbols.duration(r, r.created, cmp.Or(r.started, r.stopped), q.Now) }
 	case "ran":
-		key = func(r *record) int64 { return l.duration(r, r.started, r.stopped, q.Now) }
+		key = func(r *record) int64 { return l.symbols.duration(r, r.started, r.stopped, q.Now) }
 	default:
 		if !q.Reverse {
 			return order
@@ -352,26 +341,6 @@ func (l *List) sorted(q Query, order []int32) []int32 {
 		order[i] = k.at
 	}
 	return order
-}
-
-// progress returns the index of a status in a job's life. Unknown statuses are last.
-func (l *List) progress(status symbol) int {
-	if i := slices.Index(lifeOrder, l.symbols.texts[status]); i >= 0 {
-		return i
-	}
-	return len(lifeOrder)
-}
-
-// duration returns the sort key of a duration: longest first. An unfinished job without an end of
-// the duration has it until now.
-func (l *List) duration(r *record, from, to, now int64) int64 {
-	if to == 0 && !ended(l.symbols.texts[r.status]) {
-		to = now
-	}
-	if from == 0 || to == 0 {
-		return missing
-	}
-	return -max(to-from, 0)
 }
 
 // grouping returns the function that finds a job's group, nil without groups.
@@ -499,7 +468,7 @@ func (l *List) keyOf(by, text string) (groupKey, bool) {
 func (l *List) group(by string, r *result, i int, open bool) *Group {
 	g := &r.groups[i]
 	row := &Group{Jobs: int(g.jobs), First: g.first, Last: g.last, Open: open,
-		Counts: l.countsOf(r, r.groupCounts[int(g.found)*len(r.statuses):][:len(r.statuses)])}
+		Counts: l.symbols.countsOf(r, r.groupCounts[int(g.found)*len(r.statuses):][:len(r.statuses)])}
 	name, isTag := strings.CutPrefix(by, "tag:")
 	switch {
 	case g.key == unread:
@@ -515,29 +484,8 @@ func (l *List) group(by string, r *result, i int, open bool) *Group {
 		row.Key = l.symbols.texts[g.key]
 		row.Label = row.Key
 		if by == "workflow" {
-			row.Label = l.runLabel(g)
+			row.Label = l.symbols.runLabel(g)
 		}
 	}
 	return row
-}
-
-// runLabel returns the workflow's name and the first 8 characters of the run.
-func (l *List) runLabel(g *group) string {
-	run := []rune(l.symbols.texts[g.key])
-	label := string(run[:min(8, len(run))])
-	if g.workflow == 0 {
-		return label
-	}
-	return l.symbols.texts[g.workflow] + " " + label
-}
-
-// countsOf returns a list of counts by status.
-func (l *List) countsOf(r *result, counts []int32) map[string]int {
-	byStatus := make(map[string]int, len(counts))
-	for i, n := range counts {
-		if n > 0 {
-			byStatus[l.symbols.texts[r.statuses[i]]] = int(n)
-		}
-	}
-	return byStatus
 }

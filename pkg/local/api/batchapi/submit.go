@@ -68,14 +68,9 @@ func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.S
 		if err := js.backend.Accepting(); err != nil {
 			return nil, err
 		}
-		q, ok := m.Queue(queue)
-		switch {
-		case !ok:
-			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
-		case q.Service != "":
-			return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.", queue)
-		case q.Disabled:
-			return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", queue)
+		q, err := openQueue(m, queue, asked)
+		if err != nil {
+			return nil, err
 		}
 		d, err := activeDefinition(m, aws.ToString(in.JobDefinition))
 		if err != nil {
@@ -122,6 +117,20 @@ func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.S
 	}
 	noticeMembers(c, x, members)
 	return &awsbatch.SubmitJobOutput{JobArn: aws.String(model.ARN("job", s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
+}
+
+// openQueue returns the queue of a submission, as it was asked for, if it accepts jobs.
+func openQueue(m *model.Model, name, asked string) (*model.Queue, error) {
+	q, ok := m.Queue(name)
+	switch {
+	case !ok:
+		return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+	case q.Service != "":
+		return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.", name)
+	case q.Disabled:
+		return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", name)
+	}
+	return q, nil
 }
 
 // errChosen means that a job chooses another executor than the current one. Finding that one
