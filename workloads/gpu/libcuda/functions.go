@@ -58,22 +58,6 @@ type functions struct {
 	eventElapsed func(milliseconds *float32, start, end gpu.Event) code
 }
 
-// copy2D is a CUDA_MEMCPY2D.
-type copy2D struct {
-	src, dst      side2D
-	width, height uint64
-}
-
-// side2D is where a CUDA_MEMCPY2D copies from or to.
-type side2D struct {
-	_      [2]uint64 // an offset in bytes and rows
-	memory int32     // a CUmemorytype
-	host   unsafe.Pointer
-	device gpu.Pointer
-	_      uintptr // a CUarray
-	pitch  uint64
-}
-
 // symbol is a pointer to a member of functions, and the names that the library may have for it, the
 // preferred one first.
 type symbol struct {
