@@ -14,6 +14,36 @@ const (
 	deviceMemory = 2 // CU_MEMORYTYPE_DEVICE
 )
 
+// memory has the functions that allocate, copy and fill memory.
+type memory struct {
+	memGetInfo   func(free, total *uint64) code
+	memAlloc     func(p *gpu.Pointer, size uint64) code
+	memFree      func(p gpu.Pointer) code
+	memHostAlloc func(p *unsafe.Pointer, size uint64, flags uint32) code
+	memFreeHost  func(p unsafe.Pointer) code
+
+	copyHostToDevice   func(dst gpu.Pointer, src unsafe.Pointer, size uint64, s gpu.Stream) code
+	copyDeviceToHost   func(dst unsafe.Pointer, src gpu.Pointer, size uint64, s gpu.Stream) code
+	copyDeviceToDevice func(dst, src gpu.Pointer, size uint64, s gpu.Stream) code
+	copyRows           func(c *copy2D, s gpu.Stream) code
+	memset             func(dst gpu.Pointer, value uint8, size uint64, s gpu.Stream) code
+}
+
+func (api *memory) symbols() []symbol {
+	return []symbol{
+		{&api.memGetInfo, []string{"cuMemGetInfo_v2"}},
+		{&api.memAlloc, []string{"cuMemAlloc_v2"}},
+		{&api.memFree, []string{"cuMemFree_v2"}},
+		{&api.memHostAlloc, []string{"cuMemHostAlloc"}},
+		{&api.memFreeHost, []string{"cuMemFreeHost"}},
+		{&api.copyHostToDevice, []string{"cuMemcpyHtoDAsync_v2"}},
+		{&api.copyDeviceToHost, []string{"cuMemcpyDtoHAsync_v2"}},
+		{&api.copyDeviceToDevice, []string{"cuMemcpyDtoDAsync_v2"}},
+		{&api.copyRows, []string{"cuMemcpy2DAsync_v2"}},
+		{&api.memset, []string{"cuMemsetD8Async"}},
+	}
+}
+
 // copy2D is a CUDA_MEMCPY2D.
 type copy2D struct {
 	src, dst      side2D
@@ -31,47 +61,49 @@ type side2D struct {
 }
 
 // MemoryInfo is about the device of the current context, in bytes.
-func (d *driver) MemoryInfo() (free, total int64, err error) {
+func (api *memory) MemoryInfo() (free, total int64, err error) {
 	var f, t uint64
-	err = check("cuMemGetInfo", d.memGetInfo(&f, &t))
+	err = check("cuMemGetInfo", api.memGetInfo(&f, &t))
 	return int64(f), int64(t), err
 }
 
-func (d *driver) Alloc(size int64) (gpu.Pointer, error) {
+func (api *memory) Alloc(size int64) (gpu.Pointer, error) {
 	var p gpu.Pointer
-	err := check("cuMemAlloc", d.memAlloc(&p, uint64(size)))
+	err := check("cuMemAlloc", api.memAlloc(&p, uint64(size)))
 	return p, err
 }
 
-func (d *driver) Free(p gpu.Pointer) error { return check("cuMemFree", d.memFree(p)) }
+func (api *memory) Free(p gpu.Pointer) error { return check("cuMemFree", api.memFree(p)) }
 
 // AllocHost allocates pinned memory. It is not write-combined, because the host reads it too.
-func (d *driver) AllocHost(size int64) (unsafe.Pointer, error) {
+func (api *memory) AllocHost(size int64) (unsafe.Pointer, error) {
 	var p unsafe.Pointer
-	err := check("cuMemHostAlloc", d.memHostAlloc(&p, uint64(size), 0))
+	err := check("cuMemHostAlloc", api.memHostAlloc(&p, uint64(size), 0))
 	return p, err
 }
 
-func (d *driver) FreeHost(p unsafe.Pointer) error { return check("cuMemFreeHost", d.memFreeHost(p)) }
-
-func (d *driver) CopyIn(dst gpu.Pointer, src unsafe.Pointer, size int64, s gpu.Stream) error {
-	return check("cuMemcpyHtoDAsync", d.copyHostToDevice(dst, src, uint64(size), s))
+func (api *memory) FreeHost(p unsafe.Pointer) error {
+	return check("cuMemFreeHost", api.memFreeHost(p))
 }
 
-func (d *driver) CopyOut(dst unsafe.Pointer, src gpu.Pointer, size int64, s gpu.Stream) error {
-	return check("cuMemcpyDtoHAsync", d.copyDeviceToHost(dst, src, uint64(size), s))
+func (api *memory) CopyIn(dst gpu.Pointer, src unsafe.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyHtoDAsync", api.copyHostToDevice(dst, src, uint64(size), s))
 }
 
-func (d *driver) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) error {
-	return check("cuMemcpyDtoDAsync", d.copyDeviceToDevice(dst, src, uint64(size), s))
+func (api *memory) CopyOut(dst unsafe.Pointer, src gpu.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyDtoHAsync", api.copyDeviceToHost(dst, src, uint64(size), s))
 }
 
-func (d *driver) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
-	return check("cuMemcpy2DAsync", d.copyRows(&copy2D{onHost(src, pitch), onDevice(dst, width), uint64(width), uint64(rows)}, s))
+func (api *memory) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) error {
+	return check("cuMemcpyDtoDAsync", api.copyDeviceToDevice(dst, src, uint64(size), s))
 }
 
-func (d *driver) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
-	return check("cuMemcpy2DAsync", d.copyRows(&copy2D{onDevice(src, width), onHost(dst, pitch), uint64(width), uint64(rows)}, s))
+func (api *memory) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return check("cuMemcpy2DAsync", api.copyRows(&copy2D{onHost(src, pitch), onDevice(dst, width), uint64(width), uint64(rows)}, s))
+}
+
+func (api *memory) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
+	return check("cuMemcpy2DAsync", api.copyRows(&copy2D{onDevice(src, width), onHost(dst, pitch), uint64(width), uint64(rows)}, s))
 }
 
 func onHost(p unsafe.Pointer, pitch int64) side2D {
@@ -82,6 +114,6 @@ func onDevice(p gpu.Pointer, pitch int64) side2D {
 	return side2D{memory: deviceMemory, device: p, pitch: uint64(pitch)}
 }
 
-func (d *driver) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) error {
-	return check("cuMemsetD8Async", d.memset(dst, value, uint64(size), s))
+func (api *memory) Fill(dst gpu.Pointer, value byte, size int64, s gpu.Stream) error {
+	return check("cuMemsetD8Async", api.memset(dst, value, uint64(size), s))
 }
