@@ -2,6 +2,7 @@ package insights
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -178,6 +179,22 @@ func (l *lexer) pattern() (s string, start int, ok bool, err error) {
 	return "", start, false, l.failAt(start, len(l.text), "a regular expression does not end")
 }
 
+// regexp reads a regular expression.
+func (p *parser) regexp() (*regexp.Regexp, error) {
+	s, start, ok, err := p.pattern()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, p.unexpected()
+	}
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return nil, p.failAt(start, p.pos, "the local engine cannot use the regular expression: %v", err)
+	}
+	return re, nil
+}
+
 // reserved are the words that are fields only in backquotes.
 var reserved = []string{"and", "as", "asc", "by", "desc", "in", "like", "not", "or"}
 
@@ -225,4 +242,22 @@ func (l *lexer) name() (string, error) {
 		b.WriteString(l.text[l.pos+1 : l.pos+1+end])
 		l.pos += end + 2
 	}
+}
+
+// names reads "as a, b".
+func (p *parser) names() (names []string, err error) {
+	if !p.keyword("as") {
+		return nil, p.unexpected()
+	}
+	for first := true; first || p.symbol(","); first = false {
+		name, err := p.name()
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			return nil, p.unexpected()
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }

@@ -309,24 +309,6 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// names reads "as a, b".
-func (p *parser) names() (names []string, err error) {
-	if !p.keyword("as") {
-		return nil, p.unexpected()
-	}
-	for first := true; first || p.symbol(","); first = false {
-		name, err := p.name()
-		if err != nil {
-			return nil, err
-		}
-		if name == "" {
-			return nil, p.unexpected()
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
 // matchGlob finds the first place of a text where the pieces of a glob follow each other. Each star matches as little
 // as it can; one at the end matches the rest.
 func matchGlob(pieces []string, s string, found []string) bool {
