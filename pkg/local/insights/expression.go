@@ -19,11 +19,7 @@ type expression struct {
 // parser compiles a query while it reads it.
 type parser struct {
 	lexer
-	query *Query
-	// defined has the slots of the fields that commands defined so far, by name.
-	defined map[string]int
-	// aggregated is true after stats: then events and their fields are gone.
-	aggregated bool
+	scope
 	// aggregates collects the aggregates of a stats command; nil elsewhere.
 	aggregates *[]aggregate
 }

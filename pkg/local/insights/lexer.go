@@ -180,17 +180,17 @@ func (l *lexer) pattern() (s string, start int, ok bool, err error) {
 }
 
 // regexp reads a regular expression.
-func (p *parser) regexp() (*regexp.Regexp, error) {
-	s, start, ok, err := p.pattern()
+func (l *lexer) regexp() (*regexp.Regexp, error) {
+	s, start, ok, err := l.pattern()
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, p.unexpected()
+		return nil, l.unexpected()
 	}
 	re, err := regexp.Compile(s)
 	if err != nil {
-		return nil, p.failAt(start, p.pos, "the local engine cannot use the regular expression: %v", err)
+		return nil, l.failAt(start, l.pos, "the local engine cannot use the regular expression: %v", err)
 	}
 	return re, nil
 }
@@ -245,17 +245,17 @@ func (l *lexer) name() (string, error) {
 }
 
 // names reads "as a, b".
-func (p *parser) names() (names []string, err error) {
-	if !p.keyword("as") {
-		return nil, p.unexpected()
+func (l *lexer) names() (names []string, err error) {
+	if !l.keyword("as") {
+		return nil, l.unexpected()
 	}
-	for first := true; first || p.symbol(","); first = false {
-		name, err := p.name()
+	for first := true; first || l.symbol(","); first = false {
+		name, err := l.name()
 		if err != nil {
 			return nil, err
 		}
 		if name == "" {
-			return nil, p.unexpected()
+			return nil, l.unexpected()
 		}
 		names = append(names, name)
 	}

@@ -85,7 +85,7 @@ func (q *Query) show(name string, eval func(*row) value) {
 // Parse compiles a query. The error is a *SyntaxError.
 func Parse(text string) (*Query, error) {
 	q := &Query{discovered: map[string]int{}, within: map[string]bool{}}
-	p := &parser{lexer: lexer{text: text}, query: q, defined: map[string]int{}}
+	p := &parser{lexer: lexer{text: text}, scope: scope{query: q, defined: map[string]int{}}}
 	stats, dedup := 0, false
 	for {
 		p.blanks()

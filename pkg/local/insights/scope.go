@@ -1,17 +1,26 @@
 package insights
 
+// scope has the fields that an expression can name.
+type scope struct {
+	query *Query
+	// defined has the slots of the fields that commands defined so far, by name.
+	defined map[string]int
+	// aggregated is true after stats: then events and their fields are gone.
+	aggregated bool
+}
+
 // reference returns how to read a field.
-func (p *parser) reference(name string) func(*row) value {
-	if slot, ok := p.defined[name]; ok {
+func (s *scope) reference(name string) func(*row) value {
+	if slot, ok := s.defined[name]; ok {
 		return func(r *row) value { return r.values[slot] }
 	}
-	if p.aggregated {
+	if s.aggregated {
 		return func(*row) value { return value{} }
 	}
-	if f := p.query.system(name); f != nil {
+	if f := s.query.system(name); f != nil {
 		return f
 	}
-	q := p.query
+	q := s.query
 	slot, ok := q.discovered[name]
 	if !ok {
 		slot = q.slot()
@@ -31,8 +40,8 @@ func (p *parser) reference(name string) func(*row) value {
 }
 
 // define gives a new slot to a field, which hides an earlier field with its name.
-func (p *parser) define(name string) (slot int) {
-	slot = p.query.slot()
-	p.defined[name] = slot
+func (s *scope) define(name string) (slot int) {
+	slot = s.query.slot()
+	s.defined[name] = slot
 	return slot
 }
