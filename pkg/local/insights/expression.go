@@ -2,7 +2,6 @@ package insights
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,11 +19,7 @@ type expression struct {
 // parser compiles a query while it reads it.
 type parser struct {
 	lexer
-	query *Query
-	// defined has the slots of the fields that commands defined so far, by name.
-	defined map[string]int
-	// aggregated is true after stats: then events and their fields are gone.
-	aggregated bool
+	scope
 	// aggregates collects the aggregates of a stats command; nil elsewhere.
 	aggregates *[]aggregate
 }
@@ -159,22 +154,6 @@ func (p *parser) like(left func(*row) value, negated bool) (func(*row) value, er
 	}, nil
 }
 
-// regexp reads a regular expression.
-func (p *parser) regexp() (*regexp.Regexp, error) {
-	s, start, ok, err := p.pattern()
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, p.unexpected()
-	}
-	re, err := regexp.Compile(s)
-	if err != nil {
-		return nil, p.failAt(start, p.pos, "the local engine cannot use the regular expression: %v", err)
-	}
-	return re, nil
-}
-
 // among reads the list after in.
 func (p *parser) among(left func(*row) value, negated bool) (func(*row) value, error) {
 	if err := p.want("["); err != nil {
@@ -297,43 +276,6 @@ func (p *parser) primary() (func(*row) value, error) {
 		return func(*row) value { return v }, nil
 	}
 	return p.reference(name), nil
-}
-
-// reference returns how to read a field.
-func (p *parser) reference(name string) func(*row) value {
-	if slot, ok := p.defined[name]; ok {
-		return func(r *row) value { return r.values[slot] }
-	}
-	if p.aggregated {
-		return func(*row) value { return value{} }
-	}
-	if f := p.query.system(name); f != nil {
-		return f
-	}
-	q := p.query
-	slot, ok := q.discovered[name]
-	if !ok {
-		slot = q.slot()
-		q.discovered[name] = slot
-		for i, c := range name {
-			if c == '.' {
-				q.within[name[:i]] = true
-			}
-		}
-	}
-	return func(r *row) value {
-		if !r.loaded {
-			r.load(q)
-		}
-		return r.values[slot]
-	}
-}
-
-// define gives a new slot to a field, which hides an earlier field with its name.
-func (p *parser) define(name string) (slot int) {
-	slot = p.query.slot()
-	p.defined[name] = slot
-	return slot
 }
 
 // alias reads "as NAME", if it comes next, and returns the name; else the source of the expression.

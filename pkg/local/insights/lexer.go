@@ -2,6 +2,7 @@ package insights
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -178,6 +179,22 @@ func (l *lexer) pattern() (s string, start int, ok bool, err error) {
 	return "", start, false, l.failAt(start, len(l.text), "a regular expression does not end")
 }
 
+// regexp reads a regular expression.
+func (l *lexer) regexp() (*regexp.Regexp, error) {
+	s, start, ok, err := l.pattern()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, l.unexpected()
+	}
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return nil, l.failAt(start, l.pos, "the local engine cannot use the regular expression: %v", err)
+	}
+	return re, nil
+}
+
 // reserved are the words that are fields only in backquotes.
 var reserved = []string{"and", "as", "asc", "by", "desc", "in", "like", "not", "or"}
 
@@ -225,4 +242,22 @@ func (l *lexer) name() (string, error) {
 		b.WriteString(l.text[l.pos+1 : l.pos+1+end])
 		l.pos += end + 2
 	}
+}
+
+// names reads "as a, b".
+func (l *lexer) names() (names []string, err error) {
+	if !l.keyword("as") {
+		return nil, l.unexpected()
+	}
+	for first := true; first || l.symbol(","); first = false {
+		name, err := l.name()
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			return nil, l.unexpected()
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }

@@ -85,7 +85,7 @@ func (q *Query) show(name string, eval func(*row) value) {
 // Parse compiles a query. The error is a *SyntaxError.
 func Parse(text string) (*Query, error) {
 	q := &Query{discovered: map[string]int{}, within: map[string]bool{}}
-	p := &parser{lexer: lexer{text: text}, query: q, defined: map[string]int{}}
+	p := &parser{lexer: lexer{text: text}, scope: scope{query: q, defined: map[string]int{}}}
 	stats, dedup := 0, false
 	for {
 		p.blanks()
@@ -307,24 +307,6 @@ func (p *parser) parse() error {
 		return &parseStage{next: next, of: e, slots: slots, match: match, found: make([]string, len(slots))}
 	})
 	return nil
-}
-
-// names reads "as a, b".
-func (p *parser) names() (names []string, err error) {
-	if !p.keyword("as") {
-		return nil, p.unexpected()
-	}
-	for first := true; first || p.symbol(","); first = false {
-		name, err := p.name()
-		if err != nil {
-			return nil, err
-		}
-		if name == "" {
-			return nil, p.unexpected()
-		}
-		names = append(names, name)
-	}
-	return names, nil
 }
 
 // matchGlob finds the first place of a text where the pieces of a glob follow each other. Each star matches as little
