@@ -108,19 +108,19 @@ func (p requestPart) around(root *jsontree.Node) *jsontree.Node {
 	return request
 }
 
-// forFargate reports whether the content has a member that only jobs on Fargate may have, or a vCPU that only Fargate
-// divides.
+// forFargate reports whether the content has a member that only jobs on Fargate may have, or a part of a vCPU with the
+// role that Fargate needs.
 func (p requestPart) forFargate(root *jsontree.Node) bool {
 	if p.member == "ecsProperties" {
 		root = root.Get("taskProperties").Index(0)
 	}
-	for _, m := range []string{"fargatePlatformConfiguration", "networkConfiguration", "ephemeralStorage", "runtimePlatform"} {
+	for _, m := range []string{"fargatePlatformConfiguration", "networkConfiguration", "ephemeralStorage", "runtimePlatform", "platformVersion"} {
 		if root.Get(m) != nil {
 			return true
 		}
 	}
 	for r := range root.Get("resourceRequirements").Children() {
-		if v := r.Get("value").Str(); r.Get("type").Str() == "VCPU" && (v == "0.25" || v == "0.5") {
+		if v := r.Get("value").Str(); r.Get("type").Str() == "VCPU" && (v == "0.25" || v == "0.5") && root.Get("executionRoleArn") != nil {
 			return true
 		}
 	}
