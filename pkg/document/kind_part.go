@@ -1,8 +1,8 @@
 package document
 
 import (
-	"slices"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -36,22 +36,21 @@ func partOf(root *jsontree.Node) (p requestPart, ok bool) {
 	if !root.Is(jsontree.Object) || root.Len() > mostMembers || kindOfSchema(root.Get("$schema").Str()) != "" {
 		return requestPart{}, false
 	}
-	has := func(member string) bool {
-		for m := range root.Children() {
-			if plain(m.Name) == plain(member) {
-				return true
-			}
+	marked := false
+	for m := range root.Children() {
+		if p, marked = partMarks()[plain(m.Name)]; marked {
+			break
 		}
-		return false
 	}
-	i := slices.IndexFunc(requestParts, func(p requestPart) bool { return (p.needs == "" || has(p.needs)) && slices.ContainsFunc(p.marks, has) })
-	if i < 0 {
+	if !marked {
 		return requestPart{}, false
 	}
-	inside := membersOf[requestParts[i].kind]()[requestParts[i].member].memberNames()
-	strangers := 0
+	inside := membersOf[p.kind]()[p.member].memberNames()
+	complete, strangers := p.needs == "", 0
 	for m := range root.Children() {
-		switch name := plain(m.Name); {
+		name := plain(m.Name)
+		complete = complete || name == plain(p.needs)
+		switch {
 		case strings.HasPrefix(m.Name, "$") || inside[name]:
 		case isMember()[m.Name] || isMember()[name]:
 			return requestPart{}, false
@@ -59,8 +58,19 @@ func partOf(root *jsontree.Node) (p requestPart, ok bool) {
 			strangers++
 		}
 	}
-	return requestParts[i], 2*strangers < root.Len()
+	return p, complete && 2*strangers < root.Len()
 }
+
+// partMarks returns the parts by their marks, as plain returns them.
+var partMarks = sync.OnceValue(func() map[string]requestPart {
+	all := map[string]requestPart{}
+	for _, p := range requestParts {
+		for _, m := range p.marks {
+			all[plain(m)] = p
+		}
+	}
+	return all
+})
 
 // isOverrides reports whether the object is the content of containerOverrides, which the AWS CLI reads with
 // --container-overrides file://overrides.json.
