@@ -71,6 +71,11 @@ func (c *Commander) Stream(ctx context.Context, in io.Reader, out io.Writer, arg
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
+		// The end of the server reaches waiting commands one after the other, and a running one that it has
+		// reached may pass its turn on before.
+		if c.Base.Err() != nil {
+			return "", context.Cause(c.Base)
+		}
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
