@@ -81,8 +81,8 @@ func uncheckedOf(root *jsontree.Node) string {
 		}
 		return ""
 	}
-	if isOverrides(root) {
-		return "containerOverrides of a submission"
+	if member := overridesOf(root); member != "" {
+		return member + " of a submission"
 	}
 	return either(operationsOf(root))
 }

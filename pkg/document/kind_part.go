@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -72,19 +73,51 @@ var partMarks = sync.OnceValue(func() map[string]requestPart {
 	return all
 })
 
-// isOverrides reports whether the object is the content of containerOverrides, which the AWS CLI reads with
-// --container-overrides file://overrides.json.
-func isOverrides(root *jsontree.Node) bool {
-	if root.Get("resourceRequirements").Index(0) == nil {
-		return false
+// overridesOf names the member of a submission whose content the object is, such as containerOverrides, which the AWS
+// CLI reads with --container-overrides file://overrides.json; "" for anything else. Containers of a definition have
+// images, and those that a submission overrides do not.
+func overridesOf(root *jsontree.Node) string {
+	member := ""
+	switch {
+	case isNamedList(root.Get("environment")), root.Get("resourceRequirements").Index(0) != nil:
+		member = "containerOverrides"
+	case root.Get("nodePropertyOverrides").Is(jsontree.Array):
+		member = "nodeOverrides"
+	case root.Get("taskProperties").Index(0).Get("containers").Len() > 0 && !hasImage(root, 0):
+		member = "ecsPropertiesOverride"
+	case root.Get("podProperties").Get("containers").Len() > 0 && !hasImage(root, 0):
+		member = "eksPropertiesOverride"
+	default:
+		return ""
 	}
-	inside := membersOf[KindSubmitJob]()["containerOverrides"].memberNames()
+	inside := membersOf[KindSubmitJob]()[member].memberNames()
 	for m := range root.Children() {
 		if !inside[plain(m.Name)] {
-			return false
+			return ""
 		}
 	}
-	return true
+	return member
+}
+
+// isNamedList reports whether a list has entries with a name and a value, as AWS writes variables.
+func isNamedList(n *jsontree.Node) bool {
+	return n.Index(0).Get("name") != nil && n.Index(0).Get("value") != nil
+}
+
+// deepestContainer bounds the levels between such an object and an image of a container.
+const deepestContainer = 6
+
+// hasImage reports whether a container below the node has an image, even a misspelt one.
+func hasImage(n *jsontree.Node, depth int) bool {
+	for child := range n.Children() {
+		if n.Is(jsontree.Object) && diag.Near(child.Name, slices.Values([]string{"image"})) != "" {
+			return true
+		}
+		if depth < deepestContainer && hasImage(child, depth+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // memberNames returns the plain names of the members of a shape.

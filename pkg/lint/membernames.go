@@ -66,24 +66,32 @@ var absentMembers = map[string]string{
 	"portmappings":     "remove the ports: a job can listen on all ports of its host or network interface",
 }
 
-// unknownMember returns the hint and the fix for a member that the API does not have
-// in the innermost of the objects around it.
-func (f userFile) unknownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix, isNew bool) {
+// suggestion is what to do about a member that the API does not have.
+type suggestion struct {
+	hint string
+	fix  *diag.Fix
+	// meant is the member of the same object that it stands for; "" if there is none.
+	meant string
+}
+
+// unknownMember returns what to do about a member that the API does not have in the innermost of the
+// objects around it.
+func (f userFile) unknownMember(n *jsontree.Node, around []shape.Object) (s suggestion, isNew bool) {
 	if n.Name == "waivers" && !f.compact() {
-		return document.NoWaivers, nil, false
+		return suggestion{hint: document.NoWaivers}, false
 	}
 	if isNote(n.Name) {
-		return "remove it", f.remove(n), false
+		return suggestion{hint: "remove it", fix: f.remove(n)}, false
 	}
-	if hint, fix = knownMember(n, around); hint == "" {
-		return "AWS Batch rejects a member that it does not have", nil, true
+	if s = knownMember(n, around); s.hint == "" {
+		return suggestion{hint: "AWS Batch rejects a member that it does not have"}, true
 	}
-	return hint, fix, false
+	return s, false
 }
 
 // knownMember suggests the member that an unknown one stands for: another spelling, another tool's
 // word, or a member of another object. The hint is empty if nothing resembles it.
-func knownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *diag.Fix) {
+func knownMember(n *jsontree.Node, around []shape.Object) suggestion {
 	in := around[len(around)-1]
 	if n.Name == "name" && in.Shape.Members["jobDefinitionName"] != nil {
 		return instead(n, in, "jobDefinitionName")
@@ -94,42 +102,42 @@ func knownMember(n *jsontree.Node, around []shape.Object) (hint string, fix *dia
 	}
 	if kind := foreignResources[folded]; kind != "" && (n.Is(jsontree.Number) || n.Is(jsontree.String)) {
 		if path := in.Path("resourceRequirements"); path != nil {
-			return requirementHint(n, in.Node.At(path...), kind, path), nil
+			return suggestion{hint: requirementHint(n, in.Node.At(path...), kind, path)}
 		}
 	}
 	wanted := foreignMembers()[folded]
 	if name := in.Shape.Folded(shape.Fold(wanted)); name != "" {
-		hint, fix = instead(n, in, name)
+		s := instead(n, in, name)
 		if nearIn(n.Name, maps.Keys(in.Shape.Members)) != name {
-			fix = nil // the other tool may count in other units, or mean something else
+			s.fix = nil // the other tool may count in other units, or mean something else
 		}
-		return hint, fix
+		return s
 	}
 	// Similar names come after correct names in the wrong object: "environment" next to
 	// containerProperties is not a misspelling.
 	for _, name := range []string{folded, shape.Fold(wanted)} {
 		if hint := elsewhere(n, around, name); hint != "" {
-			return hint, nil
+			return suggestion{hint: hint}
 		}
 	}
 	if hint := absentMembers[folded]; hint != "" {
-		return hint, nil
+		return suggestion{hint: hint}
 	}
 	if near := nearIn(n.Name, maps.Keys(in.Shape.Members)); near != "" {
 		return instead(n, in, near)
 	}
-	return "", nil
+	return suggestion{}
 }
 
 // instead suggests another name of the same object for the member.
-func instead(n *jsontree.Node, in shape.Object, name string) (hint string, fix *diag.Fix) {
+func instead(n *jsontree.Node, in shape.Object, name string) suggestion {
 	switch {
 	case in.Node.Get(name) != nil:
-		return "did you mean " + quote(name) + "? It exists already", nil
+		return suggestion{hint: "did you mean " + quote(name) + "? It exists already"}
 	case !n.Is(in.Shape.Members[name].Kind):
-		return "write " + quote(name), nil // its value is of another type
+		return suggestion{hint: "write " + quote(name), meant: name} // its value is of another type
 	}
-	return "write " + quote(name), rename(n, name)
+	return suggestion{"write " + quote(name), rename(n, name), name}
 }
 
 // elsewhere names the object that has such a member: below, around or in SubmitJob.

@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -45,15 +44,15 @@ func schemaRules() []*Rule {
 						if slices.Contains(j.File.Reported, n) {
 							return
 						}
-						hint, fix, isNew := j.unknownMember(n, around)
+						s, isNew := j.unknownMember(n, around)
 						if isNew {
-							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), hint, key(n))
+							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), s.hint, key(n))
 							return
 						}
-						if name, err := strconv.Unquote(strings.TrimPrefix(hint, "write ")); err == nil {
-							p.noteMisspelt(j.File, name, n)
+						if s.meant != "" {
+							p.noteMisspelt(j.File, s.meant, n)
 						}
-						j.ReportFix(fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), hint, key(n))
+						j.ReportFix(s.fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), s.hint, key(n))
 					})
 				})
 			},
