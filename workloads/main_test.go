@@ -21,13 +21,13 @@ func TestProgram(t *testing.T) {
 		{"--help", ExitOK, "Exit codes:", ""},
 		{"matrix --help", ExitOK, "--sizes LIST", ""},
 		{"list", ExitOK, "matrix   multiply", ""},
-		{"", ExitUsage, "", "which workload? (allowed: matrix, image, gpu-info, list)"},
+		{"", ExitUsage, "", "name a workload: matrix, image, gpu-info, or list"},
 		{"matrx", ExitUsage, "", "unknown workload matrx; did you mean matrix? (allowed: gpu-info, image, list, matrix)"},
 		{"--sizes 10 matrix", ExitUsage, "", "the workload comes first: batchctl-workloads matrix --sizes 10"},
 		{"--sizes 10", ExitUsage, "", "the workload comes first: batchctl-workloads matrix --sizes 10"},
 		{"matrix --sizes ten", ExitUsage, "", "matrix: invalid value \"ten\" for flag --sizes"},
 		{"matrix --sizes 900000", ExitFailed, "", "needs 17.7 TiB"},
-		{"matrix --device cuda", ExitNoDevice, "", "run with --device cpu"},
+		{"matrix --device cuda", ExitNoDevice, "", "use --device cpu"},
 		{"image --input no-such-file", ExitFailed, "", "no such file or directory"},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -50,7 +50,7 @@ func TestMainStopped(t *testing.T) {
 	cancel(errors.New("terminated signal received"))
 	var stdout, stderr bytes.Buffer
 	code := Main(ctx, gpu.Platform{}, []string{"matrix", "--sizes", "50"}, &stdout, &stderr)
-	if want := "batchctl-workloads: matrix: stopped before the end: terminated signal received\n"; code != ExitFailed || stderr.String() != want {
+	if want := "batchctl-workloads: matrix: stopped before it finished: terminated signal received\n"; code != ExitFailed || stderr.String() != want {
 		t.Errorf("code %d, %s", code, &stderr)
 	}
 }

@@ -58,7 +58,7 @@ var errClosed = errors.New("the GPU is closed")
 func Open(d Driver, ordinal int) (*Card, error) {
 	info, err := describe(d, ordinal)
 	if err != nil {
-		return nil, fmt.Errorf("look at GPU %d: %w", ordinal, err)
+		return nil, fmt.Errorf("query GPU %d: %w", ordinal, err)
 	}
 	c := &Card{Info: info, driver: d, work: make(chan call), closed: make(chan struct{}), held: map[any]*holding{}}
 	if c.context, err = d.RetainPrimaryContext(ordinal); err != nil {
@@ -139,7 +139,7 @@ func (t call) run(c *Card) {
 		t.answer <- r
 	}()
 	if c.lost != nil && !t.always {
-		r = result{err: fmt.Errorf("the card is lost: %w", c.lost)}
+		r = result{err: fmt.Errorf("the GPU is no longer usable: %w", c.lost)}
 		return
 	}
 	r = result{err: c.note(t.f())}

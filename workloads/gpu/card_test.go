@@ -42,7 +42,7 @@ func TestInfo(t *testing.T) {
 	}
 	m.fail("attribute", 999)
 	_, err = Devices(m)
-	want(t, err, "look at GPU 0: attribute: CUDA error 999 (UNKNOWN)")
+	want(t, err, "query GPU 0: attribute: CUDA error 999 (UNKNOWN)")
 	m.fail("count", CodeNoDevice)
 	if all, err := Devices(m); err != nil || len(all) != 0 {
 		t.Errorf("no device: got %v, %v", all, err)
@@ -123,7 +123,7 @@ func TestExitComesOut(t *testing.T) {
 		}
 		return nil
 	})
-	want(t, err, "the work on a GPU was ended from within")
+	want(t, err, "a GPU's goroutine exited before its work was done")
 	if err := cards.Close(); err != nil || m.left() != 0 {
 		t.Errorf("%v, and %d things are left", err, m.left())
 	}
@@ -147,7 +147,7 @@ func TestLostCard(t *testing.T) {
 		}
 		m.fail("synchronize", 0)
 		want(t, c.Do(func() error { t.Error("ran on a lost card"); return nil }),
-			fmt.Sprintf("the card is lost: synchronize: CUDA error %d (%s)", code, CodeName(code)))
+			fmt.Sprintf("the GPU is no longer usable: synchronize: CUDA error %d (%s)", code, CodeName(code)))
 		if CodeName(code) == "UNKNOWN" {
 			t.Errorf("%d has no name", code)
 		}
@@ -167,7 +167,7 @@ func TestErrorThatSpoilsNothing(t *testing.T) {
 	err = c.Do(func() error { _, err := c.Alloc(100); return err })
 	want(t, err, "allocate 100 bytes of GPU 0 (Toy): alloc: CUDA error 2 (OUT_OF_MEMORY)")
 	err = c.Do(func() error { _, err := c.Alloc(0); return err })
-	want(t, err, "allocate memory of GPU 0 (Toy): a size of 0 bytes is not possible")
+	want(t, err, "allocate memory of GPU 0 (Toy): invalid size of 0 bytes")
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -187,7 +187,7 @@ func TestLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = c.Close()
-	form := regexp.MustCompile(`^GPU 0 \(Toy\) was closed with what had not been freed: a mark \(card_test.go:\d+\), 5.0 MiB of memory \(card_test.go:\d+\)$`)
+	form := regexp.MustCompile(`^GPU 0 \(Toy\) was closed before this was freed: a mark \(card_test.go:\d+\), 5.0 MiB of memory \(card_test.go:\d+\)$`)
 	if err == nil || !form.MatchString(err.Error()) {
 		t.Errorf("got %v", err)
 	}
@@ -203,7 +203,7 @@ func TestFreeTwice(t *testing.T) {
 		memory, err := c.Alloc(1)
 		return errors.Join(err, memory.Free(), memory.Free())
 	})
-	want(t, err, "free memory: it has been freed already")
+	want(t, err, "free memory: it was already freed")
 	if err := c.Close(); err != nil || m.left() != 0 {
 		t.Errorf("%v, and %d things are left", err, m.left())
 	}
@@ -217,7 +217,7 @@ func TestOpenFails(t *testing.T) {
 	m.fail("retain", 0)
 	m.fail("current", 201)
 	_, err = Open(m, 0)
-	want(t, err, "open GPU 0 (Toy): the card is lost: current: CUDA error 201 (INVALID_CONTEXT)")
+	want(t, err, "open GPU 0 (Toy): the GPU is no longer usable: current: CUDA error 201 (INVALID_CONTEXT)")
 	if n := m.left(); n != 0 {
 		t.Errorf("%d things are left", n)
 	}
@@ -232,7 +232,7 @@ func TestWrongArgument(t *testing.T) {
 		}
 		return errors.Join(q.Launch(&Kernel{Name: "blur"}, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, Pointer(1), int32(2), 3), q.Close())
 	})
-	want(t, err, "launch blur: argument 2 is a int: it takes a gpu.Pointer, int32, uint32, int64, float32 or float64")
+	want(t, err, "launch blur: argument 2 is a int: want a gpu.Pointer, int32, uint32, int64, float32 or float64")
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -241,7 +241,7 @@ func TestWrongArgument(t *testing.T) {
 func TestTooMuchSharedMemory(t *testing.T) {
 	c := open(t, newMachine(1))
 	_, err := (&Library{card: c}).Kernel("blur", 97001)
-	want(t, err, "kernel blur takes 97001 bytes of shared memory for a block: GPU 0 (Toy) has 97000")
+	want(t, err, "kernel blur needs 97001 bytes of shared memory per block, and GPU 0 (Toy) has 97000")
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}

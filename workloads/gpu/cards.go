@@ -66,7 +66,7 @@ func together(n int, f func(i int) error) error {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			errs[i] = errors.New("the work on a GPU was ended from within") // unless f returns
+			errs[i] = errors.New("a GPU's goroutine exited before its work was done") // unless f returns
 			errs[i] = f(i)
 		}()
 	}

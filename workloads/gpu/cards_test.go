@@ -38,15 +38,15 @@ func TestOpenAll(t *testing.T) {
 
 func TestTooFewCards(t *testing.T) {
 	unset(t)
-	requirement := "; check that the job's resource requirements ask for "
+	requirement := "; check that the job's resourceRequirements request "
 	for _, test := range []struct {
 		devices, asked int
 		want           string
 	}{
-		{1, 2, "2 GPUs are asked for and 1 is visible" + requirement + "2 GPUs, and that CUDA_VISIBLE_DEVICES hides none"},
-		{4, 8, "8 GPUs are asked for and 4 are visible" + requirement + "8 GPUs, and that CUDA_VISIBLE_DEVICES hides none"},
-		{0, 1, "the NVIDIA driver sees no GPU" + requirement + "a GPU, and that CUDA_VISIBLE_DEVICES hides none"},
-		{0, 0, "the NVIDIA driver sees no GPU" + requirement + "a GPU, and that CUDA_VISIBLE_DEVICES hides none"},
+		{1, 2, "2 GPUs are requested, and 1 is visible" + requirement + "2 GPUs, and that CUDA_VISIBLE_DEVICES hides no GPU"},
+		{4, 8, "8 GPUs are requested, and 4 are visible" + requirement + "8 GPUs, and that CUDA_VISIBLE_DEVICES hides no GPU"},
+		{0, 1, "the NVIDIA driver sees no GPU" + requirement + "a GPU, and that CUDA_VISIBLE_DEVICES hides no GPU"},
+		{0, 0, "the NVIDIA driver sees no GPU" + requirement + "a GPU, and that CUDA_VISIBLE_DEVICES hides no GPU"},
 	} {
 		_, err := OpenAll(newMachine(test.devices), test.asked)
 		want(t, err, test.want)
@@ -56,7 +56,7 @@ func TestTooFewCards(t *testing.T) {
 	}
 	t.Setenv("CUDA_VISIBLE_DEVICES", "3,x")
 	_, err := OpenAll(newMachine(1), 2)
-	if err == nil || !strings.HasSuffix(err.Error(), `, and that CUDA_VISIBLE_DEVICES, now "3,x", names them`) {
+	if err == nil || !strings.HasSuffix(err.Error(), `, and that CUDA_VISIBLE_DEVICES, which is "3,x", lists them`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -87,8 +87,8 @@ func TestEach(t *testing.T) {
 func TestNotStarted(t *testing.T) {
 	unset(t)
 	for code, begin := range map[int]string{
-		CodeStubLibrary: "libcuda.so.1 is the stub of the CUDA toolkit", CodeNoDevice: "the NVIDIA driver sees no GPU",
-		802: "the GPUs are not ready", 803: "libcuda and the kernel module", 804: "the CUDA compatibility library", 999: "the NVIDIA driver cannot start",
+		CodeStubLibrary: "libcuda.so.1 is the CUDA toolkit's stub", CodeNoDevice: "the NVIDIA driver sees no GPU",
+		802: "the GPUs are not ready", 803: "libcuda and the NVIDIA driver's kernel module", 804: "the CUDA compatibility library", 999: "the NVIDIA driver cannot start",
 	} {
 		missing, ok := errors.AsType[*UnavailableError](NotStarted("way", code))
 		if !ok || missing.Binding != "way" || !strings.HasPrefix(missing.Reason, begin) || missing.Remedy == "" {
@@ -99,7 +99,7 @@ func TestNotStarted(t *testing.T) {
 	if err := OldDriver("way", 10000); err != nil {
 		t.Error(err)
 	}
-	want(t, OldDriver("way", 9020), "the NVIDIA driver supports CUDA 9.2, and 10.0 is the oldest that will do; run the job on a machine image whose driver is 410 or newer")
-	want(t, NoLibrary("way", "libcuda.so.1 was not found"), "there is no NVIDIA driver here: libcuda.so.1 was not found; "+
-		"ask for a GPU in the job's resource requirements, or start the container with --gpus all under NVIDIA's container runtime")
+	want(t, OldDriver("way", 9020), "the NVIDIA driver supports CUDA 9.2, and this program needs 10.0 or later; run the job on a machine image with driver 410 or later")
+	want(t, NoLibrary("way", "libcuda.so.1 was not found"), "no NVIDIA driver found: libcuda.so.1 was not found; "+
+		"request a GPU in the job's resourceRequirements, or start the container with --gpus all and NVIDIA's container runtime")
 }

@@ -21,9 +21,9 @@ func TestConnect(t *testing.T) {
 		{[]Binding{{"a", breaks}, {"b", opens}}, "b", ""},
 		{[]Binding{{"a", missing}, {"b", opens}}, "a", "a: no library; install it"},
 		{[]Binding{{"a", missing}, {"b", missing}}, "", "a: no library; b: no library; install it"},
-		{[]Binding{{"a", breaks}, {"b", opens}}, "", "open the CUDA driver by a: cuInit: CUDA error 3 (NOT_INITIALIZED)"},
-		{[]Binding{{"a", opens}, {"b", opens}}, "c", "there is no binding c; this program has a, b"},
-		{nil, "", "this program is built without a way to a GPU; take the GPU image of batchctl-workloads, or, for jobs on this machine, put batchctl-workloads beside batchctl"},
+		{[]Binding{{"a", breaks}, {"b", opens}}, "", "open the CUDA driver through a: cuInit: CUDA error 3 (NOT_INITIALIZED)"},
+		{[]Binding{{"a", opens}, {"b", opens}}, "c", "unknown binding c; this program has: a, b"},
+		{nil, "", "this program is built without GPU support; use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl"},
 	} {
 		d, err := Platform{Bindings: test.ways}.Connect(test.name)
 		if test.want == "" {

@@ -35,7 +35,7 @@ func Devices(d Driver) ([]Info, error) {
 	all := make([]Info, n)
 	for i := range all {
 		if all[i], err = describe(d, i); err != nil {
-			return nil, fmt.Errorf("look at GPU %d: %w", i, err)
+			return nil, fmt.Errorf("query GPU %d: %w", i, err)
 		}
 	}
 	return all, nil

@@ -26,7 +26,7 @@ func (l *Library) Close() error { return l.card.release(l, "a library") }
 func (l *Library) Kernel(name string, shared int) (*Kernel, error) {
 	c := l.card
 	if shared > c.Info.SharedBytes {
-		return nil, fmt.Errorf("kernel %s takes %d bytes of shared memory for a block: %s has %d", name, shared, c, c.Info.SharedBytes)
+		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory per block, and %s has %d", name, shared, c, c.Info.SharedBytes)
 	}
 	f, err := c.driver.Function(l.Module, name)
 	if err != nil {
@@ -34,7 +34,7 @@ func (l *Library) Kernel(name string, shared int) (*Kernel, error) {
 	}
 	if shared > 0 {
 		if err := c.driver.AllowShared(f, shared); err != nil {
-			return nil, fmt.Errorf("let kernel %s take %d bytes of shared memory: %w", name, shared, c.note(err))
+			return nil, fmt.Errorf("allow kernel %s %d bytes of shared memory: %w", name, shared, c.note(err))
 		}
 	}
 	return &Kernel{Name: name, Function: f}, nil

@@ -20,7 +20,7 @@ type Memory struct {
 // Alloc takes memory of the card. The error says how much was asked for and is free.
 func (c *Card) Alloc(size int64) (*Memory, error) {
 	if size <= 0 {
-		return nil, fmt.Errorf("allocate memory of %s: a size of %d bytes is not possible", c, size)
+		return nil, fmt.Errorf("allocate memory of %s: invalid size of %d bytes", c, size)
 	}
 	p, err := c.driver.Alloc(size)
 	if err != nil {
@@ -52,7 +52,7 @@ type HostMemory struct {
 // AllocHost takes pinned memory.
 func (c *Card) AllocHost(size int64) (*HostMemory, error) {
 	if size <= 0 {
-		return nil, fmt.Errorf("allocate pinned memory: a size of %d bytes is not possible", size)
+		return nil, fmt.Errorf("allocate pinned memory: invalid size of %d bytes", size)
 	}
 	p, err := c.driver.AllocHost(size)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Card) hold(thing any, what string, free func() error) {
 func (c *Card) release(thing any, what string) error {
 	h, ok := c.held[thing]
 	if !ok {
-		return fmt.Errorf("free %s: it has been freed already", what)
+		return fmt.Errorf("free %s: it was already freed", what)
 	}
 	delete(c.held, thing)
 	if err := h.free(); err != nil {
@@ -116,7 +116,7 @@ func (c *Card) freeAll() error {
 		names = append(names, h.what+h.place)
 		errs = append(errs, c.note(h.free()))
 	}
-	return errors.Join(append([]error{fmt.Errorf("%s was closed with what had not been freed: %s", c, strings.Join(names, ", "))}, errs...)...)
+	return errors.Join(append([]error{fmt.Errorf("%s was closed before this was freed: %s", c, strings.Join(names, ", "))}, errs...)...)
 }
 
 // amount prints a size in MiB or GiB, and small ones in bytes.

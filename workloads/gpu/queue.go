@@ -21,7 +21,7 @@ type Queue struct {
 func (c *Card) NewQueue() (*Queue, error) {
 	s, err := c.driver.NewStream()
 	if err != nil {
-		return nil, fmt.Errorf("make a queue: %w", c.note(err))
+		return nil, fmt.Errorf("create a queue: %w", c.note(err))
 	}
 	q := &Queue{Stream: s, card: c}
 	c.hold(q, "a queue", func() error { return c.driver.DestroyStream(s) })
@@ -74,7 +74,7 @@ func (q *Queue) CopyOut2D(dst []byte, src Pointer, pitch, width, rows int64) err
 // spans is an error unless the memory has the rows: the driver would copy beyond it.
 func spans(memory []byte, pitch, width, rows int64) error {
 	if width < 0 || rows < 0 || pitch < width || int64(len(memory)) < (rows-1)*pitch+width {
-		return fmt.Errorf("%d bytes have no %d rows of %d bytes, %d bytes apart", len(memory), rows, width, pitch)
+		return fmt.Errorf("%d bytes are too few for %d rows of %d bytes, %d bytes apart", len(memory), rows, width, pitch)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (q *Queue) Launch(k *Kernel, grid, block Dim, shared int, args ...any) erro
 	for i, arg := range args {
 		bits, ok := cell(arg)
 		if !ok {
-			return fmt.Errorf("launch %s: argument %d is a %T: it takes a gpu.Pointer, int32, uint32, int64, float32 or float64", k.Name, i, arg)
+			return fmt.Errorf("launch %s: argument %d is a %T: want a gpu.Pointer, int32, uint32, int64, float32 or float64", k.Name, i, arg)
 		}
 		q.cells = append(q.cells, bits)
 	}
@@ -161,7 +161,7 @@ type Mark struct {
 func (c *Card) NewMark() (*Mark, error) {
 	e, err := c.driver.NewEvent()
 	if err != nil {
-		return nil, fmt.Errorf("make a mark: %w", c.note(err))
+		return nil, fmt.Errorf("create a mark: %w", c.note(err))
 	}
 	m := &Mark{Event: e, card: c}
 	c.hold(m, "a mark", func() error { return c.driver.DestroyEvent(e) })

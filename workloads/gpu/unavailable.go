@@ -29,8 +29,8 @@ const OldestCUDA = 10000
 // NoLibrary is the error of a binding that finds no libcuda; detail says where it looked.
 func NoLibrary(binding, detail string) error {
 	return &UnavailableError{
-		Binding: binding, Reason: "there is no NVIDIA driver here: " + detail,
-		Remedy: "ask for a GPU in the job's resource requirements, or start the container with --gpus all under NVIDIA's container runtime",
+		Binding: binding, Reason: "no NVIDIA driver found: " + detail,
+		Remedy: "request a GPU in the job's resourceRequirements, or start the container with --gpus all and NVIDIA's container runtime",
 	}
 }
 
@@ -40,22 +40,22 @@ func NotStarted(binding string, code int) error {
 	missing := &UnavailableError{Binding: binding}
 	switch code {
 	case CodeStubLibrary:
-		missing.Reason = "libcuda.so.1 is the stub of the CUDA toolkit, which is there to link with, and not a driver"
-		missing.Remedy = "take the folder stubs out of LD_LIBRARY_PATH, and ask for a GPU in the job's resource requirements"
+		missing.Reason = "libcuda.so.1 is the CUDA toolkit's stub, which exists only for linking, not the driver"
+		missing.Remedy = "remove the stubs directory from LD_LIBRARY_PATH, and request a GPU in the job's resourceRequirements"
 	case CodeNoDevice:
 		return noGPU(binding)
 	case 802:
-		missing.Reason = "the GPUs are not ready, as on a machine with NVSwitch whose fabric manager does not run"
-		missing.Remedy = "start nvidia-fabricmanager on the machine, or run the job on another"
+		missing.Reason = "the GPUs are not ready; on a machine with NVSwitch, the usual cause is that nvidia-fabricmanager is not running"
+		missing.Remedy = "start nvidia-fabricmanager on the machine, or run the job on another machine"
 	case 803:
-		missing.Reason = "libcuda and the kernel module of the NVIDIA driver are of different versions"
-		missing.Remedy = "restart the machine if its driver was upgraded, and have no libcuda of its own in the image"
+		missing.Reason = "libcuda and the NVIDIA driver's kernel module have different versions"
+		missing.Remedy = "restart the machine if its driver was upgraded, and remove any libcuda from the image"
 	case 804:
 		missing.Reason = "the CUDA compatibility library does not support this GPU"
-		missing.Remedy = "take /usr/local/cuda/compat out of LD_LIBRARY_PATH, or upgrade the machine's driver"
+		missing.Remedy = "remove /usr/local/cuda/compat from LD_LIBRARY_PATH, or upgrade the machine's driver"
 	case 999:
 		missing.Reason = "the NVIDIA driver cannot start"
-		missing.Remedy = "check on the machine that nvidia-smi works and the kernel module nvidia-uvm is loaded"
+		missing.Remedy = "check that nvidia-smi works on the machine, and that the kernel module nvidia-uvm is loaded"
 	default:
 		return &Error{Call: "cuInit", Code: code}
 	}
@@ -70,15 +70,15 @@ func OldDriver(binding string, version int) error {
 		return nil
 	}
 	return &UnavailableError{
-		Binding: binding, Reason: fmt.Sprintf("the NVIDIA driver supports CUDA %d.%d, and 10.0 is the oldest that will do", version/1000, version%1000/10),
-		Remedy: "run the job on a machine image whose driver is 410 or newer",
+		Binding: binding, Reason: fmt.Sprintf("the NVIDIA driver supports CUDA %d.%d, and this program needs 10.0 or later", version/1000, version%1000/10),
+		Remedy: "run the job on a machine image with driver 410 or later",
 	}
 }
 
 func noGPU(binding string) error {
 	return &UnavailableError{
 		Binding: binding, Reason: "the NVIDIA driver sees no GPU",
-		Remedy: "check that the job's resource requirements ask for a GPU" + hiding(),
+		Remedy: "check that the job's resourceRequirements request a GPU" + hiding(),
 	}
 }
 
@@ -88,8 +88,8 @@ func tooFew(binding string, n, count int) error {
 		visible = fmt.Sprintf("%d are visible", count)
 	}
 	return &UnavailableError{
-		Binding: binding, Reason: fmt.Sprintf("%d GPUs are asked for and %s", n, visible),
-		Remedy: fmt.Sprintf("check that the job's resource requirements ask for %d GPUs", n) + hiding(),
+		Binding: binding, Reason: fmt.Sprintf("%d GPUs are requested, and %s", n, visible),
+		Remedy: fmt.Sprintf("check that the job's resourceRequirements request %d GPUs", n) + hiding(),
 	}
 }
 
@@ -97,7 +97,7 @@ func tooFew(binding string, n, count int) error {
 func hiding() string {
 	const name = "CUDA_VISIBLE_DEVICES"
 	if value, ok := os.LookupEnv(name); ok {
-		return fmt.Sprintf(", and that %s, now %q, names them", name, value)
+		return fmt.Sprintf(", and that %s, which is %q, lists them", name, value)
 	}
-	return ", and that " + name + " hides none"
+	return ", and that " + name + " hides no GPU"
 }

@@ -197,12 +197,12 @@ func TestCardFaults(t *testing.T) {
 		want              string
 	}{
 		{"FAKECUDA_DEVICES=0", "", 3, "--device cuda: "},
-		{"FAKECUDA_DEVICES=2", "--gpus 3", 3, "3 GPUs are asked for"},
+		{"FAKECUDA_DEVICES=2", "--gpus 3", 3, "3 GPUs are requested"},
 		{"FAKECUDA_INIT=803", "", 3, "different versions"},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:1", "", 1, "CUDA error 2 (OUT_OF_MEMORY)"},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:2 FAKECUDA_DEVICES=4", "", 1, "CUDA error 2 (OUT_OF_MEMORY)"},
 		{"FAKECUDA_FAIL=cuMemHostAlloc:2:2", "", 1, "CUDA error 2 (OUT_OF_MEMORY)"},
-		{"FAKECUDA_FAIL=cuModuleLoadDataEx:222:1", "", 3, "CUDA error 222 (UNSUPPORTED_PTX_VERSION); take a machine with a newer driver or GPU"},
+		{"FAKECUDA_FAIL=cuModuleLoadDataEx:222:1", "", 3, "CUDA error 222 (UNSUPPORTED_PTX_VERSION); use a machine with a newer driver or GPU"},
 		{"FAKECUDA_FAIL=cuStreamCreate:2:3", "", 1, "CUDA error 2 (OUT_OF_MEMORY)"},
 		{"FAKECUDA_FAIL=cuLaunchKernel:700:1", "", 1, "CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuStreamSynchronize:700:5 FAKECUDA_DEVICES=2", "", 1, "CUDA error 700 (ILLEGAL_ADDRESS)"},

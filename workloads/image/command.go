@@ -61,8 +61,8 @@ func (c *config) flags() *flag.FlagSet {
 	measure.Ints(flags, &c.sizes, "sizes", "`LIST` square sizes of generated images", 1, 65535)
 	measure.Ints(flags, &c.batches, "batch", "`LIST` generated images per run", 1, 10000)
 	measure.ListOf(flags, &c.operations, "operations", "`LIST` operations", operationNames()...)
-	flags.StringVar(&c.input, "input", "", "`PATH` folder or file to read instead of generating images")
-	flags.StringVar(&c.output, "output", "", "`FOLDER` where the resulting images go; none are written without it")
+	flags.StringVar(&c.input, "input", "", "`PATH` folder or file to read instead of generated images")
+	flags.StringVar(&c.output, "output", "", "`FOLDER` folder for the results; without it, none are written")
 	c.runner.params.register(flags)
 	c.runner.options.Register(flags, append(kernelNames(), cardKernel))
 	return flags
@@ -75,10 +75,10 @@ func (p *Params) register(flags *flag.FlagSet) {
 	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear and resize-lanczos", 0.001, 64)
 	measure.Int(flags, &p.Width, "width", "`N` output width of resize-bilinear and resize-lanczos; 0 follows the height", 0, 65535)
 	measure.Int(flags, &p.Height, "height", "`N` output height of resize-bilinear and resize-lanczos; 0 follows the width", 0, 65535)
-	measure.Float(flags, &p.Factor, "factor", "`N` multiplies each sample in brightness", 0, 1000)
-	measure.Float(flags, &p.Offset, "offset", "`N` is added to each sample in brightness", -1000, 1000)
-	measure.Float(flags, &p.Mean, "mean", "`N` is taken from each sample in normalise, of 1", -1000, 1000)
-	measure.Float(flags, &p.Deviation, "deviation", "`N` divides each sample in normalise", 0.001, 1000)
+	measure.Float(flags, &p.Factor, "factor", "`N` factor of each sample in brightness", 0, 1000)
+	measure.Float(flags, &p.Offset, "offset", "`N` added to each sample in brightness", -1000, 1000)
+	measure.Float(flags, &p.Mean, "mean", "`N` subtracted from each sample/255 in normalise", -1000, 1000)
+	measure.Float(flags, &p.Deviation, "deviation", "`N` divisor of each sample in normalise", 0.001, 1000)
 }
 
 func operationNames() []string {
@@ -106,7 +106,7 @@ func kernelNames() []string {
 // depend on other flags.
 func (c *config) complete(flags *flag.FlagSet) error {
 	if measure.IsSet(flags, "scale") && (c.runner.params.Width > 0 || c.runner.params.Height > 0) {
-		return measure.Usagef("--scale and --width or --height contradict each other; give one of them")
+		return measure.Usagef("--scale excludes --width and --height; omit one of them")
 	}
 	if err := c.completeDevice(flags); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *config) complete(flags *flag.FlagSet) error {
 	}
 	for _, name := range []string{"sizes", "batch"} {
 		if measure.IsSet(flags, name) {
-			return measure.Usagef("--%s is for generated images and --input reads files; leave one of them out", name)
+			return measure.Usagef("--%s applies to generated images, but --input reads files; omit one of them", name)
 		}
 	}
 	if !measure.IsSet(flags, "repeats") {
@@ -137,23 +137,23 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 			o.Kernel = cardKernel
 		}
 		if o.Kernel != cardKernel {
-			return measure.Usagef("--kernel %s computes on the CPU; with --device cuda leave it out, or give %s", o.Kernel, cardKernel)
+			return measure.Usagef("--kernel %s computes on the CPU; with --device cuda, omit it or use %s", o.Kernel, cardKernel)
 		}
 		if c.input == "" {
 			return nil
 		}
 		if o.GPUs > 1 {
-			return measure.Usagef("--gpus %d: files are computed one at a time, on one GPU; leave --gpus out, or give the job an array of children, one for each GPU", o.GPUs)
+			return measure.Usagef("--gpus %d: files are computed one at a time, on one GPU; omit --gpus, or submit an array with a child for each GPU", o.GPUs)
 		}
 		o.GPUs = 1
 		return nil
 	}
 	if o.Kernel == cardKernel {
-		return measure.Usagef("--kernel %s computes on GPUs; add --device cuda, or give one for the CPU: %s", cardKernel, strings.Join(kernelNames(), ", "))
+		return measure.Usagef("--kernel %s computes on GPUs; add --device cuda, or choose one for the CPU: %s", cardKernel, strings.Join(kernelNames(), ", "))
 	}
 	for _, name := range []string{"gpus", "binding"} {
 		if measure.IsSet(flags, name) {
-			return measure.Usagef("--%s is for GPUs; add --device cuda, or leave it out", name)
+			return measure.Usagef("--%s applies to GPUs; add --device cuda, or omit it", name)
 		}
 	}
 	var able []string
@@ -161,7 +161,7 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 		if _, ok := op.find(o.Kernel); ok {
 			able = append(able, op.Name)
 		} else if measure.IsSet(flags, "operations") {
-			return measure.Usagef("--kernel %s has no %s; leave that operation out, or take another kernel: %s", o.Kernel, op.Name, strings.Join(kernelNames(), ", "))
+			return measure.Usagef("--kernel %s has no %s; omit that operation, or choose another kernel: %s", o.Kernel, op.Name, strings.Join(kernelNames(), ", "))
 		}
 	}
 	c.operations = able

@@ -151,7 +151,7 @@ func TestResultsOfOneName(t *testing.T) {
 	put(t, filepath.Join(in, "cat.jpg"), encoded(t, asJPEG, pattern(9, 5)))
 	put(t, filepath.Join(in, "cat.png"), encoded(t, png.Encode, pattern(9, 5)))
 	stdout, _, err := run(t, "--input", in, "--output", out, "--operations", "sobel,normalise")
-	if err == nil || !strings.Contains(err.Error(), "cat.png would both become "+filepath.Join(out, "cat.normalise.npy")+"; rename one, or leave normalise out") || stdout != "" {
+	if err == nil || !strings.Contains(err.Error(), "cat.png would both become "+filepath.Join(out, "cat.normalise.npy")+"; rename one, or omit normalise") || stdout != "" {
 		t.Errorf("got %s, %v", stdout, err)
 	}
 	if _, _, err := run(t, "--input", in, "--output", out, "--operations", "sobel"); err != nil || files(t, out) != "cat.sobel.jpg cat.sobel.png" {
@@ -177,16 +177,16 @@ func TestUsageErrors(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--operations blur", "unknown operations blur"},
 		{"--sigma 0", "want a number from 0.1 to 20"},
-		{"--input x --sizes 20", "--sizes is for generated images"},
-		{"--input x --batch 2", "--batch is for generated images"},
-		{"--scale 0.5 --width 3", "--scale and --width or --height contradict"},
+		{"--input x --sizes 20", "--sizes applies to generated images"},
+		{"--input x --batch 2", "--batch applies to generated images"},
+		{"--scale 0.5 --width 3", "--scale excludes --width and --height"},
 		{"--inptu x", "did you mean --input?"},
-		{"--kernel cuda", "add --device cuda, or give one for the CPU: "},
-		{"--device cuda --kernel go", "--kernel go computes on the CPU; with --device cuda leave it out, or give cuda"},
+		{"--kernel cuda", "add --device cuda, or choose one for the CPU: "},
+		{"--device cuda --kernel go", "--kernel go computes on the CPU; with --device cuda, omit it or use cuda"},
 		{"--device cuda --kernel gpu", "unknown kernel gpu (allowed: "},
 		{"--device cuda --input x --gpus 2", "files are computed one at a time, on one GPU"},
-		{"--gpus 1", "--gpus is for GPUs; add --device cuda"},
-		{"--binding libcuda", "--binding is for GPUs; add --device cuda"},
+		{"--gpus 1", "--gpus applies to GPUs; add --device cuda"},
+		{"--binding libcuda", "--binding applies to GPUs; add --device cuda"},
 	} {
 		stdout, _, err := run(t, strings.Fields(test.args)...)
 		var usage *measure.UsageError
@@ -223,15 +223,15 @@ func TestErrorsBeforeTheWork(t *testing.T) {
 		want string
 	}{
 		{[]string{"--input", filepath.Join(folder, "none")}, "no such file or directory"},
-		{[]string{"--input", cut}, "cut.png: the file is cut short; copy it again"},
-		{[]string{"--input", claims}, "claims.png: 60000x60000: a file of 73 bytes cannot hold as many pixels"},
+		{[]string{"--input", cut}, "cut.png: the file is truncated; copy it again"},
+		{[]string{"--input", claims}, "claims.png: 60000x60000: a file of 73 bytes cannot contain that many pixels"},
 		{[]string{"--input", file, "--output", readOnly(t)}, "prepare --output: "},
 		{[]string{"--input", file, "--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--output", filepath.Join(file, "x")}, "prepare --output: "},
 		{[]string{"--input", folder, "--output", folder}, "it is the input folder"},
 		{[]string{"--sizes", "65535", "--batch", "10000"}, "a batch of 10000 images of 65535x65535 needs "},
-		{[]string{"--input", line, "--height", "65535"}, "line.png, an image of 300000x1, would become 19660500000x65535 by resize-bilinear, and a side has at most 2147483647 pixels; choose a smaller --scale"},
-		{[]string{"--input", photo, "--scale", "40", "--output", t.TempDir()}, "would become 80000x80 by resize-bilinear, and a side has at most 65535 pixels"},
+		{[]string{"--input", line, "--height", "65535"}, "line.png, an image of 300000x1, would become 19660500000x65535 with resize-bilinear, and a side has at most 2147483647 pixels; choose a smaller --scale"},
+		{[]string{"--input", photo, "--scale", "40", "--output", t.TempDir()}, "would become 80000x80 with resize-bilinear, and a side has at most 65535 pixels"},
 		{[]string{"--device", "cuda"}, "--device cuda: "},
 	} {
 		stdout, stderr, err := run(t, test.args...)
@@ -248,7 +248,7 @@ func TestStopped(t *testing.T) {
 	for _, args := range [][]string{{"--sizes", "50"}, {"--input", path}} {
 		var out, story bytes.Buffer
 		err := Run(ctx, gpu.Platform{}, args, &out, &story)
-		if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") || strings.Contains(out.String(), "seconds") {
+		if err == nil || !strings.Contains(err.Error(), "stopped before it finished: terminated signal received") || strings.Contains(out.String(), "seconds") {
 			t.Errorf("%v: got %q, %v", args, out.String(), err)
 		}
 	}

@@ -94,7 +94,7 @@ func inspect(path string) (source, error) {
 		return source{}, fmt.Errorf("read image: %w", err)
 	}
 	if !info.Mode().IsRegular() { // opening a named pipe waits for a writer
-		return source{}, fmt.Errorf("read image %s: not a regular file; copy the image into one", path)
+		return source{}, fmt.Errorf("read image %s: it is not a regular file; copy the image to a file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func plausible(file *os.File, c codec, pixels int64) error {
 	if err != nil || pixels/c.densest <= info.Size() {
 		return err
 	}
-	return fmt.Errorf("a file of %d bytes cannot hold as many pixels; it is cut short, or not a real image", info.Size())
+	return fmt.Errorf("a file of %d bytes cannot contain that many pixels; it is truncated, or not an image", info.Size())
 }
 
 // read decodes the file into m, which has its shape. Transparent pixels are blended with black.
@@ -220,7 +220,7 @@ func endsWith(file *os.File, end string) bool {
 // corrupt one, which the decoders' errors do not.
 func broken(path string, ended bool, err error) error {
 	if !ended {
-		return fmt.Errorf("read image %s: the file is cut short; copy it again", path)
+		return fmt.Errorf("read image %s: the file is truncated; copy it again", path)
 	}
 	return fmt.Errorf("read image %s: %w", path, err)
 }

@@ -125,8 +125,8 @@ func TestInspectErrors(t *testing.T) {
 		{"text.png", []byte("hello, world"), `neither PNG nor JPEG (it begins with "hello, w")`},
 		{"empty.png", nil, `neither PNG nor JPEG (it begins with "")`},
 		{"other.gif", encoded(t, asGIF, pattern(3, 3)), "neither PNG nor JPEG"},
-		{"header.png", whole[:20], "the file is cut short; copy it again"},
-		{"header.jpg", []byte("\xff\xd8\xff\xe0"), "the file is cut short; copy it again"},
+		{"header.png", whole[:20], "the file is truncated; copy it again"},
+		{"header.jpg", []byte("\xff\xd8\xff\xe0"), "the file is truncated; copy it again"},
 		{"damaged.png", append(append([]byte(nil), whole[:18]...), whole[17:]...), "png: "},
 	} {
 		path := put(t, filepath.Join(t.TempDir(), test.name), test.data)
@@ -147,7 +147,7 @@ func TestReadTruncated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.read(New(s.shape)); err == nil || !strings.Contains(err.Error(), "cut short") {
+		if err := s.read(New(s.shape)); err == nil || !strings.Contains(err.Error(), "truncated") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestInspectAllReportsEveryFile(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"a.png: neither PNG nor JPEG", "b.png: 60000x60000: a file of 73 bytes cannot hold as many pixels"} {
+	for _, want := range []string{"a.png: neither PNG nor JPEG", "b.png: 60000x60000: a file of 73 bytes cannot contain that many pixels"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -286,7 +286,7 @@ func TestInspectAgainstMemory(t *testing.T) {
 	}{{"sobel", "needs 274.7 MiB"}, {"resize-half", "needs 263.2 MiB"}, {"normalise", "needs 412.0 MiB"}} {
 		c := config{runner: runner{engine: processor{}}, operations: []string{test.operation}}
 		_, err := c.inspectOne(path, measure.Memory{Bytes: 200 << 20, Source: "the container"})
-		if err == nil || !strings.Contains(err.Error(), "black.png, an image of 4000x4000, "+test.want+" of memory, the container leaves 200.0 MiB; leave it out or make it smaller") {
+		if err == nil || !strings.Contains(err.Error(), "black.png, an image of 4000x4000, "+test.want+" of memory, and the container has 200.0 MiB available; omit it or make it smaller") {
 			t.Errorf("%s: got %v", test.operation, err)
 		}
 		if _, err := c.inspectOne(path, measure.Memory{Bytes: 500 << 20, Source: "the container"}); err != nil {

@@ -21,7 +21,7 @@ func TestInspectRegularFilesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"folder.png", "pipe.png"} {
-		if _, err := inspect(filepath.Join(folder, name)); err == nil || !strings.Contains(err.Error(), name+": not a regular file") {
+		if _, err := inspect(filepath.Join(folder, name)); err == nil || !strings.Contains(err.Error(), name+": it is not a regular file") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

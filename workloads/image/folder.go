@@ -85,7 +85,7 @@ func (c *config) inspectOne(path string, memory measure.Memory) (source, error) 
 	if err := c.checkSides(s); err != nil {
 		return s, err
 	}
-	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s), "leave it out or make it smaller")
+	err = memory.Check(fmt.Sprintf("%s, an image of %v,", path, s.shape), c.memoryFor(s), "omit it or make it smaller")
 	for _, op := range c.selected() {
 		if err == nil {
 			err = c.runner.engine.check(op, c.runner.params, s.shape)
@@ -106,7 +106,7 @@ func (c *config) checkSides(s source) error {
 	}
 	for _, op := range c.selected() {
 		if out := op.output(c.runner.params, s.shape); max(out.W, out.H) > longest {
-			return fmt.Errorf("%s, an image of %v, would become %v by %s, and a side has at most %d pixels; choose a smaller --scale, --width or --height",
+			return fmt.Errorf("%s, an image of %v, would become %v with %s, and a side has at most %d pixels; choose a smaller --scale, --width or --height",
 				s.path, s.shape, out, op.Name, longest)
 		}
 	}
@@ -120,7 +120,7 @@ func (c *config) checkNames(sources []source) error {
 		for _, op := range c.selected() {
 			path := resultPath(c.output, s.path, op.Name, op.output(c.runner.params, s.shape))
 			if other, taken := of[path]; taken && other != s.path {
-				return fmt.Errorf("%s and %s would both become %s; rename one, or leave %s out of --operations", other, s.path, path, op.Name)
+				return fmt.Errorf("%s and %s would both become %s; rename one, or omit %s from --operations", other, s.path, path, op.Name)
 			}
 			of[path] = s.path
 		}

@@ -53,11 +53,6 @@ func sobelAVX2(out *byte, outBelow *byte, above *byte, below *byte, apart uintpt
 //go:noescape
 func sobelLumaAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
 
-// sobelLumaStreamAVX2 is sobelLuma with stores past the caches, which fence orders; out and outBelow are aligned to the vector.
-//
-//go:noescape
-func sobelLumaStreamAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
-
 // halfAVX2 computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.
 //
 //go:noescape

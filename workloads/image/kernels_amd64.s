@@ -924,39 +924,43 @@ GLOBL halfWordsAVX2<>(SB), RODATA|NOPTR, $32
 // func lumaAVX2(out *byte, pix *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·lumaAVX2(SB), NOSPLIT, $0-24
-	MOVQ out+0(FP), AX
-	MOVQ pix+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ    out+0(FP), AX
+	MOVQ    pix+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVDQU dotsAVX2<>+0(SB), Y0
+	VMOVDQU lumaWeightsAVX2<>+0(SB), Y1
+	VMOVDQU oneWordsAVX2<>+0(SB), Y2
+	VMOVDQU halfWordsAVX2<>+0(SB), Y3
 
 pixels:
-	VBROADCASTI128 (CX), Y0
-	VINSERTI128    $0x01, 48(CX), Y0, Y0
-	VPSHUFB        dotsAVX2<>+0(SB), Y0, Y0
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y0, Y0
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y0, Y0
-	VBROADCASTI128 12(CX), Y1
-	VINSERTI128    $0x01, 60(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VPACKUSDW      Y1, Y0, Y0
-	VPADDW         halfWordsAVX2<>+0(SB), Y0, Y0
-	VPSRLW         $0x08, Y0, Y0
-	VBROADCASTI128 24(CX), Y1
-	VINSERTI128    $0x01, 72(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VBROADCASTI128 36(CX), Y2
-	VINSERTI128    $0x01, 80(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+32(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VPACKUSDW      Y2, Y1, Y1
-	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
-	VPSRLW         $0x08, Y1, Y1
-	VPACKUSWB      Y1, Y0, Y0
-	VMOVDQU        Y0, (AX)
+	VBROADCASTI128 (CX), Y4
+	VINSERTI128    $0x01, 48(CX), Y4, Y4
+	VPSHUFB        Y0, Y4, Y4
+	VPMADDUBSW     Y1, Y4, Y4
+	VPMADDWD       Y2, Y4, Y4
+	VBROADCASTI128 12(CX), Y5
+	VINSERTI128    $0x01, 60(CX), Y5, Y5
+	VPSHUFB        Y0, Y5, Y5
+	VPMADDUBSW     Y1, Y5, Y5
+	VPMADDWD       Y2, Y5, Y5
+	VPACKUSDW      Y5, Y4, Y4
+	VPADDW         Y3, Y4, Y4
+	VPSRLW         $0x08, Y4, Y4
+	VBROADCASTI128 24(CX), Y5
+	VINSERTI128    $0x01, 72(CX), Y5, Y5
+	VPSHUFB        Y0, Y5, Y5
+	VPMADDUBSW     Y1, Y5, Y5
+	VPMADDWD       Y2, Y5, Y5
+	VBROADCASTI128 36(CX), Y6
+	VINSERTI128    $0x01, 80(CX), Y6, Y6
+	VPSHUFB        dotsAVX2<>+32(SB), Y6, Y6
+	VPMADDUBSW     Y1, Y6, Y6
+	VPMADDWD       Y2, Y6, Y6
+	VPACKUSDW      Y6, Y5, Y5
+	VPADDW         Y3, Y5, Y5
+	VPSRLW         $0x08, Y5, Y5
+	VPACKUSWB      Y5, Y4, Y4
+	VMOVDQU        Y4, (AX)
 	ADDQ           $0x00000060, CX
 	ADDQ           $0x00000020, AX
 	SUBQ           $0x00000020, DX
@@ -1051,76 +1055,80 @@ TEXT ·sobelLumaAVX2(SB), NOSPLIT, $0-80
 	MOVQ    pix+8(FP), CX
 	MOVQ    down+16(FP), DX
 	MOVQ    ahead+24(FP), BX
+	VMOVDQU dotsAVX2<>+0(SB), Y0
+	VMOVDQU lumaWeightsAVX2<>+0(SB), Y1
+	VMOVDQU oneWordsAVX2<>+0(SB), Y2
+	VMOVDQU halfWordsAVX2<>+0(SB), Y3
 	MOVQ    out+32(FP), SI
 	MOVQ    outBelow+40(FP), DI
 	MOVQ    above+48(FP), R8
 	MOVQ    below+56(FP), R9
 	MOVQ    apart+64(FP), R10
 	MOVQ    n+72(FP), R11
-	VMOVDQU twoBytesAVX2<>+0(SB), Y0
+	VMOVDQU twoBytesAVX2<>+0(SB), Y4
 
 pixels:
-	VBROADCASTI128 (CX), Y1
-	VINSERTI128    $0x01, 48(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VBROADCASTI128 12(CX), Y2
-	VINSERTI128    $0x01, 60(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VPACKUSDW      Y2, Y1, Y1
-	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
-	VPSRLW         $0x08, Y1, Y1
-	VBROADCASTI128 24(CX), Y2
-	VINSERTI128    $0x01, 72(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VBROADCASTI128 36(CX), Y3
-	VINSERTI128    $0x01, 80(CX), Y3, Y3
-	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
-	VPACKUSDW      Y3, Y2, Y2
-	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
-	VPSRLW         $0x08, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VMOVDQU        Y1, (AX)
+	VBROADCASTI128 (CX), Y5
+	VINSERTI128    $0x01, 48(CX), Y5, Y5
+	VPSHUFB        Y0, Y5, Y5
+	VPMADDUBSW     Y1, Y5, Y5
+	VPMADDWD       Y2, Y5, Y5
+	VBROADCASTI128 12(CX), Y6
+	VINSERTI128    $0x01, 60(CX), Y6, Y6
+	VPSHUFB        Y0, Y6, Y6
+	VPMADDUBSW     Y1, Y6, Y6
+	VPMADDWD       Y2, Y6, Y6
+	VPACKUSDW      Y6, Y5, Y5
+	VPADDW         Y3, Y5, Y5
+	VPSRLW         $0x08, Y5, Y5
+	VBROADCASTI128 24(CX), Y6
+	VINSERTI128    $0x01, 72(CX), Y6, Y6
+	VPSHUFB        Y0, Y6, Y6
+	VPMADDUBSW     Y1, Y6, Y6
+	VPMADDWD       Y2, Y6, Y6
+	VBROADCASTI128 36(CX), Y7
+	VINSERTI128    $0x01, 80(CX), Y7, Y7
+	VPSHUFB        dotsAVX2<>+32(SB), Y7, Y7
+	VPMADDUBSW     Y1, Y7, Y7
+	VPMADDWD       Y2, Y7, Y7
+	VPACKUSDW      Y7, Y6, Y6
+	VPADDW         Y3, Y6, Y6
+	VPSRLW         $0x08, Y6, Y6
+	VPACKUSWB      Y6, Y5, Y5
+	VMOVDQU        Y5, (AX)
 	PREFETCHT1     (CX)(BX*1)
 	PREFETCHT0     768(CX)
 	PREFETCHT1     64(CX)(BX*1)
 	PREFETCHT0     832(CX)
 	ADDQ           DX, CX
-	VBROADCASTI128 (CX), Y1
-	VINSERTI128    $0x01, 48(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VBROADCASTI128 12(CX), Y2
-	VINSERTI128    $0x01, 60(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VPACKUSDW      Y2, Y1, Y1
-	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
-	VPSRLW         $0x08, Y1, Y1
-	VBROADCASTI128 24(CX), Y2
-	VINSERTI128    $0x01, 72(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VBROADCASTI128 36(CX), Y3
-	VINSERTI128    $0x01, 80(CX), Y3, Y3
-	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
-	VPACKUSDW      Y3, Y2, Y2
-	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
-	VPSRLW         $0x08, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VMOVDQU        Y1, (AX)(R10*1)
+	VBROADCASTI128 (CX), Y5
+	VINSERTI128    $0x01, 48(CX), Y5, Y5
+	VPSHUFB        Y0, Y5, Y5
+	VPMADDUBSW     Y1, Y5, Y5
+	VPMADDWD       Y2, Y5, Y5
+	VBROADCASTI128 12(CX), Y6
+	VINSERTI128    $0x01, 60(CX), Y6, Y6
+	VPSHUFB        Y0, Y6, Y6
+	VPMADDUBSW     Y1, Y6, Y6
+	VPMADDWD       Y2, Y6, Y6
+	VPACKUSDW      Y6, Y5, Y5
+	VPADDW         Y3, Y5, Y5
+	VPSRLW         $0x08, Y5, Y5
+	VBROADCASTI128 24(CX), Y6
+	VINSERTI128    $0x01, 72(CX), Y6, Y6
+	VPSHUFB        Y0, Y6, Y6
+	VPMADDUBSW     Y1, Y6, Y6
+	VPMADDWD       Y2, Y6, Y6
+	VBROADCASTI128 36(CX), Y7
+	VINSERTI128    $0x01, 80(CX), Y7, Y7
+	VPSHUFB        dotsAVX2<>+32(SB), Y7, Y7
+	VPMADDUBSW     Y1, Y7, Y7
+	VPMADDWD       Y2, Y7, Y7
+	VPACKUSDW      Y7, Y6, Y6
+	VPADDW         Y3, Y6, Y6
+	VPSRLW         $0x08, Y6, Y6
+	VPACKUSWB      Y6, Y5, Y5
+	VMOVDQU        Y5, (AX)(R10*1)
 	PREFETCHT1     (CX)(BX*1)
 	PREFETCHT0     768(CX)
 	PREFETCHT1     64(CX)(BX*1)
@@ -1128,217 +1136,65 @@ pixels:
 	SUBQ           DX, CX
 	ADDQ           $0x00000060, CX
 	ADDQ           $0x00000020, AX
-	VMOVDQU        -1(R8), Y1
-	VPMADDUBSW     Y0, Y1, Y1
-	VMOVDQU        (R8), Y2
-	VPMADDUBSW     Y0, Y2, Y2
-	VMOVDQU        1(R8), Y3
-	VPMADDUBSW     Y0, Y3, Y3
-	VMOVDQU        -1(R8)(R10*1), Y4
-	VPMADDUBSW     Y0, Y4, Y4
-	VMOVDQU        (R8)(R10*1), Y5
-	VPMADDUBSW     Y0, Y5, Y5
-	VMOVDQU        1(R8)(R10*1), Y6
-	VPMADDUBSW     Y0, Y6, Y6
-	VPADDW         Y4, Y1, Y1
-	VPADDW         Y5, Y2, Y2
-	VPADDW         Y6, Y3, Y3
-	VMOVDQU        -1(R9), Y7
-	VPMADDUBSW     Y0, Y7, Y7
-	VMOVDQU        (R9), Y8
-	VPMADDUBSW     Y0, Y8, Y8
-	VMOVDQU        1(R9), Y9
-	VPMADDUBSW     Y0, Y9, Y9
-	VPADDW         Y7, Y4, Y4
+	VMOVDQU        -1(R8), Y5
+	VPMADDUBSW     Y4, Y5, Y5
+	VMOVDQU        (R8), Y6
+	VPMADDUBSW     Y4, Y6, Y6
+	VMOVDQU        1(R8), Y7
+	VPMADDUBSW     Y4, Y7, Y7
+	VMOVDQU        -1(R8)(R10*1), Y8
+	VPMADDUBSW     Y4, Y8, Y8
+	VMOVDQU        (R8)(R10*1), Y9
+	VPMADDUBSW     Y4, Y9, Y9
+	VMOVDQU        1(R8)(R10*1), Y10
+	VPMADDUBSW     Y4, Y10, Y10
 	VPADDW         Y8, Y5, Y5
 	VPADDW         Y9, Y6, Y6
-	VPSUBW         Y1, Y5, Y1
-	VPSUBW         Y2, Y4, Y10
-	VPABSW         Y1, Y1
-	VPABSW         Y10, Y10
-	VPMAXSW        Y10, Y1, Y1
-	VPSUBW         Y2, Y6, Y2
-	VPSUBW         Y3, Y5, Y3
-	VPABSW         Y2, Y2
-	VPABSW         Y3, Y3
-	VPMAXSW        Y3, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
-	VMOVDQU        Y1, (SI)
-	VMOVDQU        -1(R9)(R10*1), Y1
-	VPMADDUBSW     Y0, Y1, Y1
-	VMOVDQU        (R9)(R10*1), Y2
-	VPMADDUBSW     Y0, Y2, Y2
-	VMOVDQU        1(R9)(R10*1), Y3
-	VPMADDUBSW     Y0, Y3, Y3
-	VPADDW         Y1, Y7, Y7
-	VPADDW         Y2, Y8, Y8
-	VPADDW         Y3, Y9, Y9
-	VPSUBW         Y4, Y8, Y1
-	VPSUBW         Y5, Y7, Y2
-	VPABSW         Y1, Y1
-	VPABSW         Y2, Y2
-	VPMAXSW        Y2, Y1, Y1
-	VPSUBW         Y5, Y9, Y2
-	VPSUBW         Y6, Y8, Y3
-	VPABSW         Y2, Y2
-	VPABSW         Y3, Y3
-	VPMAXSW        Y3, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
-	VMOVDQU        Y1, (DI)
-	ADDQ           $0x00000020, R8
-	ADDQ           $0x00000020, R9
-	ADDQ           $0x00000020, SI
-	ADDQ           $0x00000020, DI
-	SUBQ           $0x00000020, R11
-	JG             pixels
-	VZEROUPPER
-	RET
-
-// func sobelLumaStreamAVX2(next *byte, pix *byte, down uintptr, ahead uintptr, out *byte, outBelow *byte, above *byte, below *byte, apart uintptr, n int)
-// Requires: AVX, AVX2, MMX+
-TEXT ·sobelLumaStreamAVX2(SB), NOSPLIT, $0-80
-	MOVQ    next+0(FP), AX
-	MOVQ    pix+8(FP), CX
-	MOVQ    down+16(FP), DX
-	MOVQ    ahead+24(FP), BX
-	MOVQ    out+32(FP), SI
-	MOVQ    outBelow+40(FP), DI
-	MOVQ    above+48(FP), R8
-	MOVQ    below+56(FP), R9
-	MOVQ    apart+64(FP), R10
-	MOVQ    n+72(FP), R11
-	VMOVDQU twoBytesAVX2<>+0(SB), Y0
-
-pixels:
-	VBROADCASTI128 (CX), Y1
-	VINSERTI128    $0x01, 48(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VBROADCASTI128 12(CX), Y2
-	VINSERTI128    $0x01, 60(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VPACKUSDW      Y2, Y1, Y1
-	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
-	VPSRLW         $0x08, Y1, Y1
-	VBROADCASTI128 24(CX), Y2
-	VINSERTI128    $0x01, 72(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VBROADCASTI128 36(CX), Y3
-	VINSERTI128    $0x01, 80(CX), Y3, Y3
-	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
-	VPACKUSDW      Y3, Y2, Y2
-	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
-	VPSRLW         $0x08, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VMOVDQU        Y1, (AX)
-	PREFETCHT1     (CX)(BX*1)
-	PREFETCHT0     768(CX)
-	PREFETCHT1     64(CX)(BX*1)
-	PREFETCHT0     832(CX)
-	ADDQ           DX, CX
-	VBROADCASTI128 (CX), Y1
-	VINSERTI128    $0x01, 48(CX), Y1, Y1
-	VPSHUFB        dotsAVX2<>+0(SB), Y1, Y1
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y1, Y1
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y1, Y1
-	VBROADCASTI128 12(CX), Y2
-	VINSERTI128    $0x01, 60(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VPACKUSDW      Y2, Y1, Y1
-	VPADDW         halfWordsAVX2<>+0(SB), Y1, Y1
-	VPSRLW         $0x08, Y1, Y1
-	VBROADCASTI128 24(CX), Y2
-	VINSERTI128    $0x01, 72(CX), Y2, Y2
-	VPSHUFB        dotsAVX2<>+0(SB), Y2, Y2
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y2, Y2
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y2, Y2
-	VBROADCASTI128 36(CX), Y3
-	VINSERTI128    $0x01, 80(CX), Y3, Y3
-	VPSHUFB        dotsAVX2<>+32(SB), Y3, Y3
-	VPMADDUBSW     lumaWeightsAVX2<>+0(SB), Y3, Y3
-	VPMADDWD       oneWordsAVX2<>+0(SB), Y3, Y3
-	VPACKUSDW      Y3, Y2, Y2
-	VPADDW         halfWordsAVX2<>+0(SB), Y2, Y2
-	VPSRLW         $0x08, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VMOVDQU        Y1, (AX)(R10*1)
-	PREFETCHT1     (CX)(BX*1)
-	PREFETCHT0     768(CX)
-	PREFETCHT1     64(CX)(BX*1)
-	PREFETCHT0     832(CX)
-	SUBQ           DX, CX
-	ADDQ           $0x00000060, CX
-	ADDQ           $0x00000020, AX
-	VMOVDQU        -1(R8), Y1
-	VPMADDUBSW     Y0, Y1, Y1
-	VMOVDQU        (R8), Y2
-	VPMADDUBSW     Y0, Y2, Y2
-	VMOVDQU        1(R8), Y3
-	VPMADDUBSW     Y0, Y3, Y3
-	VMOVDQU        -1(R8)(R10*1), Y4
-	VPMADDUBSW     Y0, Y4, Y4
-	VMOVDQU        (R8)(R10*1), Y5
-	VPMADDUBSW     Y0, Y5, Y5
-	VMOVDQU        1(R8)(R10*1), Y6
-	VPMADDUBSW     Y0, Y6, Y6
-	VPADDW         Y4, Y1, Y1
-	VPADDW         Y5, Y2, Y2
-	VPADDW         Y6, Y3, Y3
-	VMOVDQU        -1(R9), Y7
-	VPMADDUBSW     Y0, Y7, Y7
-	VMOVDQU        (R9), Y8
-	VPMADDUBSW     Y0, Y8, Y8
-	VMOVDQU        1(R9), Y9
-	VPMADDUBSW     Y0, Y9, Y9
-	VPADDW         Y7, Y4, Y4
-	VPADDW         Y8, Y5, Y5
-	VPADDW         Y9, Y6, Y6
-	VPSUBW         Y1, Y5, Y1
-	VPSUBW         Y2, Y4, Y10
-	VPABSW         Y1, Y1
-	VPABSW         Y10, Y10
-	VPMAXSW        Y10, Y1, Y1
-	VPSUBW         Y2, Y6, Y2
-	VPSUBW         Y3, Y5, Y3
-	VPABSW         Y2, Y2
-	VPABSW         Y3, Y3
-	VPMAXSW        Y3, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
-	VMOVNTDQ       Y1, (SI)
-	VMOVDQU        -1(R9)(R10*1), Y1
-	VPMADDUBSW     Y0, Y1, Y1
-	VMOVDQU        (R9)(R10*1), Y2
-	VPMADDUBSW     Y0, Y2, Y2
-	VMOVDQU        1(R9)(R10*1), Y3
-	VPMADDUBSW     Y0, Y3, Y3
-	VPADDW         Y1, Y7, Y7
-	VPADDW         Y2, Y8, Y8
-	VPADDW         Y3, Y9, Y9
-	VPSUBW         Y4, Y8, Y1
-	VPSUBW         Y5, Y7, Y2
-	VPABSW         Y1, Y1
-	VPABSW         Y2, Y2
-	VPMAXSW        Y2, Y1, Y1
-	VPSUBW         Y5, Y9, Y2
-	VPSUBW         Y6, Y8, Y3
-	VPABSW         Y2, Y2
-	VPABSW         Y3, Y3
-	VPMAXSW        Y3, Y2, Y2
-	VPACKUSWB      Y2, Y1, Y1
-	VPSHUFB        zipAVX2<>+0(SB), Y1, Y1
-	VMOVNTDQ       Y1, (DI)
+	VPADDW         Y10, Y7, Y7
+	VMOVDQU        -1(R9), Y11
+	VPMADDUBSW     Y4, Y11, Y11
+	VMOVDQU        (R9), Y12
+	VPMADDUBSW     Y4, Y12, Y12
+	VMOVDQU        1(R9), Y13
+	VPMADDUBSW     Y4, Y13, Y13
+	VPADDW         Y11, Y8, Y8
+	VPADDW         Y12, Y9, Y9
+	VPADDW         Y13, Y10, Y10
+	VPSUBW         Y5, Y9, Y5
+	VPSUBW         Y6, Y8, Y14
+	VPABSW         Y5, Y5
+	VPABSW         Y14, Y14
+	VPMAXSW        Y14, Y5, Y5
+	VPSUBW         Y6, Y10, Y6
+	VPSUBW         Y7, Y9, Y7
+	VPABSW         Y6, Y6
+	VPABSW         Y7, Y7
+	VPMAXSW        Y7, Y6, Y6
+	VPACKUSWB      Y6, Y5, Y5
+	VPSHUFB        zipAVX2<>+0(SB), Y5, Y5
+	VMOVDQU        Y5, (SI)
+	VMOVDQU        -1(R9)(R10*1), Y5
+	VPMADDUBSW     Y4, Y5, Y5
+	VMOVDQU        (R9)(R10*1), Y6
+	VPMADDUBSW     Y4, Y6, Y6
+	VMOVDQU        1(R9)(R10*1), Y7
+	VPMADDUBSW     Y4, Y7, Y7
+	VPADDW         Y5, Y11, Y11
+	VPADDW         Y6, Y12, Y12
+	VPADDW         Y7, Y13, Y13
+	VPSUBW         Y8, Y12, Y5
+	VPSUBW         Y9, Y11, Y6
+	VPABSW         Y5, Y5
+	VPABSW         Y6, Y6
+	VPMAXSW        Y6, Y5, Y5
+	VPSUBW         Y9, Y13, Y6
+	VPSUBW         Y10, Y12, Y7
+	VPABSW         Y6, Y6
+	VPABSW         Y7, Y7
+	VPMAXSW        Y7, Y6, Y6
+	VPACKUSWB      Y6, Y5, Y5
+	VPSHUFB        zipAVX2<>+0(SB), Y5, Y5
+	VMOVDQU        Y5, (DI)
 	ADDQ           $0x00000020, R8
 	ADDQ           $0x00000020, R9
 	ADDQ           $0x00000020, SI

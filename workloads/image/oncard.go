@@ -51,7 +51,7 @@ func resampleOnCard(taps func(n, size int) filter) onCard {
 	return func(_ Params, dst, src Shape) (launch, error) {
 		across, down := taps(dst.W, src.W), taps(dst.H, src.H)
 		if most := max(across.taps, down.taps); most > mostTaps {
-			return nil, measure.Usagef("resize %v to %v: each output is made of %d inputs along an axis, and on a GPU of %d at most; reduce to no less than 1/%d, or run with --device cpu",
+			return nil, measure.Usagef("resize %v to %v: each output combines %d inputs along an axis, and a GPU combines at most %d; reduce to no less than 1/%d, or run with --device cpu",
 				src, dst, most, mostTaps, (mostTaps-2)/(2*lanczosRadius))
 		}
 		alongColumns, alongRows := down.onCard(22, 255), across.onCard(15, math.MaxInt16)

@@ -20,7 +20,7 @@ func independent(operation string) []Kernel {
 		Name: "opencv", title: "opencv-" + opencv.Version(), slack: slack,
 		whole: func(p Params, threads int, dst, src Image) error {
 			if err := work(p, threads, forOpenCV(dst), forOpenCV(src)); err != nil {
-				return fmt.Errorf("%s by OpenCV: %w", operation, err)
+				return fmt.Errorf("%s with OpenCV: %w", operation, err)
 			}
 			return nil
 		},

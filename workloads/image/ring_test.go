@@ -112,7 +112,7 @@ func TestFilterOnCard(t *testing.T) {
 func TestTooManyTaps(t *testing.T) {
 	from := Shape{W: 3000, H: 3000, Channels: 3}
 	_, err := resizeLanczos().card(Params{}, Shape{W: 100, H: 3000, Channels: 3}, from)
-	if err == nil || !strings.Contains(err.Error(), "made of 182 inputs along an axis, and on a GPU of 128 at most; reduce to no less than 1/21") {
+	if err == nil || !strings.Contains(err.Error(), "combines 182 inputs along an axis, and a GPU combines at most 128; reduce to no less than 1/21") {
 		t.Errorf("got %v", err)
 	}
 	for _, width := range []int{3000 / 21, 9000} {

@@ -44,7 +44,7 @@ func avx2() *simd {
 		scale: scaleAVX2, scaleStream: scaleStreamAVX2,
 		float: toFloatAVX2, floatStream: toFloatStreamAVX2,
 		flip: flipAVX2, gaussianDown: gaussianDownAVX2, gaussianPair: gaussianPairAVX2, gaussianAlong: gaussianAlongAVX2,
-		luma: lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, sobelLumaStream: sobelLumaStreamAVX2, half: halfAVX2, halfStream: halfStreamAVX2,
+		luma: lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, sobelLumaStream: sobelLumaAVX2, half: halfAVX2, halfStream: halfStreamAVX2,
 		resampleDown: resampleDownAVX2, resampleAlong: resampleAlongAVX2,
 	}
 }

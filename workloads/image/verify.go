@@ -51,7 +51,7 @@ func (op Operation) check(tolerance float64, dst Image, all []sample) error {
 	for _, s := range all {
 		got := dst.value(s.x, s.y, s.channel)
 		if !(math.Abs(got-s.want) <= tolerance) { // NaN is wrong too
-			return fmt.Errorf("verify %s: pixel (%d, %d), channel %d is %v, the reference gives %.2f, tolerance %v",
+			return fmt.Errorf("verify %s: pixel (%d, %d), channel %d is %v, but the reference is %.2f, tolerance %v",
 				op.Name, s.x, s.y, s.channel, got, s.want, tolerance)
 		}
 	}

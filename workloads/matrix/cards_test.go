@@ -273,14 +273,14 @@ func TestCardFailures(t *testing.T) {
 		want              string
 	}{
 		{"FAKECUDA_DEVICES=0", "--sizes 10", workloads.ExitNoDevice, "--device cuda: libcuda: the NVIDIA driver sees no GPU"},
-		{"FAKECUDA_INIT=34", "--sizes 10", workloads.ExitNoDevice, "is the stub of the CUDA toolkit"},
-		{"FAKECUDA_DEVICES=2", "--sizes 10 --gpus 4", workloads.ExitNoDevice, "4 GPUs are asked for and 2 are visible"},
+		{"FAKECUDA_INIT=34", "--sizes 10", workloads.ExitNoDevice, "is the CUDA toolkit's stub"},
+		{"FAKECUDA_DEVICES=2", "--sizes 10 --gpus 4", workloads.ExitNoDevice, "4 GPUs are requested, and 2 are visible"},
 		{"", "--sizes 10 --binding none", workloads.ExitUsage, "unknown binding none (allowed: libcuda)"},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:2", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): memory for A: allocate "},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:4", "--sizes 400", workloads.ExitFailed, "multiply 400x400 float64: GPU 0 (Fake GPU): memory for B: allocate "},
 		{"FAKECUDA_FAIL=cuMemAlloc_v2:2:7", "--sizes 400", workloads.ExitFailed, "multiply 400x400 float64: GPU 0 (Fake GPU): memory for C: allocate "},
-		{"FAKECUDA_FAIL=cuStreamCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): make a queue: "},
-		{"FAKECUDA_FAIL=cuEventCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): make a mark: "},
+		{"FAKECUDA_FAIL=cuStreamCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): create a queue: "},
+		{"FAKECUDA_FAIL=cuEventCreate:2:4", "--sizes 300", workloads.ExitFailed, "multiply 300x300 float64: GPU 0 (Fake GPU): create a mark: "},
 		{"FAKECUDA_FAIL=cuMemcpyHtoDAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy A: copy to the card: cuMemcpyHtoDAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuMemcpy2DAsync_v2:700:1 FAKECUDA_LEAKS=0", "--sizes 400", workloads.ExitFailed, "copy B: copy rows to the card: cuMemcpy2DAsync: CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuMemcpy2DAsync_v2:719:5 FAKECUDA_LEAKS=0", "--sizes 400", workloads.ExitFailed, "copy C: copy rows from the card: cuMemcpy2DAsync: CUDA error 719 (LAUNCH_FAILED)"},
@@ -291,7 +291,7 @@ func TestCardFailures(t *testing.T) {
 		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemcpy2DAsync_v2:719:2 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy C: copy rows from the card: cuMemcpy2DAsync: CUDA error 719 (LAUNCH_FAILED)"},
 		{"FAKECUDA_DEVICES=4 FAKECUDA_FAIL=cuLaunchKernel:700:30 FAKECUDA_LEAKS=0", "--sizes 300 --kernel builtin", workloads.ExitFailed, "CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuModuleLoadDataEx:222:1", "--sizes 300", workloads.ExitNoDevice, "CUDA error 222 (UNSUPPORTED_PTX_VERSION)"},
-		{"FAKECUDA_MEM_MB=1", "--sizes 3000", workloads.ExitFailed, "GPU 0 (Fake GPU) leaves 0.9 MiB; choose --sizes of at most "},
+		{"FAKECUDA_MEM_MB=1", "--sizes 3000", workloads.ExitFailed, "GPU 0 (Fake GPU) has 0.9 MiB available; choose --sizes of at most "},
 		{"FAKECUDA_CC=75", "--sizes 30 --type float32,tf32 --kernel builtin", workloads.ExitNoDevice, "--device cuda: GPU 0 (Fake GPU) has no tensor cores for tf32"},
 		{"FAKECUDA_CC=75", "--sizes 30 --type bfloat16 --kernel cublas", workloads.ExitNoDevice, "--device cuda: GPU 0 (Fake GPU) has no tensor cores for bfloat16"},
 		{"BATCHCTL_CUBLAS=/none/libcublas.so", "--sizes 30 --kernel cublas", workloads.ExitNoDevice, "--kernel cublas: BATCHCTL_CUBLAS is not a library"},
@@ -316,7 +316,7 @@ func TestWrongProductOfCards(t *testing.T) {
 		{"wrong element", "--sizes 320 --type float64", "verify: row "},
 		{"wrong element", "--sizes 420 --type float64", "verify: row "},
 		{"copy left out", "--sizes 300 --type float32", "verify: element ("},
-		{"stopped", "--sizes 300 --type float32", "multiply 300x300 float32: stopped before the end: terminated signal received"},
+		{"stopped", "--sizes 300 --type float32", "multiply 300x300 float32: stopped before it finished: terminated signal received"},
 		{"no waiting", "--sizes 300 --type float64", "read the time between two marks: cuEventElapsedTime: CUDA error 600 (NOT_READY)"},
 	} {
 		out := onFake(t, []string{asProgram + "=" + test.broken, "FAKECUDA_LATE=1", "FAKECUDA_DEVICES=2", "FAKECUDA_LEAKS=0"}, test.args+" --kernel builtin --gpus 2")
@@ -331,7 +331,7 @@ func TestWrongProductOfCards(t *testing.T) {
 func TestKernelOfCards(t *testing.T) {
 	const none = "BATCHCTL_CUBLAS=/none/libcublas.so"
 	out := onFake(t, []string{none}, "--sizes 20,30 --repeats 1")
-	if want := "batchctl-workloads: matrix: the built-in kernels compute: BATCHCTL_CUBLAS is not a library"; out.code != workloads.ExitOK || strings.Count(out.stderr, "\n") != 1 ||
+	if want := "batchctl-workloads: matrix: using the built-in kernels: BATCHCTL_CUBLAS is not a library"; out.code != workloads.ExitOK || strings.Count(out.stderr, "\n") != 1 ||
 		!strings.HasPrefix(out.stderr, want) || !strings.Contains(out.stdout, ", kernel builtin, ") {
 		t.Errorf("code %d\n%s%s", out.code, out.stdout, out.stderr)
 	}

@@ -92,7 +92,7 @@ func (c *config) check(flags *flag.FlagSet) error {
 	}
 	for _, name := range []string{"gpus", "binding"} {
 		if measure.IsSet(flags, name) {
-			return measure.Usagef("--%s is for --device cuda; leave it out, or add --device cuda", name)
+			return measure.Usagef("--%s applies to --device cuda; add --device cuda, or omit it", name)
 		}
 	}
 	for _, kind := range c.types {
@@ -115,7 +115,7 @@ func otherDevice[T ~string](flag string, value T, kind measure.DeviceKind, allow
 	if kind == measure.CUDA {
 		other = measure.CPU
 	}
-	return measure.Usagef("--%s %s is for --device %s (allowed with --device %s: %s)", flag, value, other, kind, joined(allowed))
+	return measure.Usagef("--%s %s works only with --device %s (with --device %s use: %s)", flag, value, other, kind, joined(allowed))
 }
 
 func joined[T ~string](values []T) string {

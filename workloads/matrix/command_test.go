@@ -97,13 +97,13 @@ func TestChecksumDependsOnSeedNotThreads(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--size 3", "did you mean --sizes?"},
-		{"--type tf32", "--type tf32 is for --device cuda (allowed with --device cpu: float32, float64)"},
-		{"--type float32,bfloat16", "--type bfloat16 is for --device cuda"},
+		{"--type tf32", "--type tf32 works only with --device cuda (with --device cpu use: float32, float64)"},
+		{"--type float32,bfloat16", "--type bfloat16 works only with --device cuda"},
 		{"--type half", "unknown type half (allowed: bfloat16, float32, float64, tf32)"},
-		{"--kernel cublas", "--kernel cublas is for --device cuda (allowed with --device cpu: " + strings.Join(kernelNames(), ", ") + ")"},
-		{"--kernel portable --device cuda", "--kernel portable is for --device cpu (allowed with --device cuda: cublas, builtin)"},
-		{"--gpus 2", "--gpus is for --device cuda"},
-		{"--binding libcuda", "--binding is for --device cuda"},
+		{"--kernel cublas", "--kernel cublas works only with --device cuda (with --device cpu use: " + strings.Join(kernelNames(), ", ") + ")"},
+		{"--kernel portable --device cuda", "--kernel portable works only with --device cpu (with --device cuda use: cublas, builtin)"},
+		{"--gpus 2", "--gpus applies to --device cuda"},
+		{"--binding libcuda", "--binding applies to --device cuda"},
 	} {
 		out, err := run(t, test.args)
 		if _, usage := errors.AsType[*measure.UsageError](err); !usage || !strings.Contains(err.Error(), test.want) || out != "" {
@@ -127,7 +127,7 @@ func TestCheckMemory(t *testing.T) {
 	}{
 		{product{gpu.Float64, 10000}, 24 << 30, ""},
 		{product{gpu.Float32, 40000}, 24 << 30, ""},
-		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, the container leaves 24.0 GiB; choose --sizes of at most 32700"},
+		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, and the container has 24.0 GiB available; choose --sizes of at most 32700"},
 		{product{gpu.Float64, 1_000_000}, 24 << 30, "needs 21.8 TiB"},
 		{product{gpu.Float32, 1000}, 1, "give the job more memory"},
 		{product{gpu.Float64, 40000}, 0, ""}, // unknown
@@ -186,7 +186,7 @@ func TestSignalInsideKernel(t *testing.T) {
 		<-forever
 	}
 	_, err := multiplyAndTime(ctx, measure.Options{Threads: 1, Repeats: 1}, product{gpu.Float64, 10}, onProcessor(10, 1, stuck))
-	if err == nil || !strings.Contains(err.Error(), "stopped before the end: terminated signal received") {
+	if err == nil || !strings.Contains(err.Error(), "stopped before it finished: terminated signal received") {
 		t.Errorf("got %v", err)
 	}
 }

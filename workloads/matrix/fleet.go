@@ -188,7 +188,7 @@ func (c *config) runCards(ctx context.Context, s *stations, p product, memory me
 	}
 	alone, err := c.runFleet(ctx, s.first(1), p, memory)
 	if err != nil {
-		return r, fmt.Errorf("on the first card alone, for the efficiency: %w", err)
+		return r, fmt.Errorf("measure one GPU alone, for the efficiency: %w", err)
 	}
 	r.Efficiency = alone.Median / (float64(len(s.all)) * r.Median)
 	return r, nil

@@ -47,7 +47,7 @@ func (s *station) open(blas gpu.BLAS) (err error) {
 		return err
 	}
 	if s.blas, err = blas.NewMultiplier(s.compute.Stream); err != nil {
-		return fmt.Errorf("start cuBLAS (--kernel %s does without): %w", builtin, err)
+		return fmt.Errorf("start cuBLAS (--kernel %s does not need it): %w", builtin, err)
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func openBLAS(p gpu.Platform, kernel string, stderr io.Writer) (gpu.BLAS, error)
 	if kernel == builtin {
 		return nil, nil
 	}
-	err := errors.New("this program has no way to cuBLAS")
+	err := errors.New("this program is built without cuBLAS")
 	if p.BLAS != nil {
 		var blas gpu.BLAS
 		if blas, err = p.BLAS(); err == nil {
@@ -134,7 +134,7 @@ func openBLAS(p gpu.Platform, kernel string, stderr io.Writer) (gpu.BLAS, error)
 	if kernel == cublas {
 		return nil, &measure.NoDeviceError{Kind: measure.CUDA, Reason: fmt.Sprintf("--kernel %s: %s; run with --kernel %s", cublas, err, builtin)}
 	}
-	_, err = fmt.Fprintf(stderr, "batchctl-workloads: matrix: the built-in kernels compute: %s\n", err)
+	_, err = fmt.Fprintf(stderr, "batchctl-workloads: matrix: using the built-in kernels: %s\n", err)
 	return nil, err
 }
 

@@ -63,7 +63,7 @@ func (e *NoDeviceError) Error() string {
 	if e.Kind == "" {
 		return e.Reason
 	}
-	return fmt.Sprintf("--device %s: %s; or run with --device cpu", e.Kind, e.Reason)
+	return fmt.Sprintf("--device %s: %s; or use --device cpu", e.Kind, e.Reason)
 }
 
 // Processor is the local CPU, used by that many goroutines.
@@ -129,7 +129,7 @@ func noDevice(err error) error {
 func Unusable(err error) error {
 	const noBinaryForGPU, noCompiler, unsupportedPTX = 209, 221, 222
 	if fault, ok := errors.AsType[*gpu.Error](err); ok && slices.Contains([]int{noBinaryForGPU, noCompiler, unsupportedPTX}, fault.Code) {
-		return &NoDeviceError{Kind: CUDA, Reason: fmt.Sprintf("%v; take a machine with a newer driver or GPU", err)}
+		return &NoDeviceError{Kind: CUDA, Reason: fmt.Sprintf("%v; use a machine with a newer driver or GPU", err)}
 	}
 	return err
 }

@@ -48,14 +48,14 @@ func NewFlags(name string) *flag.FlagSet {
 // Register adds the common flags. The first of kernels is the default.
 func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
 	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1, Format: Text}
-	OneOf(flags, &o.Device, "device", "`KIND` device that computes", DeviceKinds()...)
-	Int(flags, &o.GPUs, "gpus", "`N` GPUs that compute with --device cuda; 0 is all that are visible", 0, 64)
-	flags.StringVar(&o.Binding, "binding", "", "`NAME` way to the CUDA driver, the first that works without it")
-	OneOf(flags, &o.Kernel, "kernel", "`NAME` kernel that computes", kernels...)
-	Int(flags, &o.Threads, "threads", "`N` number of goroutines that compute", 1, 4096)
+	OneOf(flags, &o.Device, "device", "`KIND` device to compute on", DeviceKinds()...)
+	Int(flags, &o.GPUs, "gpus", "`N` number of GPUs for --device cuda; 0 uses all visible ones", 0, 64)
+	flags.StringVar(&o.Binding, "binding", "", "`NAME` binding to the CUDA driver (default: the first that works)")
+	OneOf(flags, &o.Kernel, "kernel", "`NAME` kernel to use", kernels...)
+	Int(flags, &o.Threads, "threads", "`N` number of computing goroutines", 1, 4096)
 	Int(flags, &o.Repeats, "repeats", "`N` timed runs of each row; the median is printed", 1, 10000)
 	Int(flags, &o.Warmup, "warmup", "`N` runs before the timed ones", 0, 10000)
-	flags.Uint64Var(&o.Seed, "seed", o.Seed, "`N` start of the random numbers")
+	flags.Uint64Var(&o.Seed, "seed", o.Seed, "`N` seed of the random numbers")
 	OneOf(flags, &o.Format, "format", "`FORMAT` output, json is one object per line", Formats()...)
 }
 

@@ -56,7 +56,7 @@ func TestMemoryCheck(t *testing.T) {
 		t.Error(err)
 	}
 	err := memory.Check("a thing", 3<<30, "take less")
-	if want := "a thing needs 3.0 GiB of memory, the container leaves 2.0 GiB; take less"; err == nil || err.Error() != want {
+	if want := "a thing needs 3.0 GiB of memory, and the container has 2.0 GiB available; take less"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := (Memory{}).Check("a thing", 1<<60, ""); err != nil {
@@ -84,7 +84,7 @@ func TestProcessor(t *testing.T) {
 func TestNoCards(t *testing.T) {
 	_, _, err := OpenCards(gpu.Platform{}, Options{Device: CUDA})
 	var missing *NoDeviceError
-	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "without a way to a GPU") || !strings.HasSuffix(err.Error(), "or run with --device cpu") {
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "without GPU support") || !strings.HasSuffix(err.Error(), "or use --device cpu") {
 		t.Errorf("got %v", err)
 	}
 }

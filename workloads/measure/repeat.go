@@ -77,5 +77,5 @@ func Stopped(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return fmt.Errorf("stopped before the end: %w", context.Cause(ctx))
+	return fmt.Errorf("stopped before it finished: %w", context.Cause(ctx))
 }

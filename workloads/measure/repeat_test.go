@@ -78,7 +78,7 @@ func TestRepeatEnds(t *testing.T) {
 	}{
 		{"work fails", t.Context(), fails, fine, "wrong result"},
 		{"check fails", t.Context(), fine, fails, "wrong result"},
-		{"signal", stopped, fails, fails, "stopped before the end: terminated signal received"},
+		{"signal", stopped, fails, fails, "stopped before it finished: terminated signal received"},
 	} {
 		times, err := Repeat(test.ctx, Options{Repeats: 2}, Task{Spoil: func() {}, Work: test.work, Check: test.check})
 		if err == nil || err.Error() != test.want || times.Seconds != nil {

@@ -40,7 +40,7 @@ func list[T any](flags *flag.FlagSet, dst *[]T, name, usage string, parse func(s
 		var all []T
 		for part := range strings.SplitSeq(s, ",") {
 			if strings.TrimSpace(part) == "" {
-				return fmt.Errorf("an element is empty; write a list as 1,2,3 without spaces")
+				return fmt.Errorf("an element is empty; write a list such as 1,2,3 without spaces")
 			}
 			v, err := parse(strings.TrimSpace(part))
 			if err != nil {

@@ -64,12 +64,12 @@ func TestLateDriver(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	for _, test := range []struct{ setting, want string }{
 		{"FAKECUDA_DEVICES=0", "the NVIDIA driver sees no GPU"},
-		{"FAKECUDA_FAIL=cuInit:34:1", "libcuda.so.1 is the stub of the CUDA toolkit"},
+		{"FAKECUDA_FAIL=cuInit:34:1", "libcuda.so.1 is the CUDA toolkit's stub"},
 		{"FAKECUDA_FAIL=cuInit:100:1", "the NVIDIA driver sees no GPU"},
 		{"FAKECUDA_FAIL=cuInit:802:1", "the GPUs are not ready"},
-		{"FAKECUDA_FAIL=cuInit:803:1", "libcuda and the kernel module of the NVIDIA driver are of different versions"},
-		{"FAKECUDA_DRIVER=9020", "the NVIDIA driver supports CUDA 9.2, and 10.0 is the oldest that will do"},
-		{Variable + "=/nowhere/libcuda.so.1", "there is no NVIDIA driver here: /nowhere/libcuda.so.1 was not found"},
+		{"FAKECUDA_FAIL=cuInit:803:1", "libcuda and the NVIDIA driver's kernel module have different versions"},
+		{"FAKECUDA_DRIVER=9020", "the NVIDIA driver supports CUDA 9.2, and this program needs 10.0 or later"},
+		{Variable + "=/nowhere/libcuda.so.1", "no NVIDIA driver found: /nowhere/libcuda.so.1 was not found"},
 		{Variable + "=/proc/version", "the NVIDIA driver's library cannot be loaded: /proc/version: "},
 		{Variable + "=libm.so.6", "the NVIDIA driver's library has no cuInit"},
 	} {
@@ -124,7 +124,7 @@ func TestMissingFunction(t *testing.T) {
 	_, memory := d.Alloc(1)
 	_, host := d.AllocHost(1)
 	for call, err := range map[string]error{"cuMemAlloc": memory, "cuMemHostAlloc": host} {
-		if want := call + ": CUDA error 302 (SHARED_OBJECT_SYMBOL_NOT_FOUND): the driver has no such function; install a newer one"; err == nil || err.Error() != want {
+		if want := call + ": CUDA error 302 (SHARED_OBJECT_SYMBOL_NOT_FOUND): the driver does not have this function; install a newer driver"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

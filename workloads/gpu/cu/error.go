@@ -34,7 +34,7 @@ func result(call string, code int) error {
 	case 0:
 		return nil
 	case codeAbsent:
-		return &gpu.Error{Call: call, Code: code, Detail: "the driver has no such function; install a newer one"}
+		return &gpu.Error{Call: call, Code: code, Detail: "the driver does not have this function; install a newer driver"}
 	}
 	return &gpu.Error{Call: call, Code: code}
 }

@@ -92,7 +92,7 @@ func start() (code int, err error) {
 	if len(broken) > 0 {
 		return 0, &gpu.UnavailableError{
 			Binding: binding, Reason: "the NVIDIA driver's library cannot be loaded: " + strings.Join(broken, "; "),
-			Remedy: "use an image for this machine's architecture with a glibc that is new enough",
+			Remedy: "use an image for this machine's CPU architecture, with a newer glibc",
 		}
 	}
 	return 0, gpu.NoLibrary(binding, paths[0]+" was not found")

@@ -15,7 +15,7 @@ import (
 )
 
 // remedy is the advice for a missing library.
-const remedy = "take an image that has it, such as one from nvidia/cuda:12.6.3-runtime-ubuntu24.04, or let BATCHCTL_CUBLAS name a libcublas.so"
+const remedy = "use an image that contains it, such as one based on nvidia/cuda:12.6.3-runtime-ubuntu24.04, or set BATCHCTL_CUBLAS to the path of a libcublas.so"
 
 // libraryPaths are the possible paths of the library: the loader's search path, then CUDA's folder.
 // The newest comes first. Versions before 11 have no TF32 and no bfloat16.
@@ -55,7 +55,7 @@ func load() (uintptr, error) {
 	if path := os.Getenv("BATCHCTL_CUBLAS"); path != "" {
 		address, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err != nil {
-			return 0, unavailable("BATCHCTL_CUBLAS is not a library: "+err.Error(), "let it name a libcublas.so, or unset it")
+			return 0, unavailable("BATCHCTL_CUBLAS is not a library: "+err.Error(), "set it to the path of a libcublas.so, or unset it")
 		}
 		return address, nil
 	}
@@ -104,7 +104,7 @@ func bind(library uintptr) (functions, error) {
 	} {
 		address, err := purego.Dlsym(library, s.name)
 		if err != nil {
-			return f, unavailable(fmt.Sprintf("the library that is here as cuBLAS has no function %s", s.name), remedy)
+			return f, unavailable(fmt.Sprintf("the library that was loaded as cuBLAS has no function %s", s.name), remedy)
 		}
 		purego.RegisterFunc(s.at, address)
 	}

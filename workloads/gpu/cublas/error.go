@@ -26,13 +26,13 @@ func (e *Error) Error() string {
 // statuses are the names in cublas_api.h, without their prefix, and their usual cause.
 var statuses = map[int]struct{ name, meaning string }{
 	1:  {"NOT_INITIALIZED", "there is no usable GPU, or the driver is too old for this cuBLAS"},
-	3:  {"ALLOC_FAILED", "the device has no memory left for its workspace; take smaller matrices"},
+	3:  {"ALLOC_FAILED", "the device has no memory left for the workspace; use smaller matrices"},
 	7:  {"INVALID_VALUE", ""},
 	8:  {"ARCH_MISMATCH", "the device cannot compute in this precision"},
 	11: {"MAPPING_ERROR", ""},
 	13: {"EXECUTION_FAILED", "the kernel failed on the device"},
 	14: {"INTERNAL_ERROR", ""},
-	15: {"NOT_SUPPORTED", "this cuBLAS, or the device, has no such product"},
+	15: {"NOT_SUPPORTED", "this cuBLAS version or the device does not support this product"},
 	16: {"LICENSE_ERROR", ""},
 }
 

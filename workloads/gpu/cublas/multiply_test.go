@@ -61,10 +61,10 @@ func TestRefused(t *testing.T) {
 		m, n, k   int
 		want      string
 	}{
-		{gpu.Float32, 0, 1, 1, "multiply 0 x 1 by 1 x 1: cuBLAS takes sides from 1 to 2147483647"},
-		{gpu.Float32, 1, -1, 1, "takes sides"},
-		{gpu.Float64, 1, 1, math.MaxInt32 + 1, "multiply 1 x 2147483648 by 2147483648 x 1: cuBLAS takes sides"},
-		{"float16", 1, 1, 1, `there is no precision "float16"`},
+		{gpu.Float32, 0, 1, 1, "multiply 0 x 1 by 1 x 1: cuBLAS accepts sides from 1 to 2147483647"},
+		{gpu.Float32, 1, -1, 1, "accepts sides"},
+		{gpu.Float64, 1, 1, math.MaxInt32 + 1, "multiply 1 x 2147483648 by 2147483648 x 1: cuBLAS accepts sides"},
+		{"float16", 1, 1, 1, `unknown precision "float16"`},
 	} {
 		var got asked
 		err := recorder(&got, 0).Multiply(test.precision, 3, 1, 2, test.m, test.n, test.k)

@@ -188,7 +188,7 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 		other := get(c.Load(probe))(t) // in which the attribute is not set
 		k := get(other.Kernel("probe_reverse", 0))(t)
 		err := b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, shared, out, b.device.Pointer, int32(shared/4))
-		wantCode(t, "shared memory that was not asked for", err, gpu.CodeInvalidValue)
+		wantCode(t, "shared memory that was not requested", err, gpu.CodeInvalidValue)
 		must(t, other.Close())
 	}
 	b.close()

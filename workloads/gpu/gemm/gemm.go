@@ -130,9 +130,9 @@ func (k *Kernels) unit(p gpu.Precision) (*unit, error) {
 	}
 	if p == gpu.TF32 || p == gpu.BFloat16 {
 		major, minor := k.card.Info.Capability/10, k.card.Info.Capability%10
-		return nil, fmt.Errorf("%s has no tensor cores for %s: they came with compute capability 8.0, and it has %d.%d; use %s", k.card, p, major, minor, gpu.Float32)
+		return nil, fmt.Errorf("%s has no tensor cores for %s: they need compute capability 8.0, and it has %d.%d; use %s", k.card, p, major, minor, gpu.Float32)
 	}
-	return nil, fmt.Errorf("multiply matrices: there is no precision %q", p)
+	return nil, fmt.Errorf("multiply matrices: unknown precision %q", p)
 }
 
 // Name says which kernel computes at that precision and its tile of m x n x depth, such
@@ -162,7 +162,7 @@ func (k *Kernels) Multiply(q *gpu.Queue, p gpu.Precision, c, a, b gpu.Pointer, m
 	}
 	for _, size := range []int{m, n, depth} {
 		if size < 0 || size > maxSize {
-			return fmt.Errorf("multiply matrices of %dx%d by %dx%d: a size has to be from 0 to %d", m, depth, depth, n, maxSize)
+			return fmt.Errorf("multiply matrices of %dx%d by %dx%d: a size must be from 0 to %d", m, depth, depth, n, maxSize)
 		}
 	}
 	if m == 0 || n == 0 {
@@ -177,7 +177,7 @@ func (k *Kernels) Multiply(q *gpu.Queue, p gpu.Precision, c, a, b gpu.Pointer, m
 	}
 	blocks := int64(tiles(m, shape.m)) * int64(tiles(n, shape.n))
 	if blocks > maxBlocks {
-		return fmt.Errorf("multiply matrices of %dx%d by %dx%d: their product is of %d tiles, and a launch takes %d", m, depth, depth, n, blocks, maxBlocks)
+		return fmt.Errorf("multiply matrices of %dx%d by %dx%d: the product has %d tiles, and a launch accepts at most %d", m, depth, depth, n, blocks, maxBlocks)
 	}
 	grid, block := gpu.Dim{uint32(blocks), 1, 1}, gpu.Dim{uint32(shape.threads), 1, 1}
 	return q.Launch(kernel, grid, block, shape.shared, c, a, b, int32(m), int32(n), int32(depth))

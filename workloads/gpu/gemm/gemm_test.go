@@ -284,12 +284,12 @@ func TestRefused(t *testing.T) {
 			m, n      int
 			want      string
 		}{
-			{gpu.BFloat16, 1, 1, "has no tensor cores for bfloat16: they came with compute capability 8.0, and it has 7.5; use float32"},
+			{gpu.BFloat16, 1, 1, "has no tensor cores for bfloat16: they need compute capability 8.0, and it has 7.5; use float32"},
 			{gpu.TF32, 1, 1, "has no tensor cores for tf32"},
-			{"float16", 1, 1, `there is no precision "float16"`},
-			{gpu.Float32, -1, 1, "multiply matrices of -1x1 by 1x1: a size has to be from 0 to 1073741824"},
-			{gpu.Float32, 1 << 31, 1, "a size has to be"},
-			{gpu.Float32, 1 << 30, 1 << 30, "is of 70368744177664 tiles, and a launch takes 2147483647"},
+			{"float16", 1, 1, `unknown precision "float16"`},
+			{gpu.Float32, -1, 1, "multiply matrices of -1x1 by 1x1: a size must be from 0 to 1073741824"},
+			{gpu.Float32, 1 << 31, 1, "a size must be"},
+			{gpu.Float32, 1 << 30, 1 << 30, "has 70368744177664 tiles, and a launch accepts at most 2147483647"},
 		} {
 			err := b.kernels.Multiply(b.queue, test.precision, 0, 0, 0, test.m, test.n, 1)
 			if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Doc is the workload in one line.
-const Doc = "show the GPUs that this job can use, and what is wrong with them"
+const Doc = "show the GPUs that this job can use, and any problems with them"
 
 const usage = `Usage: batchctl-workloads gpu-info [flags]
 
@@ -43,7 +43,7 @@ func (c *config) flags() *flag.FlagSet {
 	flags := measure.NewFlags("gpu-info")
 	c.format = measure.Text
 	measure.OneOf(flags, &c.format, "format", "`FORMAT` output, json is one object", measure.Formats()...)
-	flags.StringVar(&c.binding, "binding", "", "`NAME` way to the CUDA driver, the first that works without it")
+	flags.StringVar(&c.binding, "binding", "", "`NAME` binding to the CUDA driver (default: the first that works)")
 	return flags
 }
 

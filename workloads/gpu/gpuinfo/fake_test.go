@@ -68,7 +68,7 @@ type blas string
 
 func (b blas) Version() string { return string(b) }
 func (blas) NewMultiplier(gpu.Stream) (gpu.Multiplier, error) {
-	return nil, errors.New("not asked for")
+	return nil, errors.New("not requested")
 }
 
 // with is a way to a driver that works, and without is one that does not.
@@ -89,7 +89,7 @@ func managed(m management) func() (gpu.Management, error) {
 }
 
 func noNVML() (gpu.Management, error) {
-	return nil, &gpu.UnavailableError{Reason: "NVML is not here: libnvidia-ml.so.1 is not found", Remedy: "give the container the capability utility"}
+	return nil, &gpu.UnavailableError{Reason: "NVML is not available here: libnvidia-ml.so.1 was not found", Remedy: "give the container the capability utility"}
 }
 
 func blas12() (gpu.BLAS, error) { return blas("cuBLAS 12.6.4"), nil }

@@ -32,9 +32,9 @@ func (r *Report) connect(bindings []gpu.Binding, wanted string) {
 		part := Part{Name: b.Name}
 		switch {
 		case wanted != "" && b.Name != wanted:
-			part.Missing = "not asked for"
+			part.Missing = "not requested"
 		case r.Binding != "":
-			part.Missing = "not tried, the first that works is used"
+			part.Missing = "not tried: an earlier binding works"
 		default:
 			part.tried = true
 			driver, err := b.Open()
@@ -62,12 +62,12 @@ func (p *Part) fail(err error) bool {
 func (r *Report) query(driver gpu.Driver) {
 	version, err := driver.Version() // 1000*major + 10*minor
 	if err != nil {
-		r.problem("the driver does not tell its version: "+err.Error(), "")
+		r.problem("the driver does not report its version: "+err.Error(), "")
 		return
 	}
 	r.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	if version < oldestTensorCUDA {
-		r.note("the driver takes CUDA "+r.CUDA+" at most; TF32 and bfloat16 need 11.0", "take a machine image with a newer driver (450 or above)")
+		r.note("the driver supports CUDA "+r.CUDA+" at most; TF32 and bfloat16 need 11.0", "use a machine image with driver 450 or later")
 	}
 	all, err := gpu.Devices(driver)
 	if err != nil {
@@ -103,7 +103,7 @@ func free(driver gpu.Driver, ordinal int) (size int64, err error) {
 func (r *Report) cublas(p gpu.Platform) {
 	r.CuBLAS.Name = "cuBLAS"
 	if p.BLAS == nil {
-		r.CuBLAS.Missing = "this program has no way to it"
+		r.CuBLAS.Missing = "this program is built without it"
 		return
 	}
 	if library, err := p.BLAS(); !r.CuBLAS.fail(err) {
@@ -115,7 +115,7 @@ func (r *Report) cublas(p gpu.Platform) {
 func (r *Report) manage(p gpu.Platform) {
 	r.NVML.Name = "NVML"
 	if p.Management == nil {
-		r.NVML.Missing = "this program has no way to it"
+		r.NVML.Missing = "this program is built without it"
 		return
 	}
 	nvml, err := p.Management()

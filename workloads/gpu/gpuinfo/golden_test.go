@@ -232,7 +232,7 @@ func TestStopped(t *testing.T) {
 	}}}}
 	var out bytes.Buffer
 	err := run(ctx, stuck, place{root: files()}.source(), nil, &out)
-	if err == nil || err.Error() != "stopped before the end: terminated signal received" || out.Len() > 0 {
+	if err == nil || err.Error() != "stopped before it finished: terminated signal received" || out.Len() > 0 {
 		t.Errorf("got %v, %s", err, &out)
 	}
 }

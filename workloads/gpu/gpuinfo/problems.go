@@ -57,7 +57,7 @@ func (r *Report) seen() []Device {
 
 // How a job definition, or a container, asks for a GPU.
 const (
-	askInJob  = `ask for a GPU in the job: add {"type":"GPU","value":"1"} to its resourceRequirements`
+	askInJob  = `request a GPU in the job: add {"type":"GPU","value":"1"} to its resourceRequirements`
 	askDocker = "start the container with --gpus all (docker), or --device nvidia.com/gpu=all (podman)"
 )
 
@@ -73,7 +73,7 @@ func (h Host) askFor() string {
 // binding.
 func (r *Report) judgeAbsence() {
 	if len(r.Bindings) == 0 {
-		r.problem("this program is built without a way to a GPU", "take the GPU image of batchctl-workloads, or, for jobs on this machine, put batchctl-workloads beside batchctl")
+		r.problem("this program is built without GPU support", "use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl")
 		return
 	}
 	cause, remedy := r.Host.cause()
@@ -82,9 +82,9 @@ func (r *Report) judgeAbsence() {
 	case cause != "":
 		r.problem(cause, remedy)
 	case set && r.hides(visible):
-		r.problem(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q names no GPU that is here", visible), "unset it, or name one by its number, from 0, or by its UUID")
+		r.problem(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q does not match any GPU here", visible), "unset it, or set it to the number of a GPU (from 0) or its UUID")
 	case slices.ContainsFunc(r.Devices, divided):
-		r.problem("the GPU is divided by MIG, and this job was given no instance of it", "make instances with nvidia-smi mig -cgi ... -C, or turn MIG off")
+		r.problem("MIG is on, and this job did not get a MIG instance", "create MIG instances with nvidia-smi mig -cgi ... -C, or turn MIG off")
 	default:
 		r.judgeBindings()
 	}
@@ -95,7 +95,7 @@ func (r *Report) judgeBindings() {
 	for _, b := range r.Bindings {
 		switch {
 		case b.Version != "":
-			r.problem(b.Name+" works, and sees no device", "")
+			r.problem(b.Name+" works, but finds no device", "")
 		case b.tried:
 			r.problem(b.Name+": "+b.Missing, b.Remedy)
 		}
@@ -109,21 +109,21 @@ func (h Host) cause() (text, remedy string) {
 	nodes, hasLibrary := strings.Join(h.Nodes, ", "), h.CUDA != ""
 	switch {
 	case strings.Contains(h.CUDA, "/stubs/"):
-		return h.CUDA + " is CUDA's stub, made for linking alone", "take that folder out of LD_LIBRARY_PATH"
+		return h.CUDA + " is CUDA's stub, which exists only for linking", "remove that directory from LD_LIBRARY_PATH"
 	case len(h.Nodes) == 0 && h.KernelModule == "":
-		return "this machine runs no NVIDIA driver", "take a machine with a GPU and its driver, and " + h.askFor()
+		return "no NVIDIA driver is loaded on this machine", "use a machine with a GPU and its driver, and " + h.askFor()
 	case len(h.Nodes) == 0 && set && slices.Contains([]string{"", "none", "void"}, visible):
-		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q keeps every GPU out of this container", visible), "unset it, or set it to all, and " + h.askFor()
+		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q hides every GPU from this container", visible), "unset it, or set it to all, and " + h.askFor()
 	case len(h.Nodes) == 0 && !hasLibrary:
-		return "this job was started without GPUs: the machine runs driver " + h.KernelModule + ", but no /dev/nvidia0 and no libcuda.so.1 are here", h.askFor()
+		return "this job was started without GPUs: the machine has driver " + h.KernelModule + ", but /dev/nvidia0 and libcuda.so.1 are missing here", h.askFor()
 	case len(h.Nodes) == 0:
-		return "libcuda.so.1 is here (" + h.CUDA + "), but no device file such as /dev/nvidia0", h.askFor()
+		return "libcuda.so.1 exists (" + h.CUDA + "), but no device file such as /dev/nvidia0", h.askFor()
 	case !hasLibrary && !h.capable("compute"):
-		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves CUDA out", "set it to compute,utility"
+		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " does not include compute, which CUDA needs", "set it to compute,utility"
 	case !hasLibrary:
-		return nodes + " are here, but no libcuda.so.1: the devices were given without the driver's libraries", "leave the devices to NVIDIA's container runtime: " + h.askFor()
+		return nodes + " exist, but libcuda.so.1 does not: the container has the devices without the driver's libraries", "let NVIDIA's container runtime add the devices: " + h.askFor()
 	case !h.Memory:
-		return nodes + " are here, but no /dev/nvidia-uvm, without which CUDA does not start", "run nvidia-modprobe -u -c 0 on the machine before the container starts"
+		return nodes + " exist, but /dev/nvidia-uvm, which CUDA needs, does not", "run nvidia-modprobe -u -c 0 on the machine before the container starts"
 	}
 	return "", ""
 }
@@ -159,13 +159,13 @@ func (h Host) capable(what string) bool {
 func (r *Report) judgeDevice(d Device) {
 	name := fmt.Sprintf("GPU %d", *d.Ordinal)
 	if d.Failure != "" {
-		r.problem(name+" cannot be used: "+d.Failure, "see whether another program has it, and dmesg for Xid errors of it; else replace the machine")
+		r.problem(name+" cannot be used: "+d.Failure, "check whether another program uses it, and search dmesg for its Xid errors; otherwise replace the machine")
 	}
 	if d.capability < oldestDevice {
-		r.problem(fmt.Sprintf("%s has compute capability %s; the kernels need %d.%d", name, d.Capability, oldestDevice/10, oldestDevice%10), "take Volta (V100) or newer")
+		r.problem(fmt.Sprintf("%s has compute capability %s; the kernels need %d.%d", name, d.Capability, oldestDevice/10, oldestDevice%10), "use a GPU of the Volta generation (V100) or later")
 	}
 	if d.Unread != "" {
-		r.note("NVML does not tell everything of "+name+": "+d.Unread, "")
+		r.note("NVML does not report everything about "+name+": "+d.Unread, "")
 	}
 	if d.Readings != nil {
 		r.judgeReadings(name, *d.Readings)
@@ -178,25 +178,25 @@ func (r *Report) judgeReadings(name string, now gpu.Readings) {
 		r.problem(fmt.Sprintf("%s had %d memory errors that ECC could not correct", name, *now.ECCUncorrected), "replace the machine, or reset the GPU")
 	}
 	if now.PCIeWidth != nil && now.MaxPCIeWidth != nil && *now.PCIeWidth < *now.MaxPCIeWidth {
-		r.note(fmt.Sprintf("%s has %d of %d PCIe lanes: copies take longer than they have to", name, *now.PCIeWidth, *now.MaxPCIeWidth), "")
+		r.note(fmt.Sprintf("%s uses %d of its %d PCIe lanes, so copies are slower than they could be", name, *now.PCIeWidth, *now.MaxPCIeWidth), "")
 	}
 	if now.MIG != nil && *now.MIG {
-		r.note(name+" is an instance of a GPU that MIG divides: it has a part of the multiprocessors and of the memory", "")
+		r.note(name+" is a MIG instance: it has only a part of the GPU's multiprocessors and memory", "")
 	}
 	for _, reason := range now.Throttling {
 		if reason != gpu.Idle {
-			r.note(fmt.Sprintf("the clocks of %s are held back: %s", name, reason), throttleRemedies[reason])
+			r.note(fmt.Sprintf("the clocks of %s are reduced: %s", name, reason), throttleRemedies[reason])
 		}
 	}
 }
 
 // throttleRemedies are what to do about a reason, or what it means; other reasons have none.
 var throttleRemedies = map[gpu.Throttle]string{
-	gpu.ApplicationClocks: "nvidia-smi -rac on the machine gives them free",
-	gpu.SyncBoost:         "it waits for the slowest GPU of its group",
-	gpu.SoftwareThermal:   "it is too hot: times are not those of a cool one",
+	gpu.ApplicationClocks: "reset them on the machine with nvidia-smi -rac",
+	gpu.SyncBoost:         "the slowest GPU of its group limits it",
+	gpu.SoftwareThermal:   "it is too hot, so a cooler GPU would give shorter times",
 	gpu.HardwareThermal:   "it is much too hot: replace the machine",
-	gpu.PowerBrake:        "the machine's power supply asks for it: replace the machine",
+	gpu.PowerBrake:        "the machine's power supply requires this: replace the machine",
 }
 
 // judgeHidden reports GPUs that CUDA does not see although it sees others.
@@ -209,12 +209,12 @@ func (r *Report) judgeHidden() {
 	if all <= seen {
 		return
 	}
-	text := fmt.Sprintf("CUDA sees %d of the %d GPUs that are here", seen, all)
+	text := fmt.Sprintf("CUDA sees %d of the %d GPUs here", seen, all)
 	if value, set := r.Host.Environment["CUDA_VISIBLE_DEVICES"]; set {
 		r.note(fmt.Sprintf("%s: CUDA_VISIBLE_DEVICES=%q hides the others", text, value), "")
 		return
 	}
-	r.problem(text, "look into dmesg of the machine for Xid errors: a GPU may have failed")
+	r.problem(text, "search the machine's dmesg for Xid errors: a GPU may have failed")
 }
 
 // divided reports whether MIG is on, so that devices are not whole GPUs.
@@ -226,17 +226,17 @@ func (r *Report) judgeLibraries() {
 		return
 	}
 	if r.CuBLAS.Missing != "" {
-		r.note(r.CuBLAS.Missing+"; matrices are multiplied by batchctl's own kernels", r.CuBLAS.Remedy)
+		r.note(r.CuBLAS.Missing+"; batchctl's own kernels multiply the matrices instead", r.CuBLAS.Remedy)
 	}
 	if r.NVML.Missing != "" {
 		text, remedy := r.NVML.Missing+"; clocks, power and errors are unknown", r.NVML.Remedy
 		if !r.Host.capable("utility") {
-			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " leaves NVML out: clocks, power and errors are unknown"
+			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " does not include utility, which NVML needs: clocks, power and errors are unknown"
 			remedy = "set it to compute,utility"
 		}
 		r.note(text, remedy)
 	}
 	if value := r.Host.Environment["NVIDIA_TF32_OVERRIDE"]; value != "" {
-		r.note("NVIDIA_TF32_OVERRIDE="+value+" makes products of cuBLAS another precision than the one asked for", "unset it")
+		r.note("NVIDIA_TF32_OVERRIDE="+value+" makes cuBLAS compute in a precision other than the requested one", "unset it")
 	}
 }

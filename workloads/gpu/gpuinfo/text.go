@@ -94,14 +94,14 @@ func (p Part) state() string { return p.Version + p.Missing }
 
 // text is the line about the host: container, kernel module, device files and libcuda.
 func (h Host) text() string {
-	kind := "no sign of a container"
+	kind := "no container detected"
 	switch {
 	case h.Batch:
-		kind = "job of AWS Batch"
+		kind = "AWS Batch job"
 	case h.Container:
 		kind = "container"
 	}
-	module := "no kernel module of NVIDIA"
+	module := "no NVIDIA kernel module"
 	if h.KernelModule != "" {
 		module = "kernel module " + h.KernelModule
 	}
@@ -179,7 +179,7 @@ func (p *page) readings(now gpu.Readings, pci string) {
 		reasons = append(reasons, string(reason))
 	}
 	for _, l := range [][2]string{
-		{"clocks", clocks}, {"held back by", join(reasons...)}, {"PCIe", link}, {"ECC", ecc}, {"MIG", onOff(now.MIG)}, {"load", load},
+		{"clocks", clocks}, {"reduced by", join(reasons...)}, {"PCIe", link}, {"ECC", ecc}, {"MIG", onOff(now.MIG)}, {"load", load},
 	} {
 		if l[1] != "" {
 			p.line("  "+l[0], l[1])

@@ -63,12 +63,12 @@ func TestFrees(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	for _, test := range []struct{ setting, want string }{
 		{"FAKECUDA_DEVICES=0", "the NVIDIA driver sees no GPU"},
-		{"FAKECUDA_FAIL=cuInit:34:1", "libcuda.so.1 is the stub of the CUDA toolkit"},
+		{"FAKECUDA_FAIL=cuInit:34:1", "libcuda.so.1 is the CUDA toolkit's stub"},
 		{"FAKECUDA_FAIL=cuInit:100:1", "the NVIDIA driver sees no GPU"},
 		{"FAKECUDA_FAIL=cuInit:802:1", "the GPUs are not ready"},
-		{"FAKECUDA_FAIL=cuInit:803:1", "libcuda and the kernel module of the NVIDIA driver are of different versions"},
-		{"FAKECUDA_DRIVER=9020", "the NVIDIA driver supports CUDA 9.2, and 10.0 is the oldest that will do"},
-		{Variable + "=/nowhere/libcuda.so.1", "there is no NVIDIA driver here: /nowhere/libcuda.so.1 was not found"},
+		{"FAKECUDA_FAIL=cuInit:803:1", "libcuda and the NVIDIA driver's kernel module have different versions"},
+		{"FAKECUDA_DRIVER=9020", "the NVIDIA driver supports CUDA 9.2, and this program needs 10.0 or later"},
+		{Variable + "=/nowhere/libcuda.so.1", "no NVIDIA driver found: /nowhere/libcuda.so.1 was not found"},
 		{Variable + "=/proc/version", "the NVIDIA driver's library cannot be loaded: /proc/version: "},
 		{Variable + "=libm.so.6", "the NVIDIA driver's library has no cuDriverGetVersion"},
 	} {
@@ -130,7 +130,7 @@ func TestTooFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = gpu.OpenAll(d, 4)
-	if missing, ok := errors.AsType[*gpu.UnavailableError](err); !ok || !strings.HasPrefix(missing.Reason, "4 GPUs are asked for and 2 are visible") {
+	if missing, ok := errors.AsType[*gpu.UnavailableError](err); !ok || !strings.HasPrefix(missing.Reason, "4 GPUs are requested, and 2 are visible") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -164,7 +164,7 @@ func TestLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"wait for the queue: cuStreamSynchronize: CUDA error 700 (ILLEGAL_ADDRESS)", "the card is lost: cuStreamSynchronize: CUDA error 700 (ILLEGAL_ADDRESS)"} {
+	for _, want := range []string{"wait for the queue: cuStreamSynchronize: CUDA error 700 (ILLEGAL_ADDRESS)", "the GPU is no longer usable: cuStreamSynchronize: CUDA error 700 (ILLEGAL_ADDRESS)"} {
 		err := c.Do(func() error {
 			q, err := c.NewQueue()
 			return errors.Join(err, q.Synchronize())

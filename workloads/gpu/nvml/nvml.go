@@ -23,7 +23,7 @@ var libraryPaths = []string{
 }
 
 // remedy is the advice for a library that is missing in a container.
-const remedy = "give the container the capability utility: NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+const remedy = "give the container the utility capability: NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 
 // Open loads and initialises NVML: the library that $BATCHCTL_NVML names, or else the driver's. The
 // error is a *gpu.UnavailableError if the library is missing, and a *Error if it cannot be
@@ -52,7 +52,7 @@ func load() (uintptr, error) {
 	if path := os.Getenv("BATCHCTL_NVML"); path != "" {
 		library, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err != nil {
-			return 0, unavailable("BATCHCTL_NVML is not a library: "+err.Error(), "let it name a libnvidia-ml.so.1, or unset it")
+			return 0, unavailable("BATCHCTL_NVML is not a library: "+err.Error(), "set it to the path of a libnvidia-ml.so.1, or unset it")
 		}
 		return library, nil
 	}
@@ -65,7 +65,7 @@ func load() (uintptr, error) {
 			return 0, unavailable("NVML cannot be loaded: "+err.Error(), remedy)
 		}
 	}
-	return 0, unavailable("NVML is not here: libnvidia-ml.so.1 is not found", remedy)
+	return 0, unavailable("NVML is not available here: libnvidia-ml.so.1 was not found", remedy)
 }
 
 // unavailable is the error for a library that cannot be used.
@@ -139,7 +139,7 @@ func (m *management) find(uuid string) (whole, instance handle, err error) {
 		return whole, 0, nil
 	}
 	if m.f.parent == nil {
-		return 0, 0, errors.New("find the GPU of a MIG instance: this driver's NVML is too old to tell")
+		return 0, 0, errors.New("find the GPU of a MIG instance: this driver's NVML is too old to report it")
 	}
 	err = m.check("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", m.f.parent(instance, &whole))
 	return whole, instance, err

@@ -141,7 +141,7 @@ func TestNotHere(t *testing.T) {
 	if err == nil {
 		t.Skip("this machine has NVML")
 	}
-	if _, ok := errors.AsType[*gpu.UnavailableError](err); !ok || !strings.Contains(err.Error(), "libnvidia-ml.so.1 is not found; give the container the capability utility") {
+	if _, ok := errors.AsType[*gpu.UnavailableError](err); !ok || !strings.Contains(err.Error(), "libnvidia-ml.so.1 was not found; give the container the utility capability") {
 		t.Errorf("got %v", err)
 	}
 }

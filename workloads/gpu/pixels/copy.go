@@ -16,7 +16,7 @@ const copySeconds, mostCopies = 0.02, 1 << 12
 // faster of the driver's copy and a kernel's.
 func (k *Kernels) CopyBandwidth(q *gpu.Queue, dst, src gpu.Pointer, size int64) (float64, error) {
 	if dst == 0 || src == 0 || size < 1 {
-		return 0, fmt.Errorf("measure the copy bandwidth: %d bytes from %#x to %#x cannot be copied", size, src, dst)
+		return 0, fmt.Errorf("measure the copy bandwidth: cannot copy %d bytes from %#x to %#x", size, src, dst)
 	}
 	byDriver := func() error { return q.CopyOver(dst, src, size) }
 	byKernel := func() error {

@@ -68,17 +68,17 @@ func (k *Kernels) Gaussian(q *gpu.Queue, dst, src Batch, weights []float32) erro
 
 func checkWeights(weights []float32) error {
 	if len(weights) < 1 || len(weights) > mostRadius+1 {
-		return fmt.Errorf("%d weights: the radius is 0 to %d, and there is one more of them", len(weights), mostRadius)
+		return fmt.Errorf("%d weights: want one more than the radius, which is 0 to %d", len(weights), mostRadius)
 	}
 	sum := -float64(weights[0])
 	for _, w := range weights {
 		if !(w >= 0) {
-			return fmt.Errorf("a weight is %v: none is below 0", w)
+			return fmt.Errorf("weight %v: want 0 or more", w)
 		}
 		sum += 2 * float64(w)
 	}
 	if !(math.Abs(sum-1) <= 1e-3) {
-		return fmt.Errorf("the first weight and twice the others sum to %v, which has to be 1", sum)
+		return fmt.Errorf("the first weight and twice the others sum to %v, not to 1", sum)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func fixedWeights(weights []float32) (fixed []uint32, bits int, err error) {
 		fixed[0] = uint32(centre)
 		return fixed, bits, nil
 	}
-	return nil, 0, errors.New("the first weight, that of the centre, is nearly 0, which is no blur")
+	return nil, 0, errors.New("the first weight, that of the centre, is nearly 0: want the largest weight there")
 }
 
 func (k *Kernels) uploadWeights(q *gpu.Queue, weights []float32) (*gpu.Memory, error) {

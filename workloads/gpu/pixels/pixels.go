@@ -141,11 +141,11 @@ func (b Batch) check() error {
 	case b.Pointer == 0:
 		return errors.New("it has no memory")
 	case b.Width < 1 || b.Width > mostWidth || b.Height < 1 || b.Height > mostHeight:
-		return fmt.Errorf("images of %dx%d pixels: widths are 1 to %d, and heights 1 to %d", b.Width, b.Height, mostWidth, mostHeight)
+		return fmt.Errorf("images of %dx%d pixels: want a width of 1 to %d and a height of 1 to %d", b.Width, b.Height, mostWidth, mostHeight)
 	case b.Channels != 1 && b.Channels != 3:
-		return fmt.Errorf("%d channels: there are 1 or 3", b.Channels)
+		return fmt.Errorf("%d channels: want 1 or 3", b.Channels)
 	case b.Images < 1 || b.Images > math.MaxInt32:
-		return fmt.Errorf("%d images: there are 1 to %d", b.Images, math.MaxInt32)
+		return fmt.Errorf("%d images: want 1 to %d", b.Images, math.MaxInt32)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func checkShapes(operation string, dst, src, want Batch) error {
 	}
 	want.Pointer = dst.Pointer
 	if dst != want {
-		return fmt.Errorf("%s: the output of %v is %v, not %v", operation, src, want, dst)
+		return fmt.Errorf("%s: the output for %v must be %v, not %v", operation, src, want, dst)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func checkShapes(operation string, dst, src, want Batch) error {
 // checkRGB is checkShapes for what works on RGB alone.
 func checkRGB(operation string, dst, src, want Batch) error {
 	if src.Channels != 3 {
-		return fmt.Errorf("%s: the input has %d channels: it takes RGB, which has 3", operation, src.Channels)
+		return fmt.Errorf("%s: the input has %d channels: want RGB, with 3", operation, src.Channels)
 	}
 	return checkShapes(operation, dst, src, want)
 }

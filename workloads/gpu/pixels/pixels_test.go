@@ -264,28 +264,28 @@ func TestBadInput(t *testing.T) {
 			err  error
 			want string
 		}{
-			{k.Half(q, good, good), "half: the output of 2 images of 4x4 with 3 channels is 2 images of 2x2 with 3 channels, not 2 images of 4x4 with 3 channels"},
-			{k.Sobel(q, good, good), "sobel: the output of"},
-			{k.Sobel(q, good, with(func(b *Batch) { b.Channels = 1 })), "it takes RGB"},
+			{k.Half(q, good, good), "half: the output for 2 images of 4x4 with 3 channels must be 2 images of 2x2 with 3 channels, not 2 images of 4x4 with 3 channels"},
+			{k.Sobel(q, good, good), "sobel: the output for"},
+			{k.Sobel(q, good, with(func(b *Batch) { b.Channels = 1 })), "want RGB"},
 			{k.Table(q, good, with(func(b *Batch) { b.Pointer = 0 }), new([256]byte)), "table: the input: it has no memory"},
 			{k.Table(q, with(func(b *Batch) { b.Pointer = 0 }), good, new([256]byte)), "table: the output: it has no memory"},
 			{k.Linear(q, 0, good, 1, 0), "linear: the output: it has no memory"},
 			{k.Table(q, good, with(func(b *Batch) { b.Width = 0 }), new([256]byte)), "images of 0x4 pixels"},
-			{k.Table(q, good, with(func(b *Batch) { b.Channels = 2 }), new([256]byte)), "2 channels: there are 1 or 3"},
+			{k.Table(q, good, with(func(b *Batch) { b.Channels = 2 }), new([256]byte)), "2 channels: want 1 or 3"},
 			{k.Table(q, good, with(func(b *Batch) { b.Images = 0 }), new([256]byte)), "0 images"},
 			{k.Gaussian(q, good, good, nil), "gaussian: 0 weights"},
 			{k.Gaussian(q, good, good, make([]float32, 66)), "gaussian: 66 weights"},
 			{k.Gaussian(q, good, good, []float32{0.5, 0.5}), "sum to 1.5"},
-			{k.Gaussian(q, good, good, []float32{2, -0.5}), "a weight is -0.5"},
-			{k.Gaussian(q, good, good, []float32{float32(math.NaN())}), "a weight is NaN"},
-			{k.Gaussian(q, good, good, []float32{0, 0.5004}), "which is no blur"},
+			{k.Gaussian(q, good, good, []float32{2, -0.5}), "weight -0.5"},
+			{k.Gaussian(q, good, good, []float32{float32(math.NaN())}), "weight NaN"},
+			{k.Gaussian(q, good, good, []float32{0, 0.5004}), "is nearly 0"},
 			{k.Gaussian(q, with(func(b *Batch) { b.Width, b.Height, b.Images = 1<<20, 1<<20, 1<<20 }), with(func(b *Batch) { b.Width, b.Height, b.Images = 1<<20, 1<<20, 1<<20 }), blur), "split it"},
 			{k.Resample(q, good, good, odd, filter), "the filter along the rows: 3 taps"},
 			{k.Resample(q, good, good, filter, odd), "the filter down the columns: 3 taps"},
-			{k.Resample(q, with(func(b *Batch) { b.Width = 5 }), good, filter, filter), "5 outputs with 2 taps take 10"},
+			{k.Resample(q, with(func(b *Batch) { b.Width = 5 }), good, filter, filter), "5 outputs with 2 taps need 10"},
 			{k.Resample(q, good, good, Filter{2, 5, filter.First, filter.Weights}, filter), "5 bits"},
 			{k.Resample(q, good, good, Filter{2, 14, []int32{0, 0, 0, math.MinInt32}, filter.Weights}, filter), "far outside"},
-			{k.Resample(q, with(func(b *Batch) { b.Images = 1 }), good, filter, filter), "resample: the output of"},
+			{k.Resample(q, with(func(b *Batch) { b.Images = 1 }), good, filter, filter), "resample: the output for"},
 		} {
 			if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
 				t.Errorf("got %v, want %s", test.err, test.want)

@@ -35,13 +35,13 @@ type Filter struct {
 func (f Filter) check(outputs int) error {
 	switch {
 	case f.Taps < 2 || f.Taps > mostTaps || f.Taps%2 != 0:
-		return fmt.Errorf("%d taps: an even number from 2 to %d", f.Taps, mostTaps)
+		return fmt.Errorf("%d taps: want an even number from 2 to %d", f.Taps, mostTaps)
 	case f.Bits < resampleBits || f.Bits > 24:
-		return fmt.Errorf("%d bits: there are %d to 24", f.Bits, resampleBits)
+		return fmt.Errorf("%d bits: want %d to 24", f.Bits, resampleBits)
 	case int64(outputs)*int64(f.Taps) > math.MaxInt32:
-		return fmt.Errorf("%d weights: there are at most %d", int64(outputs)*int64(f.Taps), math.MaxInt32)
+		return fmt.Errorf("%d weights: want at most %d", int64(outputs)*int64(f.Taps), math.MaxInt32)
 	case len(f.First) != outputs || len(f.Weights) != outputs*f.Taps:
-		return fmt.Errorf("filters for %d outputs with %d weights: %d outputs with %d taps take %d",
+		return fmt.Errorf("filters for %d outputs with %d weights: %d outputs with %d taps need %d",
 			len(f.First), len(f.Weights), outputs, f.Taps, outputs*f.Taps)
 	}
 	for _, first := range f.First {
