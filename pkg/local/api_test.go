@@ -63,7 +63,7 @@ func TestRegisterRefuses(t *testing.T) {
 		{func(r *in) { r.ContainerProperties.InstanceType = aws.String("p4d") }, "instanceType is only for multi-node jobs."},
 		{func(r *in) { r.PlatformCapabilities = []types.PlatformCapability{"EC2", "FARGATE"} }, "Exactly 1 capability must be provided."},
 		{func(r *in) { r.SchedulingPriority = aws.Int32(10000) }, "Scheduling priority must be between 0 and 9999."},
-		{resource("VCPU", ""), "vCPU is required."},
+		{resource("VCPU", ""), "Error executing request, Exception : vCPU is not provided"},
 		{resource("VCPU", "0.5"), "vCPU must be at least 1, got 0.5."},
 		{resource("VCPU", "two"), "Value two for type VCPU in resourceRequirement is not valid. Please provide a numeric value."},
 		{resource("VCPU", "NaN"), "Value NaN for type VCPU in resourceRequirement is not valid. Please provide a numeric value."},

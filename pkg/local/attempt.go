@@ -67,7 +67,7 @@ func concluded(t *model.Task, o model.Outcome, cause error, limit int64) model.E
 		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(limit)
 	}
 	if len(o.Without) > 0 && ended.Ended.StatusReason == model.ReasonExited {
-		ended.Ended.StatusReason += "; here without effect: " + strings.Join(o.Without, ", ")
+		ended.Ended.StatusReason += "; without effect here: " + strings.Join(o.Without, ", ")
 	}
 	return ended
 }
@@ -128,7 +128,7 @@ func abandon(t *model.Task, x attempt.Executor, log *slog.Logger) {
 	ids = append(ids, a.Stream) // after the containers of a pod, whose volumes have this id
 	for _, id := range ids {
 		if err := x.Clear(id, a.Handle); err != nil {
-			log.Warn("cannot end a process of an earlier engine", "job", t.ID(), "error", err)
+			log.Warn("cannot stop a process of an earlier engine", "job", t.ID(), "error", err)
 		}
 	}
 }

@@ -227,7 +227,7 @@ func (a *answer) Write(data []byte) (int, error) {
 // listen on the loopback interface.
 func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connection)) error {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		return fmt.Errorf("serve: %s is not a loopback address: every client of the engine can run commands", l.Addr())
+		return fmt.Errorf("serve: %s is not a loopback address, and every client of the engine can run commands", l.Addr())
 	}
 	c, err := e.announce(l)
 	if err != nil {

@@ -38,7 +38,7 @@ func (d *durableModel) openJournal(dir *stateDirectory, log *slog.Logger) (err e
 		return err
 	}
 	if torn > 0 {
-		log.Warn("the journal ended in the middle of a record; the incomplete part was moved to journal.torn",
+		log.Warn("the journal ended in the middle of a record; the incomplete part is now in journal.torn",
 			"directory", dir.root.Name(), "bytes", torn)
 	}
 	return nil
@@ -109,7 +109,7 @@ func (d *durableModel) record(events ...model.Event) (position int64, err error)
 	if err := d.apply(r); err != nil {
 		// The event was created from this very model, so this is a bug. Continuing with a model
 		// that differs from the journal would make it worse.
-		return 0, d.journal.Fail(fmt.Errorf("internal error: the engine contradicts itself: %w; it accepts no more requests", err))
+		return 0, d.journal.Fail(fmt.Errorf("internal error: the engine's state is inconsistent: %w; it accepts no more requests", err))
 	}
 	return position, nil
 }

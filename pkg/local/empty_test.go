@@ -116,6 +116,7 @@ var baseRequests = []baseRequest{
 		"securityGroupIds": ["sg-12345678"], "ec2Configuration": [{"imageType": "EKS_AL2023", "imageKubernetesVersion": "1.34"}]}}`, ""},
 	{"CreateComputeEnvironment", `{"computeEnvironmentName": "NAME", "type": "UNMANAGED", "serviceRole": "arn:aws:iam::123456789012:role/r", "unmanagedvCpus": 4}`, ""},
 	{"UpdateComputeEnvironment", `{"computeEnvironment": "spare", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/r", "context": "c",
+		"updatePolicy": {"terminateJobsOnUpdate": true, "jobExecutionTimeoutMinutes": 30},
 		"computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", ` + someResources + `}}`, ""},
 	{"CreateJobQueue", `{"jobQueueName": "NAME", "priority": 1, "state": "ENABLED", "jobQueueType": "ECS", "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/even",
 		"tags": {"t": "u"}, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}], "jobStateTimeLimitActions": ` + someLimits + `}`, ""},

@@ -126,7 +126,7 @@ func (e *Engine) open() error {
 		}
 	}
 	if e.options.Lenient {
-		e.options.Log.Warn("the engine is lenient: it accepts what moto accepts and AWS Batch rejects, so what works here may fail in the cloud")
+		e.options.Log.Warn("the engine is lenient: it accepts requests that moto accepts and AWS Batch rejects, so a job that works here may fail in the cloud")
 	}
 	if os.Geteuid() == 0 && !e.options.ProcessesForBatchctlOnly {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")

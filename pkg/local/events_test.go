@@ -297,7 +297,7 @@ func TestEventsAfterRestart(t *testing.T) {
 		third := life(b)
 		log.Reset()
 		fourth := life(a, b)
-		if text := log.String(); strings.Count(text, "from now on") != 1 || strings.Contains(text, "lost") {
+		if text := log.String(); strings.Count(text, "delivery starts with new events") != 1 || strings.Contains(text, "lost") {
 			t.Errorf("the log does not report that only a starts again:\n%s", text)
 		}
 		checkLives(t, a, map[string]string{first: succeeds, second: succeeds, fourth: succeeds})

@@ -244,7 +244,7 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 // TestRanBy checks that an attempt's description names the executor that ran it.
 func TestRanBy(t *testing.T) {
 	for _, executor := range []string{"", process.Name, "podman"} {
-		a, task := &model.Attempt{Stream: "4f", Executor: executor}, &model.Task{Job: &model.Job{}}
+		a, task := &model.Attempt{Stream: "4f", Executor: executor}, &model.Task{Job: &model.Job{Definition: &model.Definition{Request: &awsbatch.RegisterJobDefinitionInput{}}}}
 		d := &types.AttemptContainerDetail{TaskArn: aws.String(task.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN()}
 		if name, here := model.RanBy(d); name != executor || !here {
 			t.Errorf("%s: %q, %v", *d.ContainerInstanceArn, name, here)

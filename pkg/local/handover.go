@@ -27,7 +27,7 @@ import (
 // command that asks has just closed one.
 const restTime = time.Second
 
-var errForeground = errors.New("the engine runs in the foreground, so only its own command ends it")
+var errForeground = errors.New("the engine runs in the foreground, so only its own command stops it")
 
 // handOver makes the engine accept no more jobs and end, or returns why it continues.
 func (e *Engine) handOver(ctx context.Context) error {

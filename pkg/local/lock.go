@@ -84,11 +84,11 @@ func checkPrivate(root *os.Root) error {
 	}
 	if owner := ownerOf(info); owner != os.Geteuid() {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),
-			Err: fmt.Errorf("the state directory belongs to user %d, who could run jobs as user %d: use your own directory", owner, os.Geteuid())}
+			Err: fmt.Errorf("the state directory belongs to user %d, who could run jobs as user %d: use a directory of your own", owner, os.Geteuid())}
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && enforcesModes {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),
-			Err: fmt.Errorf("the state directory has mode %04o, so others can reach it: run chmod 700 on it", mode)}
+			Err: fmt.Errorf("the state directory has mode %04o, so other users can access it: run chmod 700 on it", mode)}
 	}
 	return nil
 }

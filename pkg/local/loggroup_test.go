@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients read the deprecated member storedBytes of a stream
+
 package local
 
 import (
@@ -105,13 +107,24 @@ func testLogGroups(t *testing.T) {
 			}
 			w.readsAt(c.group, described(w.job(c.id))[at][1], c.text)
 		}
-		groups, err := cloudwatchlogs.NewFromConfig(w.engine.Config("")).DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
+		logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
+		groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
 		for _, g := range groups.LogGroups {
 			names = append(names, *g.LogGroupName)
+			streams, err := logs.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: g.LogGroupName})
+			if err != nil || g.CreationTime == nil || g.StoredBytes == nil {
+				t.Errorf("group %s: creationTime %v, storedBytes %v, %v", *g.LogGroupName, g.CreationTime, g.StoredBytes, err)
+				continue
+			}
+			for _, s := range streams.LogStreams {
+				if aws.ToInt64(s.CreationTime) == 0 || s.StoredBytes == nil {
+					t.Errorf("stream %s: creationTime %v, storedBytes %v", *s.LogStreamName, s.CreationTime, s.StoredBytes)
+				}
+			}
 		}
 		if want := []string{"/aws/batch/job", "/team/a", "/team/b", "/team/c", "/team/d", "/team/e"}; !slices.Equal(names, want) {
 			t.Errorf("groups %v, want %v", names, want)

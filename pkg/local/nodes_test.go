@@ -1,9 +1,14 @@
 package local
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,8 +17,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
 
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // aRange returns nodes of one vCPU whose command is an argument for script.
@@ -133,6 +142,105 @@ func TestNodeOverrides(t *testing.T) {
 	})
 }
 
+func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 8, MemoryMiB: 1024})
+		main := aPart("main", "1m", true)
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
+			t.Fatal(err)
+		}
+		overrides := func(target string, v types.NodePropertyOverride) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) {
+				v.TargetNodes = &target
+				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{v}}
+			}
+		}
+		of := func(name string) types.NodePropertyOverride {
+			return types.NodePropertyOverride{EcsPropertiesOverride: &types.EcsPropertiesOverride{TaskProperties: []types.TaskPropertiesOverride{{
+				Containers: []types.TaskContainerOverrides{{Name: &name, Command: []string{"7"}, Environment: []types.KeyValuePair{attempt.Variable("A", "1")},
+					ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}}}}}}}}
+		}
+		id := w.submit("multi", overrides("1:", of("side")))
+		w.idle()
+		if d := w.job(id + "#2"); d.Status != types.JobStatusFailed || partsOf(d) != "main=143, side=7" || *d.EcsProperties.TaskProperties[0].Containers[1].Environment[0].Name != "A" {
+			t.Errorf("%+v", d)
+		}
+		command := types.NodePropertyOverride{ContainerOverrides: &types.ContainerOverrides{Command: []string{"x"}}}
+		for _, lenient := range []bool{false, true} {
+			w := open(t, Options{VCPUs: 8, MemoryMiB: 1024, Lenient: lenient})
+			if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				edit func(*awsbatch.SubmitJobInput)
+				want string
+			}{
+				{overrides("1:", command), `containerOverrides cannot be used for targetNodes "1:": the node range has ecsProperties.`},
+				{overrides("0", of("main")), `ecsPropertiesOverride cannot be used for targetNodes "0": the node range has no ecsProperties.`},
+				{overrides("0:", command), `containerOverrides cannot be used for targetNodes "0:": the node range has ecsProperties.`},
+				{overrides("1:", of("none")), "Container none in ecsPropertiesOverride does not exist."},
+			} {
+				in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
+				c.edit(in)
+				_, err := w.SubmitJob(t.Context(), in)
+				refused(t, err, c.want)
+			}
+		}
+	})
+}
+
+// TestNodesConsume checks that a job reserves the consumable resources of all its nodes, and once those that its
+// definition or its request lists beside them.
+func TestNodesConsume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 8, MemoryMiB: 1024})
+		if _, err := w.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(6)}); err != nil {
+			t.Fatal(err)
+		}
+		main, others := aRange("0", "1m"), taskRange("1:", aPart("main", "1h", true), aPart("side", "1h", false))
+		main.ConsumableResourceProperties, others.ConsumableResourceProperties = asks("licence", 1), asks(model.ARN(model.KindConsumable, "licence"), 2)
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, main, others)); err != nil {
+			t.Fatal(err)
+		}
+		consuming := func(n int64) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) {
+				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{
+					{TargetNodes: aws.String("1:"), ConsumableResourcePropertiesOverride: asks("licence", n)}}}
+			}
+		}
+		first, second := w.submit("multi"), w.submit("multi", consuming(1))
+		large, largest := w.submit("multi", consuming(4)), w.submit("multi", consuming(math.MaxInt64))
+		synctest.Wait()
+		w.want(first, types.JobStatusRunning, "")
+		w.want(second, types.JobStatusRunnable, "the job waits for 3 of the consumable resource licence")
+		const toomuch = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource licence, more than its total quantity"
+		w.want(large, types.JobStatusRunnable, fmt.Sprintf(toomuch, 9))
+		w.want(largest, types.JobStatusRunnable, fmt.Sprintf(toomuch, math.MaxInt64))
+		if got := *w.job(first).ConsumableResourceProperties.ConsumableResourceList[0].Quantity; got != 5 {
+			t.Errorf("the job shows %d, want 5", got)
+		}
+		time.Sleep(90 * time.Second)
+		w.want(second, types.JobStatusRunning, "")
+		beside := multiNode(3, 0, main, others)
+		beside.ConsumableResourceProperties = asks("licence", 2)
+		if _, err := w.RegisterJobDefinition(t.Context(), beside); err != nil {
+			t.Fatal(err)
+		}
+		w.want(w.submit("multi"), types.JobStatusRunnable, fmt.Sprintf(toomuch, 7))
+		requested := w.submit("multi", func(in *awsbatch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("licence", 1) })
+		w.want(requested, types.JobStatusRunnable, "the job waits for 6 of the consumable resource licence")
+		time.Sleep(time.Minute)
+		w.want(requested, types.JobStatusRunning, "")
+		in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
+		consuming(0)(in)
+		_, err := w.SubmitJob(t.Context(), in)
+		refused(t, err, "quantity of consumable resource licence should be at least 1.")
+		others.ConsumableResourceProperties = asks("licence", 0)
+		_, err = w.RegisterJobDefinition(t.Context(), multiNode(3, 0, main, others))
+		refused(t, err, "quantity of consumable resource licence should be at least 1.")
+	})
+}
+
 func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
 	for _, c := range []struct {
 		ranges []types.NodeRangeProperty
@@ -161,13 +269,246 @@ func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
 	}
 }
 
+// taskRange returns nodes of several containers.
+func taskRange(target string, parts ...types.TaskContainerProperties) types.NodeRangeProperty {
+	return types.NodeRangeProperty{TargetNodes: &target, EcsProperties: task0(parts...)}
+}
+
+// TestNodesOfSeveralContainers follows a job with nodes of both kinds: an essential container ends its node, and the
+// main node ends the job. Both nodes of several containers use the same names.
+func TestNodesOfSeveralContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{run: func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
+			fmt.Fprintf(log, "I run %s\n", a.Command[0])
+			return play(ctx, a, a.Command[0])
+		}}
+		dir := filepath.Join(t.TempDir(), "state")
+		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024})
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 2, aRange("0", "1h"),
+			taskRange("1", aPart("main", "7", true, "side START"), aPart("side", "1h", false)),
+			taskRange("2", aPart("main", "5m", true, "fetch SUCCESS"), aPart("fetch", "3s", false), aPart("side", "1h", false)))); err != nil {
+			t.Fatal(err)
+		}
+		id := w.submit("multi")
+		synctest.Wait()
+		if s.now() != 2 { // fetch and side of the main node
+			t.Errorf("%d containers run before the main node's essential one", s.now())
+		}
+		time.Sleep(time.Minute)
+		w.want(id+"#1", types.JobStatusRunning, "")
+		if s.now() != 3 { // node 0, and main and side of node 2
+			t.Errorf("%d containers run", s.now())
+		}
+		seen := map[string]string{}
+		for i := range 6 {
+			seen[s.value(i, "AWS_BATCH_JOB_NODE_INDEX")] += s.value(i, "AWS_BATCH_JOB_NUM_NODES") + s.value(i, "AWS_BATCH_JOB_MAIN_NODE_INDEX") +
+				strings.TrimPrefix(s.value(i, "AWS_BATCH_JOB_ID"), id) + " "
+		}
+		if got := fmt.Sprint(seen); got != "map[0:32#0  1:32#1 32#1  2:32#2 32#2 32#2 ]" {
+			t.Errorf("variables %s", got)
+		}
+		running := w.tasks(ecs.ListTasksInput{Cluster: w.cluster("local")})
+		if len(running) != 3 {
+			t.Errorf("tasks %v", running)
+		}
+		w.idle()
+		for range 2 {
+			w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+			w.want(id+"#0", types.JobStatusSucceeded, model.ReasonExited) // it was stopped when the main node ended
+			w.want(id+"#1", types.JobStatusFailed, model.ReasonExited)
+			job, one, two := w.job(id), w.job(id+"#1"), w.job(id+"#2")
+			for d, want := range map[*types.JobDetail]string{&job: "main=0, fetch=0, side=143", &one: "main=7, side=143", &two: "main=0, fetch=0, side=143"} {
+				if got := partsOf(*d); got != want || d.Container != nil || d.Attempts[0].Container != nil {
+					t.Errorf("%s: containers %s, want %s", *d.JobId, got, want)
+				}
+			}
+			task := one.EcsProperties.TaskProperties[0]
+			attempted := one.Attempts[0].TaskProperties[0]
+			if *task.TaskArn == *two.EcsProperties.TaskProperties[0].TaskArn || *attempted.TaskArn != *task.TaskArn || *attempted.Containers[0].ExitCode != 7 ||
+				one.NodeProperties != nil || *one.NodeDetails.NodeIndex != 1 || len(task.Containers[0].DependsOn) != 1 {
+				t.Errorf("node %+v", one)
+			}
+			seen := map[string]bool{}
+			for _, d := range []types.JobDetail{one, two} {
+				for _, c := range d.EcsProperties.TaskProperties[0].Containers {
+					want := "I run " + c.Command[0]
+					if got := w.logs(*c.LogStreamName); len(got) != 1 || got[0] != want || !strings.HasPrefix(*c.LogStreamName, "multi/"+*c.Name+"/") {
+						t.Errorf("log %s: %q, want %s", *c.LogStreamName, got, want)
+					}
+					seen[*c.LogStreamName] = true
+				}
+				var names []string
+				shown := w.task(d.EcsProperties.TaskProperties[0].TaskArn)
+				for _, c := range shown.Containers {
+					names = append(names, fmt.Sprint(*c.Name, " ", *c.ExitCode))
+				}
+				if got := strings.Join(names, ", "); !strings.HasPrefix(got, "main ") || len(names) != len(d.EcsProperties.TaskProperties[0].Containers) {
+					t.Errorf("task %s has containers %s", *shown.TaskArn, got)
+				}
+			}
+			if len(seen) != 5 {
+				t.Errorf("log streams %v", seen)
+			}
+			list, err := w.ListJobs(t.Context(), &awsbatch.ListJobsInput{MultiNodeJobId: &id, JobStatus: "FAILED"})
+			if err != nil || len(list.JobSummaryList) != 1 || *list.JobSummaryList[0].Container.ExitCode != 7 || *list.JobSummaryList[0].NodeProperties.NumNodes != 3 {
+				t.Errorf("%+v, %v", list, err)
+			}
+			if stopped := w.tasks(ecs.ListTasksInput{Cluster: w.cluster("local"), DesiredStatus: "STOPPED"}); !slices.Equal(slices.Sorted(slices.Values(stopped)), running) {
+				t.Errorf("stopped %v, ran %v", stopped, running)
+			}
+			_, answer := w.send("DescribeJobs", `{"jobs": ["`+id+`", "`+id+`#1"]}`)
+			_, stream, _ := strings.Cut(*two.EcsProperties.TaskProperties[0].Containers[0].LogStreamName, "main/")
+			var indented bytes.Buffer
+			if err := json.Indent(&indented, []byte(strings.NewReplacer(id, "JOB", strings.TrimSuffix(stream, "-2"), "STREAM").Replace(answer)), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			golden.File(t, "testdata/nodes.json", indented.String()+"\n")
+			w = w.restart(dir, Options{ReadOnly: true})
+		}
+		out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := out.JobDefinitions[0].NodeProperties.NodeRangeProperties[1].EcsProperties.TaskProperties[0].Containers[0]
+		if c.Environment == nil || c.DependsOn == nil || !*c.Essential {
+			t.Errorf("described: %+v", c)
+		}
+	})
+}
+
+// podRange returns nodes that are pods; script runs the first argument of a container.
+func podRange(target string, containers ...types.EksContainer) types.NodeRangeProperty {
+	return types.NodeRangeProperty{TargetNodes: &target, EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{Containers: containers}}}
+}
+
+// TestNodesOfPods follows a job whose nodes are pods: a node ends with the last container of its pod, and the main node
+// ends the job.
+func TestNodesOfPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{run: func(ctx context.Context, a attempt.Attempt, log *os.File) (int, error) {
+			fmt.Fprintf(log, "I run %s\n", strings.Join(a.Command, " "))
+			return play(ctx, a, a.Command[0])
+		}}
+		dir := filepath.Join(t.TempDir(), "state")
+		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024, GPUs: []string{"g0", "g1", "g2"}})
+		gpu := func(c types.EksContainer) types.EksContainer {
+			c.Resources.Limits = map[string]string{"nvidia.com/gpu": "1"}
+			return c
+		}
+		main := podRange("0", gpu(inPod("main", "5m")), inPod("side", "1m"))
+		main.EksProperties.PodProperties.InitContainers = []types.EksContainer{gpu(inPod("fetch", "3s"))}
+		main.EksProperties.PodProperties.Containers[0].Args = []string{"5m", "$(AWS_BATCH_JOB_NODE_INDEX)"}
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, podRange("1:", gpu(inPod("main", "0")), inPod("side", "7")), main)); err != nil {
+			t.Fatal(err)
+		}
+		overrides := func(target, name, word string) func(*awsbatch.SubmitJobInput) {
+			return func(in *awsbatch.SubmitJobInput) {
+				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{TargetNodes: &target,
+					EksPropertiesOverride: &types.EksPropertiesOverride{PodProperties: &types.EksPodPropertiesOverride{
+						Containers: []types.EksContainerOverride{{Name: &name, Args: []string{word}}}}}}}}
+			}
+		}
+		id := w.submit("multi", overrides("1:", "side", "1h"))
+		time.Sleep(time.Second)
+		if s.now() != 1 {
+			t.Errorf("%d containers run beside the init container", s.now())
+		}
+		time.Sleep(time.Minute)
+		if s.now() != 4 { // main of node 0, and side of each node
+			t.Errorf("%d containers run", s.now())
+		}
+		s.mu.Lock()
+		gpus := map[string]string{}
+		for _, a := range s.seen {
+			if len(a.GPUs) > 0 {
+				gpus[strings.Join(a.Command, " ")+" "+a.ID[len(a.ID)-1:]] = a.GPUs[0]
+			}
+		}
+		s.mu.Unlock()
+		if got := fmt.Sprint(gpus); got != "map[0 3:g1 0 5:g2 3s 0:g0 5m 0 1:g0]" {
+			t.Errorf("GPUs %s", got)
+		}
+		w.idle()
+		for range 2 {
+			w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+			w.want(id+"#1", types.JobStatusSucceeded, model.ReasonExited) // it was stopped when the main node ended
+			job, one := w.job(id), w.job(id+"#1")
+			if got := podText(job); got != "fetch=0, main=0, side=0" || len(job.Attempts) != 0 || len(job.EksAttempts) != 1 || job.Container != nil {
+				t.Errorf("job %+v: %s", job, got)
+			}
+			if got := podText(one); got != "main=0, side=143" || *one.NodeDetails.NodeIndex != 1 || one.NodeProperties != nil ||
+				len(one.EksAttempts) != 1 || *one.EksAttempts[0].PodName != *one.EksProperties.PodProperties.PodName || *one.EksAttempts[0].Containers[1].ExitCode != 143 ||
+				*one.EksProperties.PodProperties.PodName == *job.EksProperties.PodProperties.PodName {
+				t.Errorf("node %+v: %s", one, got)
+			}
+			stream := batch.PodStream(one, one.EksAttempts[0].PodName, aws.String("side"))
+			if got := w.logs(stream); len(got) != 1 || got[0] != "I run 1h" {
+				t.Errorf("%s: %q", stream, got)
+			}
+			if list, err := w.ListJobs(t.Context(), &awsbatch.ListJobsInput{MultiNodeJobId: &id, JobStatus: "SUCCEEDED"}); err != nil || len(list.JobSummaryList) != 3 {
+				t.Errorf("%+v, %v", list, err)
+			}
+			w = w.restart(dir, Options{ReadOnly: true})
+		}
+		out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := out.JobDefinitions[0]
+		if c := d.NodeProperties.NodeRangeProperties[0].EksProperties.PodProperties.Containers[0]; d.ContainerOrchestrationType != types.OrchestrationTypeEks || c.Env == nil {
+			t.Errorf("described: %+v", d)
+		}
+		w = open(t, Options{VCPUs: 4, MemoryMiB: 1024})
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, podRange("0", inPod("main", "1m")), podRange("1:", inPod("main", "1h"), inPod("side", "7")))); err != nil {
+			t.Fatal(err)
+		}
+		id = w.submit("multi")
+		w.idle()
+		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
+		w.want(id+"#1", types.JobStatusFailed, model.ReasonExited)
+		for edit, want := range map[*func(*awsbatch.SubmitJobInput)]string{
+			new(overrides("1:", "none", "x")): "Container none in eksPropertiesOverride does not exist.",
+			new(func(in *awsbatch.SubmitJobInput) {
+				overrides("1:", "main", "x")(in)
+				in.NodeOverrides.NodePropertyOverrides[0].ContainerOverrides = &types.ContainerOverrides{Command: []string{"x"}}
+			}): `containerOverrides cannot be used for targetNodes "1:": the node range has eksProperties.`,
+		} {
+			in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
+			(*edit)(in)
+			_, err := w.SubmitJob(t.Context(), in)
+			refused(t, err, want)
+		}
+	})
+}
+
+// TestMainNodeThatDoesNotStart checks that the other nodes do not start either, and say so.
+func TestMainNodeThatDoesNotStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 4, MemoryMiB: 1024})
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1h"),
+			taskRange("0", aPart("main", "1h", true, "fetch SUCCESS"), aPart("fetch", "fail", false), aPart("side", "stubborn", false)))); err != nil {
+			t.Fatal(err)
+		}
+		id := w.submit("multi")
+		w.idle()
+		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
+		if got := *w.job(id + "#1").Container.Reason; got != "CannotStartContainerError: the main node did not start" {
+			t.Errorf("reason %s", got)
+		}
+	})
+}
+
 func TestMultiNodeRefuses(t *testing.T) {
 	w := open(t, Options{})
-	ecs := aRange("0:", "x")
-	ecs.Container, ecs.EcsProperties = nil, task0(aPart("a", "x", true))
+	several := taskRange("0:", aPart("a", "x", true), aPart("b", "x", true))
+	exclusive, noEssential, small := aRange("0:", "x"), taskRange("0:", aPart("a", "x", false)), taskRange("0:", aPart("a", "x", true))
+	exclusive.EcsProperties = several.EcsProperties
+	elsewhere := podRange("1", inPod("main", "x"))
+	elsewhere.EksProperties.PodProperties.Metadata = &types.EksMetadata{Namespace: aws.String("other")}
+	eks := types.NodeRangeProperty{TargetNodes: aws.String("0:"), EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{HostNetwork: aws.Bool(true)}}}
 	both := func(nodes int32) *awsbatch.RegisterJobDefinitionInput {
 		in := multiNode(nodes, 0, aRange("0:", "x"))
-		in.EcsProperties = ecs.EcsProperties
+		in.EcsProperties = several.EcsProperties
 		return in
 	}
 	const onlyOne = "Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given."
@@ -184,7 +525,13 @@ func TestMultiNodeRefuses(t *testing.T) {
 		{both(-1), onlyOne},            // a rejected request reserves no memory
 		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would exhaust the engine's memory
 		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "numNodes must be between 1 and 1000."},
-		{multiNode(3, 0, ecs), "ecsProperties of a node range: the local engine does not implement this."},
+		{multiNode(3, 0, exclusive), "A node range can have only one of container, ecsProperties and eksProperties."},
+		{multiNode(3, 0, types.NodeRangeProperty{TargetNodes: aws.String("0:")}), "ECS Container Image must be provided."},
+		{multiNode(3, 0, noEssential), "At least one container must be essential."},
+		{multiNode(3, 0, small), "vCPU must be at least 1, got 0.5."},
+		{multiNode(3, 0, eks), "Containers must be provided for Batch on EKS jobs."},
+		{multiNode(3, 0, aRange("0", "x"), podRange("1:", inPod("main", "x"))), "Either all node ranges have eksProperties, or none has."},
+		{multiNode(3, 0, podRange("0:", inPod("main", "x")), elsewhere), "All node ranges must have the same namespace."},
 	} {
 		_, err := w.RegisterJobDefinition(t.Context(), c.in)
 		refused(t, err, c.want)

@@ -23,6 +23,10 @@ const oldJournal = `
 {"at":1007,"events":[{"submitted":{"id":"second","definition":"work:1","request":{"jobName":"second","jobQueue":"urgent","jobDefinition":"work"},"to":"RUNNABLE"}}]}
 {"at":1007,"events":[{"started":{"job":"second","stream":"22222222-2222-4222-8222-222222222222","environment":"local"}}]}
 {"at":1007,"events":[{"launched":{"job":"second"}},{"ended":{"job":"second","exit":0,"statusReason":"Essential container in task exited","to":"SUCCEEDED","executor":"podman"}}]}
+{"at":1007,"events":[{"registered":{"revision":1,"request":{"jobDefinitionName":"multi","type":"multinode","nodeProperties":{"numNodes":2,"mainNode":0,"nodeRangeProperties":[{"targetNodes":"0:","container":{"image":"busybox","command":["true"],"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"64"}]}}]}}}}]}
+{"at":1007,"events":[{"submitted":{"id":"nodes","definition":"multi:1","request":{"jobName":"nodes","jobQueue":"urgent","jobDefinition":"multi"},"to":"RUNNABLE"}}]}
+{"at":1007,"events":[{"started":{"job":"nodes","stream":"33333333-3333-4333-8333-333333333333","environment":"local"}}]}
+{"at":1007,"events":[{"launched":{"job":"nodes"}},{"ended":{"job":"nodes","exit":0,"statusReason":"Essential container in task exited","to":"SUCCEEDED","containers":[{"name":"0","exit":0},{"name":"1","exit":7}]}}]}
 {"at":1007,"events":[{"submitted":{"id":"stuck","definition":"work:1","request":{"jobName":"stuck","jobQueue":"urgent","jobDefinition":"work"}}}]}
 {"at":1008,"events":[{"moved":{"job":"stuck","to":"RUNNABLE"}}]}
 {"at":1009,"events":[{"explained":{"job":"stuck","reason":"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then"}}]}
@@ -41,6 +45,9 @@ func TestOldJournalsAreRead(t *testing.T) {
 	w.want("first", types.JobStatusSucceeded, model.ReasonExited)
 	w.want("stuck", types.JobStatusRunnable, "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - too large then")
 	if d := w.job("first"); d.Tags["b"] != "2" || *d.Container.LogStreamName != "work/default/11111111-1111-4111-8111-111111111111" {
+		t.Errorf("%+v", d)
+	}
+	if d := w.job("nodes#1"); d.Status != types.JobStatusFailed || *d.Container.ExitCode != 7 || *d.Container.LogStreamName != "multi/default/33333333-3333-4333-8333-333333333333-1" {
 		t.Errorf("%+v", d)
 	}
 	// The executor was recorded only at the end of an attempt, and before that not at all.

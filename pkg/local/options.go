@@ -124,7 +124,7 @@ func (o *Options) measure() error {
 	if o.MemoryMiB == 0 {
 		mib, err := hardware.MemoryMiB()
 		if err != nil {
-			return fmt.Errorf("find the machine's memory: %w; set it as an option", err)
+			return fmt.Errorf("find this machine's memory: %w; set it: batchctl serve --memory MIB", err)
 		}
 		o.MemoryMiB = mib
 	}

@@ -29,10 +29,13 @@ func to(queue string) func(*awsbatch.SubmitJobInput) {
 }
 
 // environment creates a managed compute environment.
-func (w *testEngine) environment(name string, kind types.CRType, maxvCPUs int32) {
+func (w *testEngine) environment(name string, kind types.CRType, maxvCPUs int32, more ...func(*types.ComputeResource)) {
 	w.t.Helper()
-	_, err := w.CreateComputeEnvironment(w.t.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
-		ComputeResources: computeResources(kind, maxvCPUs)})
+	r := computeResources(kind, maxvCPUs)
+	for _, f := range more {
+		f(r)
+	}
+	_, err := w.CreateComputeEnvironment(w.t.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -181,16 +181,21 @@ func secretsOf(d *types.JobDefinition) []types.Secret {
 		}
 	}
 	add(d.ContainerProperties)
-	if d.EcsProperties != nil {
-		for _, t := range d.EcsProperties.TaskProperties {
+	addTask := func(e *types.EcsProperties) {
+		if e == nil {
+			return
+		}
+		for _, t := range e.TaskProperties {
 			for _, c := range t.Containers {
 				add(&types.ContainerProperties{Secrets: c.Secrets, LogConfiguration: c.LogConfiguration})
 			}
 		}
 	}
+	addTask(d.EcsProperties)
 	if d.NodeProperties != nil {
 		for _, r := range d.NodeProperties.NodeRangeProperties {
 			add(r.Container)
+			addTask(r.EcsProperties)
 		}
 	}
 	seen := map[secretsource.Key]bool{}

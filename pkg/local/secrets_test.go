@@ -254,7 +254,7 @@ func TestUnhonouredMembers(t *testing.T) {
 		reason, inside string
 	}{
 		{attempt.Member{Name: "image"}, types.JobStatusSucceeded, model.ReasonExited, ""},
-		{attempt.Member{Name: "user", Effect: attempt.Differs}, types.JobStatusSucceeded, model.ReasonExited + "; here without effect: user", ""},
+		{attempt.Member{Name: "user", Effect: attempt.Differs}, types.JobStatusSucceeded, model.ReasonExited + "; without effect here: user", ""},
 		{attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: "no volume"}, types.JobStatusFailed, model.ReasonNotStarted, "ResourceInitializationError: no volume"},
 		{attempt.Member{Name: "privileged", Effect: attempt.Prevents, Why: "not allowed"}, types.JobStatusFailed, model.ReasonNotStarted, "CannotCreateContainerError: not allowed"},
 	} {
@@ -311,7 +311,7 @@ func TestSecretsHeader(t *testing.T) {
 			func(o *awsbatch.Options) {
 				o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("X-Batchctl-Secrets", header))
 			})
-		refused(t, err, "header X-Batchctl-Secrets: the secrets in the header are not readable.")
+		refused(t, err, "header X-Batchctl-Secrets: the secrets in the header cannot be decoded.")
 	}
 	var big []secretsource.Value
 	for range 10 {

@@ -205,7 +205,7 @@ func TestTaskRefuses(t *testing.T) {
 		{two(func(a, b *part) { a.DependsOn, b.DependsOn = on("b", "START"), on("a", "START") }), "The dependencies of container a form a cycle."},
 		{two(func(a, b *part) { b.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "")} }),
 			"Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},
-		{two(func(a, b *part) { a.ResourceRequirements, b.ResourceRequirements = nil, nil }), "vCPU is required."},
+		{two(func(a, b *part) { a.ResourceRequirements, b.ResourceRequirements = nil, nil }), "Error executing request, Exception : vCPU is not provided"},
 	} {
 		if len(c.p.TaskProperties) == 1 && c.p.TaskProperties[0].Containers == nil {
 			c.p.TaskProperties[0].Containers = []part{} // the SDK requires the member

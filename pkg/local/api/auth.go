@@ -146,13 +146,15 @@ type verifier struct {
 	texts sync.Pool
 }
 
+// howToSign tells a client without the engine's key how to get it.
+const howToSign = "To set the key in your shell: eval \"$(batchctl env)\""
+
 // verify checks that r is signed with the key for service. It computes the signature again, over
 // the headers that the request's signature covers.
 func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	got, ok := parseSignature(r.Header.Get("Authorization"))
 	if !ok {
-		return unauthorized("MissingAuthenticationTokenException", "The request is not signed (Signature Version 4) with the engine's key; "+
-			"it is in the engine's connection file.")
+		return unauthorized("MissingAuthenticationTokenException", "The request is not signed (Signature Version 4) with the engine's key. "+howToSign)
 	}
 	// The errors have the codes of AWS, which tell SDKs and people which part is wrong.
 	at, err := time.Parse(amzDate, r.Header.Get("X-Amz-Date"))
@@ -164,7 +166,7 @@ func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	case got.service != service:
 		return unauthorized("SignatureDoesNotMatch", "The request is signed for service "+got.service+", not "+service+".")
 	case subtle.ConstantTimeCompare([]byte(got.key), []byte(v.key.AccessKeyID)) != 1:
-		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine; each engine creates a new key when it starts.")
+		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine: each engine creates a new key when it starts. "+howToSign)
 	case !covers(got.headers, r):
 		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date, x-amz-target and "+
 			strings.ToLower(call.WorkDirHeader)+".")

@@ -16,30 +16,44 @@ import (
 // errEssential is why the other containers of a task are asked to end.
 var errEssential = errors.New("an essential container of the task ended")
 
-// group runs the containers of one task: each when its dependencies have reached their condition,
-// all in the same directory. When an essential container ends, its result is that of the task, and
-// the others are asked to end.
+// errMainNode is why the other nodes of a job are asked to end.
+var errMainNode = errors.New("the main node of the job ended")
+
+// group runs the containers of one attempt: each when its dependencies have reached their condition,
+// all in the same directory. Each node of a multi-node job is a task of its own; another job has one.
 type group struct {
 	life *Life
-	// whole is the context of the attempt: its timeout still runs after the task is asked to end.
+	// whole is the context of the attempt: its timeout still runs after the tasks are asked to end.
 	whole   context.Context
 	parts   []model.Part
+	tasks   []task // by the index of the node
 	stop    context.CancelCauseFunc
-	kill    <-chan struct{}
 	once    sync.Once
 	gpus    [][]string
 	started []chan struct{}
 	ended   []chan struct{}
 
 	mu      sync.Mutex
+	over    bool // the main node has ended
 	ends    []model.ContainerEnd
-	decided *model.Outcome // by the first essential container that ended
 	results []model.Outcome
 	logCut  bool     // of any container
 	without []string // of any container
 }
 
-// carryOutTask runs a task of several containers, as carryOut runs one.
+// task is one task of a group. When an essential container ends, its result is that of the task, and the
+// others are asked to end.
+type task struct {
+	ctx  context.Context
+	stop context.CancelCauseFunc
+	kill <-chan struct{}
+	// running counts the containers that have not ended, and decided is the result of the first essential
+	// one that ended. The group's mutex guards both.
+	running int
+	decided *model.Outcome
+}
+
+// carryOutTask runs the containers of a job with several, as carryOut runs one.
 func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	whole, parts := ctx, l.Task.Job.Parts
 	if o := l.lackingParts(ctx, base, parts); o != nil {
@@ -47,33 +61,52 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	kill, over := KillAfter(ctx, StopTimeout, l.Hurry)
-	defer over()
-	g := &group{life: l, whole: whole, parts: parts, stop: stop, kill: kill, ends: make([]model.ContainerEnd, len(parts)),
-		results: make([]model.Outcome, len(parts))}
-	gpus := base.GPUs
+	g := &group{life: l, whole: whole, parts: parts, stop: stop, ends: make([]model.ContainerEnd, len(parts)), results: make([]model.Outcome, len(parts)),
+		tasks: make([]task, max(l.Task.Job.Nodes(), 1))}
+	for i := range g.tasks {
+		n := &g.tasks[i]
+		n.ctx, n.stop = context.WithCancelCause(ctx)
+		kill, over := KillAfter(n.ctx, StopTimeout, l.Hurry)
+		defer over()
+		n.kill = kill
+	}
+	g.share(base.GPUs)
 	for _, p := range g.parts {
-		need, _ := model.Requested(p.Container) // SubmitJob has checked it
-		g.gpus = append(g.gpus, gpus[:need.GPUs])
-		if p.Pod == nil || !p.Pod.Init { // init containers have ended before the containers start
-			gpus = gpus[need.GPUs:]
-		}
+		g.tasks[p.Node].running++
 		g.started, g.ended = append(g.started, make(chan struct{})), append(g.ended, make(chan struct{}))
 	}
 	var group sync.WaitGroup
 	for i := range g.parts {
 		group.Go(func() {
-			o := g.runPart(ctx, i, base)
+			o := g.runPart(g.tasks[g.parts[i].Node].ctx, i, base)
 			g.conclude(i, o)
 		})
 	}
 	group.Wait()
-	if l.Task.Job.Pod != nil {
+	if l.Task.Job.IsPod() {
 		return podOutcome(g)
 	}
-	o := *g.decided
+	o := *g.tasks[l.Task.Job.MainNode()].decided
 	o.Containers, o.LogCut, o.Without = g.ends, g.logCut, g.without
 	return o
+}
+
+// share gives each container its GPUs. Init containers of a pod have ended before its containers start.
+func (g *group) share(gpus []string) {
+	for node := range g.tasks {
+		left, most := gpus, int64(0)
+		from, to := g.life.Task.Job.PartsOf(node)
+		for i := from; i < to; i++ {
+			p := &g.parts[i]
+			need, _ := model.Requested(p.Container) // SubmitJob has checked it
+			g.gpus = append(g.gpus, left[:need.GPUs])
+			most = max(most, int64(len(gpus)-len(left))+need.GPUs)
+			if p.Pod == nil || !p.Pod.Init {
+				left = left[need.GPUs:]
+			}
+		}
+		gpus = gpus[most:]
+	}
 }
 
 // lackingParts returns the outcome of a task with a container that cannot start here; nil if there is
@@ -83,8 +116,8 @@ func (l *Life) lackingParts(ctx context.Context, base Attempt, parts []model.Par
 	if err != nil {
 		return nil // runPart reports it
 	}
-	if e := l.Task.Job.Definition.Request.EcsProperties; e != nil {
-		if m := Prevented(UnhonouredTask(&e.TaskProperties[0], Contained(x))); m != nil {
+	for _, task := range model.Tasks(parts) {
+		if m := Prevented(UnhonouredTask(task, Contained(x))); m != nil {
 			o := lacking(errors.New(m.Reason()))
 			return &o
 		}
@@ -108,8 +141,11 @@ func (l *Life) lackingParts(ctx context.Context, base Attempt, parts []model.Par
 	return &o
 }
 
-// conclude records how container i ended, and ends the task with an essential one.
+// conclude records how container i ended. It ends the task with an essential container, and the job with the
+// main node, which has ended when none of its containers runs.
 func (g *group) conclude(i int, o model.Outcome) {
+	p := &g.parts[i]
+	n := &g.tasks[p.Node]
 	g.mu.Lock()
 	g.logCut = g.logCut || o.LogCut
 	for _, name := range o.Without {
@@ -117,16 +153,22 @@ func (g *group) conclude(i int, o model.Outcome) {
 			g.without = append(g.without, name)
 		}
 	}
-	g.ends[i] = model.ContainerEnd{Name: g.parts[i].Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.decided != nil, ImageDigest: o.ImageDigest}
+	g.ends[i] = model.ContainerEnd{Name: p.Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.over || n.decided != nil, ImageDigest: o.ImageDigest}
 	g.results[i] = o
-	decides := g.parts[i].Essential() && g.parts[i].Pod == nil // a pod ends with its last container
-	if decides && g.decided == nil {
-		g.decided = &o
+	decides := p.Essential() && p.Pod == nil // a pod ends with its last container
+	if decides && n.decided == nil {
+		n.decided = &o
 	}
+	n.running--
+	over := n.running == 0 && p.Node == g.life.Task.Job.MainNode()
+	g.over = g.over || over
 	g.mu.Unlock()
 	close(g.ended[i])
 	if decides {
-		g.stop(errEssential)
+		n.stop(errEssential)
+	}
+	if over {
+		g.stop(errMainNode)
 	}
 }
 
@@ -143,18 +185,18 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 		log.Close()
 		return NotStarted(cmp.Or(waited, err))
 	}
+	if j := g.life.Task.Job; j.IsMultiNode() {
+		base.Environment = merged(base.Environment, nodeVariables(j, p.Node))
+	}
 	a := base
 	a.ID = model.PartStream(base.ID, i)
-	a.Container, a.Command, a.GPUs, a.Kill = p.Container, command, g.gpus[i], g.kill
+	a.Container, a.Command, a.GPUs, a.Kill = p.Container, command, g.gpus[i], g.tasks[p.Node].kill
 	a.Environment = merged(p.Container.Environment, base.Environment)
 	if p.Pod != nil {
 		if a, err = inPod(a, p.Pod, base, g.life.Task.Job.Parameters()); err != nil {
 			log.Close()
 			return NotStarted(err)
 		}
-	}
-	if p.Node {
-		a.Environment = merged(a.Environment, nodeVariables(g.life.Task.Job, i))
 	}
 	digest := ""
 	a.Pulled = func(d string) { digest = d }
@@ -187,19 +229,18 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 
 // await returns when the dependencies of p have reached their condition, or why they never will.
 func (g *group) await(ctx context.Context, p *model.Part) error {
-	for _, d := range p.Declared.DependsOn {
-		on := model.FindPart(g.parts, *d.ContainerName)
-		reached := g.ended[on]
-		if *d.Condition == model.OnStart {
-			reached = g.started[on]
+	for _, d := range p.After {
+		reached := g.ended[d.Part]
+		if d.Condition == model.OnStart {
+			reached = g.started[d.Part]
 		}
 		select {
 		case <-reached:
-		case <-g.ended[on]: // without a start
+		case <-g.ended[d.Part]: // without a start
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if err := g.held(on, *d.Condition); err != nil {
+		if err := g.held(p, d); err != nil {
 			return err
 		}
 	}
@@ -209,19 +250,22 @@ func (g *group) await(ctx context.Context, p *model.Part) error {
 	return nil
 }
 
-// held returns nil if a condition on container on is met, and else why it never will be. The
-// container must have reached the condition or ended.
-func (g *group) held(on int, condition string) error {
-	name := g.parts[on].Name()
+// held returns nil if a dependency of p is met, and else why it never will be. The container that p
+// depends on must have reached the condition or ended.
+func (g *group) held(p *model.Part, d model.Dependency) error {
+	on := &g.parts[d.Part]
 	select {
-	case <-g.started[on]:
+	case <-g.started[d.Part]:
 	default:
-		return fmt.Errorf("its dependency, container %s, did not start", name)
+		if on.Node != p.Node {
+			return errors.New("the main node did not start")
+		}
+		return fmt.Errorf("its dependency, container %s, did not start", on.Name())
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if exit := g.ends[on].Exit; condition == model.OnSuccess && (exit == nil || *exit != 0) {
-		return fmt.Errorf("its dependency, container %s, did not succeed", name)
+	if exit := g.ends[d.Part].Exit; d.Condition == model.OnSuccess && (exit == nil || *exit != 0) {
+		return fmt.Errorf("its dependency, container %s, did not succeed", on.Name())
 	}
 	return nil
 }

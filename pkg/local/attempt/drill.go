@@ -43,15 +43,15 @@ func ParseDrill(text string) (blows []Blow, err error) {
 		name, at, ok := strings.Cut(strings.TrimSpace(part), "@")
 		b := Blow{Cause: blowNames[name]}
 		if !ok || b.Cause == nil {
-			return nil, fmt.Errorf("%q is not a failure of a drill: write reclaim@40%%, reclaim@30s, oom@70%% or oom@30s", part)
+			return nil, fmt.Errorf("invalid failure %q: write reclaim@40%%, reclaim@30s, oom@70%% or oom@30s", part)
 		}
 		if percent, is := strings.CutSuffix(at, "%"); is {
 			b.Percent, err = strconv.ParseFloat(percent, 64)
 			if err != nil || !(b.Percent > 0 && b.Percent < 100) {
-				return nil, fmt.Errorf("%q is not a part of a run: write a percentage above 0%% and below 100%%", at)
+				return nil, fmt.Errorf("invalid percentage %q: write one above 0%% and below 100%%", at)
 			}
 		} else if b.At, err = time.ParseDuration(at); err != nil || b.At <= 0 {
-			return nil, fmt.Errorf("%q is not a time: write a percentage such as 40%%, or a time such as 30s", at)
+			return nil, fmt.Errorf("invalid time %q: write a percentage such as 40%%, or a time such as 30s", at)
 		}
 		blows = append(blows, b)
 	}

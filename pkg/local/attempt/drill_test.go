@@ -24,9 +24,9 @@ func TestParseDrill(t *testing.T) {
 		t.Errorf("40%% of 10 minutes is %v", at)
 	}
 	for text, want := range map[string]string{
-		"": "not a failure", "reclaim": "not a failure", "fire@40%": "not a failure", "reclaim@40%,": "not a failure",
-		"reclaim@0%": "not a part of a run", "oom@100%": "not a part of a run", "oom@-1%": "not a part of a run", "oom@NaN%": "not a part of a run",
-		"oom@": "not a time", "oom@-1s": "not a time", "oom@0s": "not a time", "oom@soon": "not a time",
+		"": "invalid failure", "reclaim": "invalid failure", "fire@40%": "invalid failure", "reclaim@40%,": "invalid failure",
+		"reclaim@0%": "invalid percentage", "oom@100%": "invalid percentage", "oom@-1%": "invalid percentage", "oom@NaN%": "invalid percentage",
+		"oom@": "invalid time", "oom@-1s": "invalid time", "oom@0s": "invalid time", "oom@soon": "invalid time",
 	} {
 		if _, err := ParseDrill(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -63,7 +63,7 @@ func (l *Life) Run(ctx context.Context, a Attempt) model.Outcome {
 		switch {
 		case a.Training != nil:
 			return l.train(ctx, a)
-		case l.Task.Job.Pod != nil:
+		case l.Task.Job.IsPod():
 			return l.carryOutPod(ctx, a)
 		case len(l.Task.Job.Parts) > 0:
 			return l.carryOutTask(ctx, a)
@@ -236,7 +236,7 @@ func (l *Life) inTime(ctx context.Context, begin func() error) error {
 			return err
 		}
 		if first {
-			l.Log.Warn("the machine is too full: an attempt waits", "job", l.Task.ID(), "error", err)
+			l.Log.Warn("this machine is too busy to start an attempt, so it waits", "job", l.Task.ID(), "error", err)
 		}
 		select {
 		case <-time.After(patience / 40):

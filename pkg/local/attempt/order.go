@@ -55,7 +55,7 @@ func Environment(e model.ECSTask, i int) []types.KeyValuePair {
 	case len(j.Parts) == 0:
 		return merged(j.Container.Environment, set)
 	case j.IsMultiNode():
-		set = merged(set, nodeVariables(j, i))
+		set = merged(set, nodeVariables(j, j.Parts[i].Node))
 	}
 	return merged(j.Parts[i].Container.Environment, set)
 }
@@ -73,7 +73,7 @@ func variables(t *model.Task, attempt int) []types.KeyValuePair {
 		Variable("AWS_BATCH_JQ_NAME", queue),
 		Variable("AWS_BATCH_CE_NAME", name),
 	}
-	if t.Job.Pod != nil {
+	if t.Job.IsPod() {
 		set = append(set, Variable("AWS_BATCH_JOB_KUBERNETES_NODE_UID", nodeUID))
 	}
 	if t.IsChild() {
@@ -96,11 +96,11 @@ const mainNodeAddress = "127.0.0.1"
 func nodeVariables(j *model.Job, i int) []types.KeyValuePair {
 	set := []types.KeyValuePair{
 		Variable("AWS_BATCH_JOB_ID", model.NodeID(j.ID, i)),
-		Variable("AWS_BATCH_JOB_NUM_NODES", strconv.Itoa(len(j.Parts))),
+		Variable("AWS_BATCH_JOB_NUM_NODES", strconv.Itoa(j.Nodes())),
 		Variable("AWS_BATCH_JOB_NODE_INDEX", strconv.Itoa(i)),
-		Variable("AWS_BATCH_JOB_MAIN_NODE_INDEX", strconv.Itoa(int(j.MainNode()))),
+		Variable("AWS_BATCH_JOB_MAIN_NODE_INDEX", strconv.Itoa(j.MainNode())),
 	}
-	if int32(i) != j.MainNode() {
+	if i != j.MainNode() {
 		set = append(set, Variable("AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS", mainNodeAddress))
 	}
 	return set

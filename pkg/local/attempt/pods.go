@@ -23,14 +23,17 @@ type podCleaner interface {
 	ClearPod(id string) error
 }
 
-// carryOutPod runs the containers of a pod, if this machine can provide everything that the pod depends on.
+// carryOutPod runs the containers of pods, if this machine can provide everything that the pods depend on. The volumes
+// of all nodes belong to one id.
 func (l *Life) carryOutPod(ctx context.Context, base Attempt) model.Outcome {
 	x, err := l.Executor(ctx)
 	if err != nil {
 		return NotStarted(err)
 	}
-	if gaps := model.PodGaps(l.Task.Job.Pod, Contained(x)); len(gaps) > 0 {
-		return podNotStarted(errors.New("the local engine cannot provide " + strings.Join(gaps, ", ")))
+	for _, pod := range l.Task.Job.Pods {
+		if gaps := model.PodGaps(pod, Contained(x)); len(gaps) > 0 {
+			return podNotStarted(errors.New("the local engine cannot provide " + strings.Join(gaps, ", ")))
+		}
 	}
 	if len(l.Task.Job.Parts) == 0 {
 		return podNotStarted(errors.New("the pod has no containers"))
@@ -55,10 +58,12 @@ func podNotStarted(err error) model.Outcome {
 }
 
 // podOutcome returns the result of a pod whose containers have ended: that of the first container that
-// failed, in the order of the pod. Without a failure it is that of the last one.
+// failed, in the order of the pod. Without a failure it is that of the last one. Of nodes, the main one counts.
 func podOutcome(g *group) model.Outcome {
-	o := g.results[len(g.results)-1]
-	for _, one := range g.results {
+	j := g.life.Task.Job
+	from, to := j.PartsOf(j.MainNode())
+	o := g.results[to-1]
+	for _, one := range g.results[from:to] {
 		if one.Exit == nil || *one.Exit != 0 || one.Reason != "" {
 			o = one
 			break

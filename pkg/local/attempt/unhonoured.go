@@ -105,7 +105,7 @@ func RemoteVolume(path string, v types.Volume) Member {
 		where = "EFS " + aws.ToString(e.FileSystemId)
 	}
 	return Member{Name: "mountPoints", Effect: Prevents, Why: fmt.Sprintf("mount point %s: volume %s is in %s, which this machine cannot mount; "+
-		"give the volume a directory here for local runs: host.sourcePath", path, aws.ToString(v.Name), where)}
+		"for local runs, give the volume a directory on this machine: host.sourcePath", path, aws.ToString(v.Name), where)}
 }
 
 // UnhonouredLogging returns the members of a log configuration that have no effect with any executor.
@@ -146,7 +146,7 @@ func UnhonouredTask(t *types.EcsTaskProperties, contained bool) []Member {
 		m := Member{Name: name}
 		if contained && mode != nil && *mode != "none" {
 			m.Effect = Prevents
-			m.Why = fmt.Sprintf("%s %s: containers share no such namespace here; run the job as processes: --executor process", name, *mode)
+			m.Why = fmt.Sprintf("%s %s: containers cannot share this namespace here; run the job as processes: --executor process", name, *mode)
 		}
 		if mode != nil {
 			members = append(members, m)

@@ -186,7 +186,7 @@ func (x *Executor) rights(c *types.ContainerProperties) ([]string, error) {
 	}
 	if aws.ToBool(c.Privileged) {
 		if !x.options.AllowPrivileged {
-			return nil, fmt.Errorf("the job is privileged, which gives it full control of the local machine; allow it with --allow-privileged")
+			return nil, fmt.Errorf("the job is privileged, which gives it full control over this machine; to allow it: --allow-privileged")
 		}
 		args = append(args, "--privileged")
 	}

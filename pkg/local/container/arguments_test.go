@@ -187,9 +187,9 @@ func TestUnhonoured(t *testing.T) {
 		return attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: problem}
 	}
 	want := []attempt.Member{{Name: "jobRoleArn"},
-		why("mount point /v: volume v is in EFS fs-1, which this machine cannot mount; give the volume a directory here for local runs: host.sourcePath"),
-		why("volume h: /etc is a path on this machine; allow it with --allow-mount DIRECTORY"),
-		{Name: "privileged", Effect: attempt.Prevents, Why: "the job is privileged, which gives it full control of the local machine; allow it with --allow-privileged"}}
+		why("mount point /v: volume v is in EFS fs-1, which this machine cannot mount; for local runs, give the volume a directory on this machine: host.sourcePath"),
+		why("volume h: /etc is a path on this machine; to allow it: --allow-mount DIRECTORY"),
+		{Name: "privileged", Effect: attempt.Prevents, Why: "the job is privileged, which gives it full control over this machine; to allow it: --allow-privileged"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}

@@ -65,7 +65,7 @@ func (c *Choice) Chosen(ctx context.Context, name string) (attempt.Executor, err
 	case !slices.Contains(Executors(), name):
 		return nil, fmt.Errorf("unknown executor %q; the executors are: %s", name, strings.Join(Executors(), " "))
 	case name == Process && !c.options.AllowProcesses:
-		return nil, fmt.Errorf("the job asks to run as a process on this machine, outside a container; the engine allows that only with --allow-process")
+		return nil, fmt.Errorf("the job has a tag to run as a process on this machine, outside a container; the engine allows that only with --allow-process")
 	case name == Process:
 		return c.options.Processes, nil
 	}

@@ -44,8 +44,8 @@ func TestChosen(t *testing.T) {
 		{Podman, "", false, "podman 9.9"},
 		{Either, Podman, false, "podman 9.9"},
 		{Podman, Either, false, "podman 9.9"},
-		{Podman, Process, false, "the job asks to run as a process on this machine"},
-		{Either, Process, false, "the job asks to run as a process on this machine"},
+		{Podman, Process, false, "the job has a tag to run as a process on this machine"},
+		{Either, Process, false, "the job has a tag to run as a process on this machine"},
 		{Podman, Process, true, Process},
 	} {
 		choice := newChoice(t, c.program, c.processes)

@@ -88,7 +88,7 @@ func probe(ctx context.Context, kind string) (client, error) {
 	}
 	c.version = strings.TrimSpace(version)
 	if kind == Podman && c.version == "4.7.0" { // github.com/containers/podman/issues/20255
-		return c, &UnavailableError{Problem: "podman 4.7.0 changes the values of a job's variables", Hint: "update podman: 4.7.1 does not"}
+		return c, &UnavailableError{Problem: "podman 4.7.0 changes the values of a job's variables", Hint: "update podman to 4.7.1 or later"}
 	}
 	return c, nil
 }

@@ -34,7 +34,7 @@ func environment(a attempt.Attempt) (handover, error) {
 			h.own = append(h.own, text)
 			h.flags = append(h.flags, "--env="+v.name)
 		case slices.Contains(a.Secrets, v.name):
-			return h, fmt.Errorf("secret %s: its value cannot be passed in a way that other users cannot read: it has several lines or is long, "+
+			return h, fmt.Errorf("secret %s: its value cannot be passed without other users being able to read it: it is long or has several lines, "+
 				"and docker or podman may use a variable of this name", v.name)
 		default:
 			h.flags = append(h.flags, "--env="+text)

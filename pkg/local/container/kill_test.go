@@ -5,6 +5,7 @@ package container
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,7 +91,7 @@ func victim(dir, program string) {
 		os.Exit(1)
 	}
 	fmt.Println(id)
-	select {}
+	_, _ = io.Copy(io.Discard, os.Stdin) // without cgo, the runtime ends a program that waits for nothing
 }
 
 func testKilledEngine(t *testing.T, program string) {
@@ -98,6 +99,10 @@ func testKilledEngine(t *testing.T, program string) {
 	engine := exec.Command(os.Args[0])
 	engine.Env = append(os.Environ(), "BATCHCTL_TEST_VICTIM="+dir, "BATCHCTL_TEST_PROGRAM="+program)
 	engine.Stderr = os.Stderr
+	_, err := engine.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := engine.StdoutPipe()
 	if err == nil {
 		err = engine.Start()

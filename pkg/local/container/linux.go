@@ -87,7 +87,7 @@ func (x *Executor) device(d types.Device) (string, error) {
 		}
 	}
 	if !x.options.AllowPrivileged {
-		return "", fmt.Errorf("the job uses device %s on this machine; allow it with --allow-privileged", host)
+		return "", fmt.Errorf("the job uses device %s on this machine; to allow it: --allow-privileged", host)
 	}
 	permissions := ""
 	for _, p := range d.Permissions {

@@ -81,7 +81,7 @@ func below(dir, p string) bool {
 // resolved, so that none leads out of the allowed directories.
 func (x *Executor) source(p string) (string, error) {
 	if len(x.options.AllowMounts) == 0 {
-		return "", fmt.Errorf("%s is a path on this machine; allow it with --allow-mount DIRECTORY", p)
+		return "", fmt.Errorf("%s is a path on this machine; to allow it: --allow-mount DIRECTORY", p)
 	}
 	if err := checkPath(filepath.ToSlash(p)); err != nil {
 		return "", err

@@ -132,7 +132,7 @@ func (x *Executor) initialize(name, dir string) error {
 // orUnknown returns a text for an empty cause.
 func orUnknown(cause string) string {
 	if cause == "" {
-		return "the container did not start; its log may say why"
+		return "the container did not start; its log may show the reason"
 	}
 	return cause
 }
@@ -149,7 +149,7 @@ func (l *life) begin(a attempt.Attempt) (inspected, error) {
 				return inspected{}, err
 			}
 			<-l.attached
-			return inspected{}, errors.New("ended before it could start")
+			return inspected{}, errors.New("ended before it started")
 		case <-time.After(pause):
 		}
 		if now, err := l.inspect(l.name); err != nil || now.begun() {

@@ -36,7 +36,7 @@ func ParseDestination(text string) (Destination, error) {
 	case kind == "http":
 		return parseURL(text)
 	case kind == "https":
-		return Destination{}, errors.New("https is not supported: events only go to this machine")
+		return Destination{}, errors.New("https is not supported: events are only delivered on this machine")
 	case kind != "file" && kind != "unix":
 		return Destination{}, errors.New("unknown kind of destination")
 	case rest == "" || strings.HasSuffix(rest, "/"):

@@ -384,7 +384,7 @@ func TestSocketThatDoesNotRead(t *testing.T) {
 		s := &socketSender{path: path}
 		defer s.close()
 		started := time.Now()
-		if n, err := s.send(t.Context(), lines("a", "b")); n != 0 || err == nil || !strings.Contains(err.Error(), "does not read") {
+		if n, err := s.send(t.Context(), lines("a", "b")); n != 0 || err == nil || !strings.Contains(err.Error(), "is not reading") {
 			t.Errorf("%d, %v", n, err)
 		}
 		if took := time.Since(started); took < socketTimeout || took > socketTimeout+time.Second {
@@ -393,7 +393,7 @@ func TestSocketThatDoesNotRead(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if n, err := s.send(ctx, lines("a")); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the engine ends: %d, %v", n, err)
+			t.Errorf("the engine is stopping: %d, %v", n, err)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (v event) line(at int64) []byte {
 
 // lostEvent returns the event that reports lost events; count is unknown if it is negative.
 func lostEvent(to Destination, s saved, at int64) ([]byte, error) {
-	detail := map[string]any{"destination": to.String(), "reason": "the engine no longer has the events after the last one that was delivered"}
+	detail := map[string]any{"destination": to.String(), "reason": "the engine no longer has the events that follow the last delivered one"}
 	if s.Lost > 0 {
 		detail["lost"] = s.Lost
 	}

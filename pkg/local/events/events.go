@@ -139,8 +139,8 @@ func removeOthers(s Settings) error {
 		if err := s.Root.Remove(name); err != nil {
 			return err
 		}
-		s.Log.Warn("events are no longer delivered to a destination that is not configured any more; "+
-			"if you add it again, it receives only the events from then on", "position", name)
+		s.Log.Warn("a destination was removed from the configuration and gets no more events; "+
+			"if you add it again, it gets only the events from then on", "position", name)
 	}
 	return nil
 }

@@ -73,11 +73,7 @@ func (p *replay) apply(text []byte, found func(change) error) error {
 
 // statusChanges reports the new status of a task, and of its nodes.
 func statusChanges(at int64, t *model.Task, found func(change) error) error {
-	last := -1
-	if t.Job.IsMultiNode() {
-		last = len(t.Job.Parts) - 1
-	}
-	for node := -1; node <= last; node++ {
+	for node := -1; node < t.Job.Nodes(); node++ {
 		if err := found(change{at: at, task: t, node: node}); err != nil {
 			return err
 		}
@@ -169,7 +165,7 @@ func (f *follower) close() {
 }
 
 // errStopped ends a follower whose engine ends.
-var errStopped = errors.New("the engine ends")
+var errStopped = errors.New("the engine is stopping")
 
 // run follows the journal until the engine ends.
 func (f *follower) run(ctx context.Context) {
@@ -177,7 +173,7 @@ func (f *follower) run(ctx context.Context) {
 	err := f.follow(ctx)
 	f.save()
 	if err != nil && !errors.Is(err, errStopped) && ctx.Err() == nil {
-		f.delivery.settings.Log.Error("events are not delivered any more; restart the engine to continue after the last one", "to", f.to.String(), "error", err)
+		f.delivery.settings.Log.Error("events are no longer delivered; restart the engine to continue after the last one", "to", f.to.String(), "error", err)
 	}
 }
 
@@ -251,8 +247,8 @@ func (f *follower) findPosition() error {
 	case f.at == f.saved.Position:
 		f.skip = f.saved.Events
 	case f.at == end:
-		f.delivery.settings.Log.Error("an unknown number of events is lost: the position of the destination does not belong to this journal; "+
-			"events are delivered from now on", "to", f.to.String())
+		f.delivery.settings.Log.Error("an unknown number of events is lost: the recorded position of the destination does not belong to this journal; "+
+			"delivery continues with new events", "to", f.to.String())
 		f.saved = saved{Position: end, Lost: lossUnknown}
 	default:
 		return nil
@@ -262,7 +258,7 @@ func (f *follower) findPosition() error {
 		return nil
 	}
 	if f.saved.Lost > 0 {
-		f.delivery.settings.Log.Error("events are lost: the journal was rewritten without old jobs whose events the destination had not received",
+		f.delivery.settings.Log.Error("events are lost: old jobs were removed from the journal before the destination had received their events",
 			"to", f.to.String(), "lost", f.saved.Lost)
 	}
 	line, err := lostEvent(f.to, f.saved, time.Now().UnixMilli())
@@ -349,14 +345,14 @@ func (f *follower) isClosing() bool {
 func (f *follower) failed(err error) {
 	if f.failing.IsZero() {
 		f.failing = time.Now()
-		f.delivery.settings.Log.Warn("events cannot be delivered; they are kept in the journal and tried again", "to", f.to.String(), "error", err)
+		f.delivery.settings.Log.Warn("events cannot be delivered; they stay in the journal, and the engine tries again", "to", f.to.String(), "error", err)
 	}
 }
 
 // recovered logs that the destination accepts events again.
 func (f *follower) recovered() {
 	if !f.failing.IsZero() {
-		f.delivery.settings.Log.Info("events are delivered again", "to", f.to.String(), "after", time.Since(f.failing).Round(time.Second).String())
+		f.delivery.settings.Log.Info("events are being delivered again", "to", f.to.String(), "after", time.Since(f.failing).Round(time.Second).String())
 		f.failing = time.Time{}
 	}
 }

@@ -43,10 +43,10 @@ func checkDirectories(dir string, state *os.Root) error {
 // only the owner of an entry can.
 func checkDirectory(dir string, info fs.FileInfo) error {
 	if owner := ownerOf(info); owner != 0 && owner != os.Geteuid() {
-		return fmt.Errorf("the directory %s belongs to user %d, who could replace what is in it; choose your own directory", dir, owner)
+		return fmt.Errorf("the directory %s belongs to user %d, who could replace its files; choose a directory of your own", dir, owner)
 	}
 	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		return fmt.Errorf("every user can replace what is in the directory %s; choose another one, or run chmod o-w on it", dir)
+		return fmt.Errorf("every user can replace the files in directory %s; choose another directory, or run chmod o-w on it", dir)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func checkFile(path string, info fs.FileInfo) error {
 	case ownerOf(info) != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d; choose another path", path, ownerOf(info))
 	case info.Sys().(*syscall.Stat_t).Nlink != 1:
-		return fmt.Errorf("%s is a hard link to a file that also has another name; choose another path", path)
+		return fmt.Errorf("%s is a file with another hard link; choose another path", path)
 	case mode.Perm()&0o077 != 0:
 		return fmt.Errorf("%s has mode %04o, and events contain the environment of jobs; run chmod 600 on it", path, mode.Perm())
 	}

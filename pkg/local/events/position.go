@@ -42,9 +42,9 @@ func openPosition(s Settings, to Destination) (*positionFile, saved, error) {
 	switch {
 	case isNew:
 		now = end
-		s.Log.Info("events are delivered from now on, without those of earlier changes", "to", to.String())
+		s.Log.Info("delivery starts with new events; earlier changes are not included", "to", to.String())
 	case errors.Is(err, errDamaged):
-		s.Log.Error("an unknown number of events is lost: the file with the position of the destination is damaged; events are delivered from now on",
+		s.Log.Error("an unknown number of events is lost: the file with the position of the destination is damaged; delivery continues with new events",
 			"to", to.String(), "file", to.positionName())
 		now, isNew = end, true
 		now.Lost = lossUnknown
@@ -140,7 +140,7 @@ func (p *positionFile) write(s saved) error {
 	}
 	text = append([]byte(checksum(text)+" "), text...)
 	if len(text) >= positionSize {
-		return fmt.Errorf("save position: %d bytes are too long", len(text))
+		return fmt.Errorf("save position: %d bytes are too many", len(text))
 	}
 	text = append(text, bytes.Repeat([]byte(" "), positionSize-1-len(text))...)
 	if _, err := p.file.WriteAt(append(text, '\n'), 0); err != nil {

@@ -69,7 +69,7 @@ func (s *socketSender) write(ctx context.Context, lines [][]byte) error {
 		}
 		if _, err := s.connection.Write(line); err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return errors.New("the program at the socket does not read")
+				return errors.New("the program at the socket is not reading")
 			}
 			return err
 		}
@@ -87,13 +87,13 @@ func (s *socketSender) awaitRead(ctx context.Context) error {
 			return err
 		case n == 0 && isClosed(s.connection):
 			// The system drops what was not read when the other end closes.
-			return errors.New("the program at the socket has closed the connection, perhaps before it read everything")
+			return errors.New("the program at the socket closed the connection, perhaps before it read all events")
 		case n == 0:
 			return nil
 		case n != left:
 			left, since = n, time.Now()
 		case time.Since(since) > socketTimeout:
-			return errors.New("the program at the socket does not read")
+			return errors.New("the program at the socket is not reading")
 		}
 		select {
 		case <-time.After(pause):

@@ -13,7 +13,7 @@ import (
 const maxMemory = 256 << 20
 
 // ErrMemory is the error of a run that would keep too much.
-var ErrMemory = errors.New("the query keeps more than 256 MiB of log events and values in memory; add a filter, or lower its limit")
+var ErrMemory = errors.New("the query needs more than 256 MiB of memory for log events and values; add a filter, or lower its limit")
 
 // Run is a run of a query.
 type Run struct {

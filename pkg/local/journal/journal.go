@@ -478,7 +478,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		if bytes.HasPrefix(data, []byte("batchctl journal ")) {
 			return 0, fmt.Errorf("written by a newer batchctl (%s; this one reads journal %d); use that version, or a new state directory", firstLine(data), Version)
 		}
-		return 0, errors.New("it does not begin like a journal; restore it, or use a new state directory")
+		return 0, errors.New("it is not a journal of batchctl; restore it, or use a new state directory")
 	}
 	at := len(Header)
 	for at < len(data) {
@@ -489,7 +489,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
 			if damaged(data, at, !first) {
-				return int64(at), fmt.Errorf("damaged at byte %d (%w), with valid records after it; restore the file,  "+
+				return int64(at), fmt.Errorf("damaged at byte %d (%w), with valid records after it; restore the file, "+
 					"or move the whole directory away to start without its jobs", at, bad)
 			}
 			return int64(at), nil

@@ -87,7 +87,7 @@ func TestReplayWithFlippedBits(t *testing.T) {
 func TestReplayRefusesOtherFiles(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"batchctl journal 3\n", "newer batchctl"},
-		{"PK\x03\x04 something else entirely", "does not begin like a journal"},
+		{"PK\x03\x04 something else entirely", "is not a journal of batchctl"},
 		{Header + string(appendFrame(nil, []byte(`[`))), "byte 19"},
 	} {
 		_, err := replay([]byte(c.data), func([]byte) error { return errors.New("not understood") })

@@ -30,12 +30,17 @@ const PlatformEKS types.PlatformCapability = "EKS"
 // Platform returns the platform that a job definition is for.
 func (d *Definition) Platform() types.PlatformCapability {
 	switch {
-	case d.Request.EksProperties != nil:
+	case d.Request.EksProperties != nil || hasPodNodes(d.Request.NodeProperties):
 		return PlatformEKS
 	case d.Fargate():
 		return types.PlatformCapabilityFargate
 	}
 	return types.PlatformCapabilityEc2
+}
+
+// hasPodNodes reports whether the nodes are pods.
+func hasPodNodes(p *types.NodeProperties) bool {
+	return p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return r.EksProperties != nil })
 }
 
 // Fargate reports whether jobs of the definition run on Fargate.

@@ -19,7 +19,7 @@ func (e ECSTask) Of() *Attempt { return &e.Task.Attempts[e.Attempt] }
 // ID returns the id of the task, which is also the last part of the names of its log streams.
 func (e ECSTask) ID() string { return e.Task.ecsID(e.Of(), e.Node) }
 
-// ecsID returns the id of the ECS task of an attempt, or of one node of it.
+// ecsID returns the id of the ECS task or of the pod of an attempt, or of one node of it.
 func (t *Task) ecsID(a *Attempt, node int) string {
 	if t.Job.IsMultiNode() {
 		return PartStream(a.Stream, node)
@@ -42,10 +42,10 @@ func (e ECSTask) Ends() bool {
 
 // hasECSTask reports whether AWS Batch would start ECS tasks for the job: not for pods, nor for training
 // jobs of SageMaker.
-func (j *Job) hasECSTask() bool { return j.Pod == nil && j.Service == nil }
+func (j *Job) hasECSTask() bool { return !j.IsPod() && j.Service == nil }
 
-// ecsTask returns the ECS task of a stream. Of a task with several containers, only the first
-// stream has it.
+// ecsTask returns the ECS task of a stream. Of a task with several containers, only the stream of the
+// first one has it.
 func (s *LogStream) ecsTask() ECSTask {
 	if s.Task == nil || !s.Task.Job.hasECSTask() {
 		return ECSTask{}
@@ -54,8 +54,12 @@ func (s *LogStream) ecsTask() ECSTask {
 	if _, number, ok := strings.Cut(strings.TrimPrefix(s.File, s.Task.Attempts[s.Attempt].Stream), "-"); ok {
 		part, _ = strconv.Atoi(number)
 	}
-	if part > 0 && !s.Task.Job.IsMultiNode() {
+	node := 0
+	if part < len(s.Task.Job.Parts) {
+		node = s.Task.Job.Parts[part].Node
+	}
+	if first, _ := s.Task.Job.PartsOf(node); part != first {
 		return ECSTask{}
 	}
-	return ECSTask{s.Task, s.Attempt, part}
+	return ECSTask{s.Task, s.Attempt, node}
 }

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 the deprecated member imageId is part of the API that is served
+
 package model
 
 import (
@@ -21,7 +23,9 @@ type Environment struct {
 	// Request is CreateComputeEnvironment with the updates since then. nil: the options configure
 	// it, and it is the whole machine.
 	Request *awsbatch.CreateComputeEnvironmentInput
-	used    int64 // thousandths of a vCPU
+	// UpdatePolicy is of the newest update that has one: no environment is created with a policy.
+	UpdatePolicy *types.UpdatePolicy
+	used         int64 // thousandths of a vCPU
 	// Service is CreateServiceEnvironment with the updates since then; nil for a compute environment.
 	Service *awsbatch.CreateServiceEnvironmentInput
 	// instances has thousandths of the instances in use in a service environment, by type.
@@ -154,11 +158,57 @@ func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatc
 	}
 	change := *in.ComputeResources
 	change.UpdateToLatestImageVersion = nil // an instruction, not a member of the environment
-	base := was.ComputeResources
+	base := DescribedResources(was.ComputeResources)
 	if base == nil {
 		base = &types.ComputeResource{}
 	}
-	var err error
-	now.ComputeResources, err = overlay(base, &change)
-	return &now, err
+	r, err := overlay(base, &change)
+	if err != nil {
+		return nil, err
+	}
+	removeEmptied(r)
+	if change.DesiredvCpus == nil && r.DesiredvCpus != nil {
+		r.DesiredvCpus = aws.Int32(clampDesired(*r.DesiredvCpus, r))
+	}
+	now.ComputeResources = r
+	return &now, nil
+}
+
+// removeEmptied removes the members that an update has set to an empty text (API reference of ComputeResourceUpdate).
+func removeEmptied(r *types.ComputeResource) {
+	isEmpty := func(text *string) bool { return text != nil && *text == "" }
+	if isEmpty(r.Ec2KeyPair) {
+		r.Ec2KeyPair = nil
+	}
+	if isEmpty(r.ImageId) {
+		r.ImageId = nil
+	}
+	if t := r.LaunchTemplate; t != nil && aws.ToString(t.LaunchTemplateId) == "" && aws.ToString(t.LaunchTemplateName) == "" {
+		r.LaunchTemplate = nil
+	}
+	for i := range r.Ec2Configuration {
+		if c := &r.Ec2Configuration[i]; isEmpty(c.ImageIdOverride) {
+			c.ImageIdOverride = nil
+		}
+	}
+}
+
+// clampDesired returns the number of vCPUs next to desired that the limits of an environment allow. AWS Batch scales an
+// environment into its new limits when an update changes only these.
+func clampDesired(desired int32, r *types.ComputeResource) int32 {
+	if r.MaxvCpus != nil {
+		desired = min(desired, *r.MaxvCpus)
+	}
+	return max(desired, aws.ToInt32(r.MinvCpus))
+}
+
+// DescribedResources returns the compute resources as DescribeComputeEnvironments shows them. On EC2 they always have
+// desiredvCpus, which clients read: it starts with minvCpus.
+func DescribedResources(r *types.ComputeResource) *types.ComputeResource {
+	if r == nil || r.DesiredvCpus != nil || IsFargate(r.Type) {
+		return r
+	}
+	d := *r
+	d.DesiredvCpus = aws.Int32(aws.ToInt32(r.MinvCpus))
+	return &d
 }

@@ -71,7 +71,7 @@ func (s *EnvironmentTable) updateEnvironment(in *awsbatch.UpdateComputeEnvironme
 	if err != nil {
 		return fmt.Errorf("update compute environment %s: %w", v.Name, err)
 	}
-	v.Request = now
+	v.Request, v.UpdatePolicy = now, cmp.Or(in.UpdatePolicy, v.UpdatePolicy)
 	return nil
 }
 

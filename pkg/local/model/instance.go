@@ -39,9 +39,9 @@ func (a *Attempt) InstanceARN() *string {
 	return aws.String(Instance{a.Environment, a.Executor}.ARN())
 }
 
-// PodName returns the name of the attempt's pod, in the form that Batch gives it (user guide, "Amazon EKS jobs"). Its
-// last part is that of the log streams.
-func (a *Attempt) PodName() string { return batch.PodName(a.Stream) }
+// PodName returns the name of the pod of an attempt, or of one node of it, in the form that Batch gives it (user guide,
+// "Amazon EKS jobs"). Its last part is that of the log streams.
+func (t *Task) PodName(a *Attempt, node int) string { return batch.PodName(t.ecsID(a, node)) }
 
 // NodeName returns the name of the node that ran the pod: the local machine.
 func (a *Attempt) NodeName() string { return Instance{a.Environment, a.Executor}.ID() }

@@ -49,7 +49,7 @@ func (s *JobTable) Node(id string) (t *Task, i int) {
 	name, text, ok := strings.Cut(id, "#")
 	j := s.Jobs[name]
 	i, err := strconv.Atoi(text)
-	if !ok || err != nil || j == nil || !j.IsMultiNode() || i < 0 || i >= len(j.Parts) || strconv.Itoa(i) != text {
+	if !ok || err != nil || j == nil || i < 0 || i >= j.Nodes() || strconv.Itoa(i) != text {
 		return nil, 0
 	}
 	return &j.Task, i

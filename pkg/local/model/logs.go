@@ -7,7 +7,7 @@ import (
 
 // LogGroup is a log group in CloudWatch Logs.
 type LogGroup struct {
-	CreatedAt int64 // epoch milliseconds; 0: it has always been there
+	CreatedAt int64 // epoch milliseconds; 0: the default group, which nothing has used yet
 	// RetentionDays is the group's retention; 0: events do not expire. It is only described, and
 	// determines which old events PutLogEvents rejects. It deletes nothing: you decide what is removed
 	// from your machine, for example with DeleteLogGroup.
@@ -100,8 +100,11 @@ func (l *Logs) FindStream(group, name string) (s *LogStream, stopped int64) {
 func (l *Logs) logGroup(at int64, name string) *LogGroup {
 	g := l.LogGroups[name]
 	if g == nil {
-		g = &LogGroup{CreatedAt: at}
+		g = &LogGroup{}
 		l.LogGroups[name] = g
+	}
+	if g.CreatedAt == 0 {
+		g.CreatedAt = at
 	}
 	return g
 }

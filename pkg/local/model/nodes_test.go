@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 )
 
@@ -23,5 +24,26 @@ func TestNodeRange(t *testing.T) {
 		if got := fmt.Sprint(from, to, ok); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestJoinNodes checks that containers of two nodes depend on those of their own node, and that the volumes of two pods
+// differ.
+func TestJoinNodes(t *testing.T) {
+	pod := aPod([]types.EksVolume{{Name: aws.String("v"), EmptyDir: &types.EksEmptyDir{}}}, nil, "v /v")
+	pod.InitContainers = aPod(nil, nil).Containers
+	pod.InitContainers[0].Name = aws.String("first")
+	all := joinNodes([][]Part{podParts(pod), podParts(pod)}, 1)
+	got := ""
+	for _, p := range all {
+		got += fmt.Sprint(p.Node, " ", p.Name(), " after ", p.After)
+		for _, v := range p.Pod.EmptyDirs {
+			got += " with " + v.Volume
+		}
+		got += "\n"
+	}
+	const want = "0 first after [{3 START}]\n0 Default after [{0 SUCCESS} {3 START}] with 0-v\n1 first after []\n1 Default after [{2 SUCCESS}] with 1-v\n"
+	if got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

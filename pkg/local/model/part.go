@@ -7,13 +7,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Part is one container of a job with ecsProperties or of a pod, or one node of a multi-node job, named
-// by its index.
+// Part is one container of a job with ecsProperties, of a pod, or of a node of a multi-node job.
 type Part struct {
-	Node      bool
+	Node int // index of its node; 0 if the job has no nodes
+	// Task is the task that the container belongs to; nil for a container of a pod, and for a node with
+	// only a container, which is named by the node's index.
+	Task      *types.EcsTaskProperties
 	Pod       *PodPart                      // nil for a container that is not in a pod
 	Declared  types.TaskContainerProperties // with the overrides of the job
 	Container *types.ContainerProperties    // the same, as an executor takes it
+	After     []Dependency                  // what it waits for
+}
+
+// Dependency is a condition on another part of the job. It has an index and no name: containers of two
+// nodes can have the same name.
+type Dependency struct {
+	Part      int
+	Condition string
 }
 
 // PodPart is what a container of a pod has beyond other containers.
@@ -53,10 +63,10 @@ func (p *Part) Commands() [][]string {
 	return [][]string{p.Pod.Entrypoint, p.Container.Command}
 }
 
-// Name returns the container's name, or the node's index.
+// Name returns the container's name, or the index of a node with only a container.
 func (p *Part) Name() string { return aws.ToString(p.Declared.Name) }
 
-// Essential reports whether the task ends with the container. That is the default.
+// Essential reports whether its task ends with the container. That is the default.
 func (p *Part) Essential() bool { return p.Declared.Essential == nil || *p.Declared.Essential }
 
 // FindPart returns the index of the container with a name; -1 if it does not exist.
@@ -64,9 +74,18 @@ func FindPart(all []Part, name string) int {
 	return slices.IndexFunc(all, func(p Part) bool { return p.Name() == name })
 }
 
-// leading returns the first essential container, which represents the job where a single container
-// is needed.
-func leading(all []Part) *Part {
-	at := slices.IndexFunc(all, func(p Part) bool { return p.Essential() })
-	return &all[at]
+// leading returns the index of the first essential container of a node, which represents the job where a
+// single container is needed.
+func leading(all []Part, node int) int {
+	return slices.IndexFunc(all, func(p Part) bool { return p.Node == node && p.Essential() })
+}
+
+// Tasks returns the tasks of parts, each once.
+func Tasks(all []Part) (tasks []*types.EcsTaskProperties) {
+	for i := range all {
+		if task := all[i].Task; task != nil && !slices.Contains(tasks, task) {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }

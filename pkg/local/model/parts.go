@@ -6,21 +6,30 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
-// Parts returns the containers of a job's task, or its nodes; none for a job with one container.
+// Parts returns the containers of a job's task or of its nodes; none for a job with one container.
 // The request may be nil.
 func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Part {
-	var o *types.EcsPropertiesOverride
 	switch {
 	case d.NodeProperties != nil:
 		return nodes(d, in)
 	case d.EcsProperties == nil:
 		return nil
-	case in != nil:
-		o = in.EcsPropertiesOverride
+	case in == nil:
+		return TaskParts(d.EcsProperties)
 	}
+	return TaskParts(d.EcsProperties, in.EcsPropertiesOverride)
+}
+
+// TaskParts returns the containers of a task; none for an invalid definition without one. Of several overrides, the
+// last one wins; each may be nil.
+func TaskParts(e *types.EcsProperties, overrides ...*types.EcsPropertiesOverride) []Part {
+	if len(e.TaskProperties) == 0 {
+		return nil
+	}
+	task := &e.TaskProperties[0]
 	var all []Part
-	for _, c := range d.EcsProperties.TaskProperties[0].Containers {
-		p := Part{Declared: c, Container: &types.ContainerProperties{
+	for _, c := range task.Containers {
+		p := Part{Task: task, Declared: c, Container: &types.ContainerProperties{
 			Command:                c.Command,
 			Environment:            c.Environment,
 			Image:                  c.Image,
@@ -34,12 +43,19 @@ func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 			Secrets:                c.Secrets,
 			Ulimits:                c.Ulimits,
 			User:                   c.User,
-			Volumes:                d.EcsProperties.TaskProperties[0].Volumes,
+			Volumes:                task.Volumes,
 		}}
-		p.Container = Override(p.Container, overrideOf(p.Name(), o))
+		for _, o := range overrides {
+			p.Container = Override(p.Container, overrideOf(p.Name(), o))
+		}
 		p.Declared.Command, p.Declared.Environment, p.Declared.ResourceRequirements =
 			p.Container.Command, p.Container.Environment, p.Container.ResourceRequirements
 		all = append(all, p)
+	}
+	for i := range all {
+		for _, d := range all[i].Declared.DependsOn {
+			all[i].After = append(all[i].After, Dependency{FindPart(all, aws.ToString(d.ContainerName)), aws.ToString(d.Condition)})
+		}
 	}
 	return all
 }

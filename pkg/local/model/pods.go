@@ -12,7 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 )
 
-// A pod is one task here, with its containers as parts. As in Kubernetes, init containers run first,
+// A pod is one task here, or one node of it, with its containers as parts. As in Kubernetes, init containers run first,
 // one after the other, and the pod ends when all of its containers have ended.
 
 // DescribedPods returns the pod of a definition as Batch shows it: its containers have empty
@@ -38,16 +38,21 @@ func describedContainers(all []types.EksContainer) []types.EksContainer {
 	return all
 }
 
-// PodOf returns the pod of a job: the definition's with the request's overrides. in may be nil.
-func PodOf(p *types.EksProperties, in *types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
+// PodOf returns the pod of a job or node: the definition's with the request's overrides. Each may be nil.
+func PodOf(p *types.EksProperties, overrides ...*types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
 	pod, err := overlay(&types.EksPodPropertiesDetail{}, DescribedPods(p).PodProperties)
-	if err != nil || in == nil || in.PodProperties == nil {
-		return pod, err
+	if err != nil {
+		return nil, err
 	}
-	over := in.PodProperties
-	overrideContainers(pod.Containers, over.Containers)
-	overrideContainers(pod.InitContainers, over.InitContainers)
-	pod.Metadata = cmp.Or(over.Metadata, pod.Metadata)
+	for _, o := range overrides {
+		if o == nil || o.PodProperties == nil {
+			continue
+		}
+		over := o.PodProperties
+		overrideContainers(pod.Containers, over.Containers)
+		overrideContainers(pod.InitContainers, over.InitContainers)
+		pod.Metadata = cmp.Or(over.Metadata, pod.Metadata)
+	}
 	return pod, nil
 }
 
@@ -95,16 +100,16 @@ func overrideQuantities(own, over *types.EksContainerResourceRequirements) *type
 // podParts returns the containers of a pod, the init containers first.
 func podParts(pod *types.EksPodPropertiesDetail) []Part {
 	all := make([]Part, 0, len(pod.InitContainers)+len(pod.Containers))
-	var before []types.TaskContainerDependency
+	var before []Dependency
 	add := func(c *types.EksContainerDetail, init bool) {
 		p := podPart(pod, c, init)
 		if FindPart(all, p.Name()) >= 0 { // in the journal of an older engine, which did not compare the names
 			p.Declared.Name = aws.String(p.Name() + "-" + string(rune('a'+len(all))))
 		}
-		p.Declared.DependsOn = before
+		p.After = before
 		all = append(all, p)
 		if init {
-			before = []types.TaskContainerDependency{{ContainerName: p.Declared.Name, Condition: aws.String(OnSuccess)}}
+			before = []Dependency{{len(all) - 1, OnSuccess}}
 		}
 	}
 	for i := range pod.InitContainers {

@@ -73,7 +73,7 @@ func TestPodParts(t *testing.T) {
 	// An older engine accepted two containers of one name.
 	pod := aPod(nil, nil)
 	pod.InitContainers = pod.Containers
-	if all := podParts(pod); all[0].Name() == all[1].Name() || *all[1].Declared.DependsOn[0].ContainerName != all[0].Name() {
+	if all := podParts(pod); all[0].Name() == all[1].Name() || !slices.Equal(all[1].After, []Dependency{{0, OnSuccess}}) {
 		t.Errorf("%+v", all)
 	}
 	// Init containers run before the containers: the larger amount counts.

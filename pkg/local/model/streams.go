@@ -58,14 +58,16 @@ func (t *Task) LogStream(a *Attempt) string {
 	return prefix + "/default/" + a.Stream
 }
 
-// PartLogStream returns the name of the stream of container i in CloudWatch Logs.
+// PartLogStream returns the name of the stream of container i in CloudWatch Logs. It ends with the id of the
+// container's task.
 func (t *Task) PartLogStream(a *Attempt, i int) string {
 	p := &t.Job.Parts[i]
 	_, prefix := t.logDestination(p.Container.LogConfiguration)
-	if p.Node {
-		return prefix + "/default/" + PartStream(a.Stream, i)
+	name := p.Name()
+	if p.Task == nil && p.Pod == nil {
+		name = "default"
 	}
-	return prefix + "/" + p.Name() + "/" + a.Stream
+	return prefix + "/" + name + "/" + t.ecsID(a, p.Node)
 }
 
 // PartStream returns the name of the log files of container i of an attempt, which is also its id

@@ -1,24 +1,25 @@
 package model
 
 import (
+	"cmp"
+	"maps"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Work is what a job runs and requests: its definition with the request's overrides.
 type Work struct {
 	// Container is the only container; of several, the leading one.
 	Container *types.ContainerProperties
-	// Parts are the containers of a task that has several or of a pod, or the nodes; else empty.
-	Parts    []Part
-	Pod      *types.EksPodPropertiesDetail // nil for other jobs
-	Need     Amount                        // of each attempt
+	// Parts are the containers of a task that has several, of a pod, or of nodes; else empty.
+	Parts []Part
+	// Pods are the pods of a job, by the index of the node; one if it has no nodes. Other jobs have none.
+	Pods     []*types.EksPodPropertiesDetail
+	Need     Amount // of each attempt
 	Consumes []Requirement
 }
 
@@ -32,8 +33,8 @@ type Requirement struct {
 // The error is Batch's answer to an invalid request.
 func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 	consumes := requirements(d.Request, in)
-	if d.Request.EksProperties != nil {
-		return podWork(d.Request.EksProperties, in.EksPropertiesOverride, consumes)
+	if d.Platform() == PlatformEKS {
+		return podWork(d.Request, in, consumes)
 	}
 	c, parts, need, err := requests(d, in)
 	return &Work{Container: c, Parts: parts, Need: need, Consumes: consumes}, err
@@ -47,43 +48,96 @@ func requests(d *Definition, in *awsbatch.SubmitJobInput) (container *types.Cont
 		need, err = Requested(container)
 		return container, nil, need, err
 	}
+	if need, err = Requests(all); err != nil {
+		return nil, nil, need, err
+	}
+	return all[leading(all, mainNode(d.Request))].Container, all, need, nil
+}
+
+// Requests returns what containers request together. The error is that of Requested.
+func Requests(all []Part) (need Amount, err error) {
 	for i := range all {
 		one, err := Requested(all[i].Container)
 		if err != nil {
-			return nil, nil, need, err
+			return need, err
 		}
 		need = need.plus(one)
 	}
-	return leading(all).Container, all, need, nil
+	return need, nil
 }
 
-// podWork returns the work of a job of a pod. It accepts what older engines accepted: the journal must stay readable.
-func podWork(p *types.EksProperties, over *types.EksPropertiesOverride, consumes []Requirement) (*Work, error) {
-	pod, err := PodOf(p, over)
-	if err != nil {
-		return nil, err
+// podWork returns the work of a job of pods. It accepts what older engines accepted: the journal must stay readable.
+func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, consumes []Requirement) (*Work, error) {
+	w := &Work{Container: &types.ContainerProperties{}, Consumes: consumes}
+	var nodes [][]Part
+	add := func(p *types.EksProperties, over ...*types.EksPropertiesOverride) error {
+		pod, err := PodOf(p, over...)
+		if err != nil {
+			return err
+		}
+		parts := podParts(pod)
+		w.Pods, w.Need, nodes = append(w.Pods, pod), w.Need.plus(podNeed(parts)), append(nodes, parts)
+		return nil
 	}
-	w := &Work{Container: &types.ContainerProperties{}, Pod: pod, Parts: podParts(pod), Consumes: consumes}
-	w.Need = podNeed(w.Parts)
-	if at := slices.IndexFunc(w.Parts, func(p Part) bool { return p.Essential() }); at >= 0 {
+	if d.NodeProperties == nil {
+		if err := add(d.EksProperties, in.EksPropertiesOverride); err != nil {
+			return nil, err
+		}
+		w.Parts = nodes[0]
+	} else {
+		for i, n := int32(0), NumNodes(d, in); i < n; i++ {
+			var own []*types.EksPropertiesOverride
+			for _, o := range overridesOfNode(in, i, n) {
+				own = append(own, o.EksPropertiesOverride)
+			}
+			if err := add(RangeOfNode(d.NodeProperties, i, n).EksProperties, own...); err != nil {
+				return nil, err
+			}
+		}
+		w.Parts = joinNodes(nodes, mainNode(d))
+	}
+	if at := leading(w.Parts, mainNode(d)); at >= 0 {
 		w.Container = w.Parts[at].Container
 	}
 	return w, nil
 }
 
-// requirements returns what a job requests: the request's list overrides the definition's.
+// IsPod reports whether the job runs as pods.
+func (w *Work) IsPod() bool { return len(w.Pods) > 0 }
+
+// requirements returns what a job requests. The request's list overrides the definition's. A job with nodes
+// requests the lists of all its nodes besides.
 func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
-	p := d.ConsumableResourceProperties
-	if in.ConsumableResourcePropertiesOverride != nil {
-		p = in.ConsumableResourcePropertiesOverride
+	lists := []*types.ConsumableResourceProperties{cmp.Or(in.ConsumableResourcePropertiesOverride, d.ConsumableResourceProperties)}
+	if d.NodeProperties != nil {
+		for i, n := int32(0), NumNodes(d, in); i < n; i++ {
+			lists = append(lists, consumedByNode(d.NodeProperties, in, i, n))
+		}
 	}
-	if p == nil {
-		return nil
+	sums := map[string]int64{}
+	for _, p := range lists {
+		if p == nil {
+			continue
+		}
+		for _, r := range p.ConsumableResourceList {
+			name, more := ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)
+			sums[name] += min(more, math.MaxInt64-sums[name])
+		}
 	}
 	var all []Requirement
-	for _, r := range p.ConsumableResourceList {
-		all = append(all, Requirement{ResourceName(aws.ToString(r.ConsumableResource), KindConsumable), aws.ToInt64(r.Quantity)})
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		all = append(all, Requirement{name, sums[name]})
 	}
-	stable.Sort(all, func(a, b Requirement) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// consumedByNode returns what node i of n requests; nil for nothing.
+func consumedByNode(p *types.NodeProperties, in *awsbatch.SubmitJobInput, i, n int32) (list *types.ConsumableResourceProperties) {
+	if r := RangeOfNode(p, i, n); r != nil {
+		list = r.ConsumableResourceProperties
+	}
+	for _, o := range overridesOfNode(in, i, n) {
+		list = cmp.Or(o.ConsumableResourcePropertiesOverride, list)
+	}
+	return list
 }

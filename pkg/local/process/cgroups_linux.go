@@ -357,7 +357,7 @@ func (t *inCgroup) path() string {
 func (t *inCgroup) end() error { return t.groups.putBack(t.group) }
 
 // endCgroup kills every process in a control group and in those below it, and removes them. It may have no
-// thread of this program.
+// thread of this program. It waits only for processes to end: a group that another user's engine left stays.
 func endCgroup(dir string) error {
 	for deadline := time.Now().Add(endTime); ; time.Sleep(time.Millisecond) {
 		// A group that ignores one of these lacks that file.
@@ -377,12 +377,14 @@ func endCgroup(dir string) error {
 		})
 		_ = writeExisting(dir, "freezer.state", "THAWED") // a frozen process does not die
 		var err error
+		busy := false // a group holds processes or groups; other errors stay
 		for _, path := range slices.Backward(below) {
 			if removed := unix.Rmdir(path); removed != nil && !errors.Is(removed, unix.ENOENT) {
 				err = fmt.Errorf("end the processes in %s: %w", path, removed)
+				busy = busy || errors.Is(removed, unix.EBUSY)
 			}
 		}
-		if err == nil || time.Now().After(deadline) {
+		if err == nil || !busy || time.Now().After(deadline) {
 			return errors.Join(walk, err)
 		}
 	}

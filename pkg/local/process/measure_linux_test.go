@@ -1,7 +1,6 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -41,7 +40,7 @@ func runMeasured(t *testing.T, p Executor, dir string, command ...string) (u usa
 	}
 	defer log.Close()
 	calls := 0
-	exit, err = p.Run(t.Context(), attempt.Attempt{ID: fmt.Sprintf("%s-%d", t.Name(), os.Getpid()), Container: memoryOf(8192), Command: command, Directory: dir,
+	exit, err = p.Run(t.Context(), attempt.Attempt{ID: uniqueID(t), Container: memoryOf(8192), Command: command, Directory: dir,
 		Started: func(string) {}, Kill: make(chan struct{}), Measured: func(got usage.Usage) { u, calls = got, calls+1 }}, log)
 	if err != nil || calls != 1 {
 		t.Fatalf("%v, measured %d times", err, calls)

@@ -7,6 +7,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process/processtest"
 
 	"context"
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,14 @@ type ran struct {
 	handle string
 }
 
+// uniqueID returns an id that no other attempt on this machine has. Root's tests end every process with the id of
+// their attempt, also one that the same tests started as another user.
+func uniqueID(t *testing.T) string { return t.Name() + "-" + rand.Text() }
+
 // execute runs a command as an attempt; stop, if not nil, gets the means to end it.
 func execute(t *testing.T, a attempt.Attempt, stop func(a attempt.Attempt, end func(), kill func())) ran {
 	t.Helper()
+	a.ID = uniqueID(t)
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
 		t.Fatal(err)
@@ -218,13 +224,14 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	processtest.Appears(t, file)
 	mine := handle(cmd.Process.Pid)
 	later := strings.Fields(mine)[0] + " 1@another-boot"
-	if err := (Executor{}).Clear("", later); err != nil {
+	id := uniqueID(t)
+	if err := (Executor{}).Clear(id, later); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Error("a process with the same number and another start was killed")
 	}
-	if err := (Executor{}).Clear("", mine); err != nil {
+	if err := (Executor{}).Clear(id, mine); err != nil {
 		t.Error(err)
 	}
 	if err := cmd.Wait(); err == nil {
@@ -236,7 +243,7 @@ func TestClearKillsWhatAnEarlierEngineLeft(t *testing.T) {
 	}
 	processtest.Vanishes(t, pid)
 	for _, handle := range []string{mine, "", "script x"} {
-		if err := (Executor{}).Clear("", handle); err != nil && handle != "script x" {
+		if err := (Executor{}).Clear(id, handle); err != nil && handle != "script x" {
 			t.Errorf("clear %q: %v", handle, err)
 		}
 	}

@@ -45,7 +45,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 	members = append(members, attempt.UnhonouredEverywhere(c)...)
 	for _, t := range l.Tmpfs {
 		// The command would write to a directory that others use, or fail.
-		members = append(members, prevents("linuxParameters.tmpfs", "a process gets no file system in memory at "+aws.ToString(t.ContainerPath)))
+		members = append(members, prevents("linuxParameters.tmpfs", "a process does not get a file system in memory at "+aws.ToString(t.ContainerPath)))
 	}
 	for _, d := range l.Devices {
 		members = append(members, deviceMembers(d)...)

@@ -61,7 +61,7 @@ func TestProcessMounts(t *testing.T) {
 		{dir, types.Volume{Name: aws.String("v")}, false, prevents("mountPoints", "mount point "+dir+": a process gets no empty volume there")},
 		{dir, types.Volume{Name: aws.String("other")}, false, attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: "mount point " + dir + ": there is no volume \"v\""}},
 		{dir, types.Volume{Name: aws.String("v"), EfsVolumeConfiguration: &types.EFSVolumeConfiguration{FileSystemId: aws.String("fs-1")}}, false,
-			attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: "mount point " + dir + ": volume v is in EFS fs-1, which this machine cannot mount; give the volume a directory here for local runs: host.sourcePath"}},
+			attempt.Member{Name: "mountPoints", Effect: attempt.Prevents, Why: "mount point " + dir + ": volume v is in EFS fs-1, which this machine cannot mount; for local runs, give the volume a directory on this machine: host.sourcePath"}},
 	} {
 		got := (Executor{}).Unhonoured(&types.ContainerProperties{Image: aws.String("batchctl-workloads"), Volumes: []types.Volume{c.volume},
 			MountPoints: []types.MountPoint{{ContainerPath: &c.path, SourceVolume: aws.String("v"), ReadOnly: &c.readOnly}}})
@@ -83,7 +83,7 @@ func TestProcessMounts(t *testing.T) {
 		linux types.LinuxParameters
 		want  string
 	}{
-		{types.LinuxParameters{Tmpfs: []types.Tmpfs{{ContainerPath: aws.String("/t")}}}, "CannotCreateContainerError: a process gets no file system in memory at /t" + hint},
+		{types.LinuxParameters{Tmpfs: []types.Tmpfs{{ContainerPath: aws.String("/t")}}}, "CannotCreateContainerError: a process does not get a file system in memory at /t" + hint},
 		{types.LinuxParameters{Devices: []types.Device{{HostPath: aws.String(dir)}}}, ""},
 		{types.LinuxParameters{Devices: []types.Device{{HostPath: aws.String(dir), ContainerPath: aws.String("/dev/x")}}},
 			"CannotCreateContainerError: a process does not find device " + dir + " at /dev/x" + hint},

@@ -80,7 +80,7 @@ func readPrivate(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("other users have permissions for %s (mode %04o): chmod 600 %[1]s", path, info.Mode().Perm())
+		return nil, fmt.Errorf("other users have access to %s (mode %04o): run chmod 600 %[1]s", path, info.Mode().Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(text) > maxFile {
@@ -125,7 +125,7 @@ func (s *Source) Lookup(k Key) (string, error) {
 	if raw, ok := s.file[k.Name]; ok {
 		return usable(text(raw), where+": "+k.Name)
 	}
-	return "", fmt.Errorf("%s has neither its name nor its valueFrom", where)
+	return "", fmt.Errorf("%s contains neither its name nor its valueFrom", where)
 }
 
 // usable rejects values that no secret of AWS and no environment variable has. CI systems set the
@@ -135,7 +135,7 @@ func usable(value, where string) (string, error) {
 	case value == "":
 		return "", fmt.Errorf("%s is empty", where)
 	case strings.ContainsRune(value, 0):
-		return "", fmt.Errorf("%s has a NUL byte, which no environment variable can have", where)
+		return "", fmt.Errorf("%s contains a NUL byte, which an environment variable cannot", where)
 	}
 	return value, nil
 }
@@ -178,7 +178,7 @@ func Encode(values []Value) (string, error) {
 		return "", err
 	}
 	if n := base64.StdEncoding.EncodedLen(len(plain)); n > maxHeader {
-		return "", fmt.Errorf("the secrets of the job have %d bytes; the local engine takes at most %d", n, maxHeader)
+		return "", fmt.Errorf("the secrets of the job have %d bytes; the local engine accepts at most %d", n, maxHeader)
 	}
 	return base64.StdEncoding.EncodeToString(plain), nil
 }
@@ -188,7 +188,7 @@ func Decode(header string) ([]Value, error) {
 	var values []Value
 	plain, err := base64.StdEncoding.DecodeString(header)
 	if err != nil || header != "" && json.Unmarshal(plain, &values) != nil { // the cause could quote a value
-		return nil, errors.New("the secrets in the header are not readable")
+		return nil, errors.New("the secrets in the header cannot be decoded")
 	}
 	return values, nil
 }

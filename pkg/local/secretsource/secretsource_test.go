@@ -52,9 +52,9 @@ func TestFile(t *testing.T) {
 		{"X", arn + "3:user::", "", path + ": the value of " + arn + "3 is not a JSON object, and valueFrom names its key user"},
 		{"EMPTY", "", "", path + ": EMPTY is empty"},
 		{"NULL", "", "", path + ": NULL is empty"},
-		{"NUL", "", "", path + ": NUL has a NUL byte, which no environment variable can have"},
-		{"X", "/gone", "", path + " has neither its name nor its valueFrom"},
-		{"X", "arn:aws:ssm:us-east-1:123456789012:parameter/a:b:c:d", "", path + " has neither its name nor its valueFrom"},
+		{"NUL", "", "", path + ": NUL contains a NUL byte, which an environment variable cannot"},
+		{"X", "/gone", "", path + " contains neither its name nor its valueFrom"},
+		{"X", "arn:aws:ssm:us-east-1:123456789012:parameter/a:b:c:d", "", path + " contains neither its name nor its valueFrom"},
 	} {
 		got, err := s.Lookup(Key{c.name, c.valueFrom})
 		problem := ""

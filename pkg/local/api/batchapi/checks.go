@@ -128,7 +128,7 @@ func checkAmount(a model.Amount, fargate bool) error {
 	}
 	switch {
 	case a.MilliCPU == 0:
-		return wire.ClientException("vCPU is required.")
+		return failed("vCPU is not provided.") // quoted in ASFHyP3/hyp3#586
 	case a.MemoryMiB == 0:
 		return wire.ClientException("Memory is required.")
 	case a.MemoryMiB < 4:

@@ -21,16 +21,14 @@ func containerDetail(t *model.Task) *types.ContainerDetail {
 	return d
 }
 
-// nodeContainer returns the container of node i with the results of the newest attempt. While the
-// node runs, it has no exit code.
+// nodeContainer returns part i, the only container of a node, with the results of the newest attempt. While
+// the node runs, it has no exit code.
 func nodeContainer(t *model.Task, i int) *types.ContainerDetail {
 	d := describeContainer(t.Job.Parts[i].Container)
 	if a := t.Last(); a != nil {
-		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(t.ECSTaskARN(a, i))
+		d.LogStreamName, d.TaskArn = aws.String(t.PartLogStream(a, i)), aws.String(t.ECSTaskARN(a, t.Job.Parts[i].Node))
 		d.ContainerInstanceArn = a.InstanceARN()
-		if i < len(a.Containers) {
-			d.ExitCode, d.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
-		}
+		d.ExitCode, d.Reason = partEnd(a, i)
 	}
 	return d
 }
@@ -65,21 +63,19 @@ func describeContainer(c *types.ContainerProperties) *types.ContainerDetail {
 	}
 }
 
-// nodeAttempt returns the part of node i in an attempt of the job. Times and the status reason
-// are the job's.
-func nodeAttempt(t *model.Task, a *model.Attempt, i int) types.AttemptDetail {
-	c := &types.AttemptContainerDetail{LogStreamName: aws.String(t.PartLogStream(a, i)), TaskArn: aws.String(t.ECSTaskARN(a, i)), ContainerInstanceArn: a.InstanceARN(),
-		NetworkInterfaces: []types.NetworkInterface{}}
-	if i < len(a.Containers) {
-		c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
+// partEnd returns the exit code and the reason of container i in an attempt. A running attempt has none, and
+// a container that never started need not have one.
+func partEnd(a *model.Attempt, i int) (exit *int32, reason *string) {
+	if i >= len(a.Containers) {
+		return nil, nil
 	}
-	return types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason), Container: c}
+	return a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
 }
 
 // nodeProperties returns the job's nodes as DescribeJobs shows them, with the number of nodes
 // after overrides.
 func nodeProperties(j *model.Job) *types.NodeProperties {
-	p := *j.Definition.Request.NodeProperties
-	p.NumNodes = aws.Int32(int32(len(j.Parts)))
-	return &p
+	p := describedNodes(j.Definition.Request.NodeProperties)
+	p.NumNodes = aws.Int32(int32(j.Nodes()))
+	return p
 }

@@ -1,6 +1,7 @@
 package batchapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,6 +40,7 @@ func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJ
 	if err := ds.judge(c, checkDefinitionSize(c), checkDefinition(in), ds.check(c)); err != nil {
 		return nil, err
 	}
+	dropped := dropEmptyVariables(in)
 	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(r.Invocation); again {
@@ -57,6 +59,7 @@ func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJ
 	if err != nil {
 		return nil, err // checkDefinition has tried it
 	}
+	c.Remark("AWS Batch drops variables with an empty value, and so does the engine", dropped)
 	// The definition is registered in any case: a later job may choose another executor.
 	x, err := ds.backend.Executor(c.Request.Context(), attempt.ChosenIn(in, nil))
 	switch {
@@ -70,6 +73,44 @@ func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJ
 		JobDefinitionName: in.JobDefinitionName,
 		Revision:          aws.Int32(r.Revision),
 	}, nil
+}
+
+// dropEmptyVariables removes the variables without a value from the containers of a definition and returns their
+// names. AWS Batch accepts them, and neither describes them nor gives them to jobs: see
+// hashicorp/terraform-provider-aws#29820. No report says the same of overrides or of pods.
+func dropEmptyVariables(in *awsbatch.RegisterJobDefinitionInput) (dropped []string) {
+	drop := func(list *[]types.KeyValuePair) {
+		*list = slices.DeleteFunc(*list, func(v types.KeyValuePair) bool {
+			if aws.ToString(v.Value) != "" {
+				return false
+			}
+			dropped = append(dropped, aws.ToString(v.Name))
+			return true
+		})
+	}
+	dropInTask := func(e *types.EcsProperties) {
+		if e == nil {
+			return
+		}
+		for _, task := range e.TaskProperties {
+			for i := range task.Containers {
+				drop(&task.Containers[i].Environment)
+			}
+		}
+	}
+	if c := in.ContainerProperties; c != nil {
+		drop(&c.Environment)
+	}
+	dropInTask(in.EcsProperties)
+	if p := in.NodeProperties; p != nil {
+		for _, r := range p.NodeRangeProperties {
+			if r.Container != nil {
+				drop(&r.Container.Environment)
+			}
+			dropInTask(r.EcsProperties)
+		}
+	}
+	return dropped
 }
 
 // checkDefinitionSize rejects a body of more than 24 KiB, Batch's quota for the size of a
@@ -108,7 +149,7 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	if err != nil {
 		return err
 	}
-	return gravest(shaped, checkDefinitionValues(in), checkWork(w, d.Fargate()), checkVariables(w.Container.Environment),
+	return gravest(shaped, checkDefinitionValues(in), checkWork(d, w), checkVariables(w.Container.Environment),
 		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
@@ -203,7 +244,7 @@ func (ds definitions) describeJobDefinitions(_ *call.Call, in *awsbatch.Describe
 func describeDefinition(m *model.Model, d *model.Definition) types.JobDefinition {
 	r := d.Request
 	orchestration := types.OrchestrationTypeEcs
-	if r.EksProperties != nil {
+	if d.Platform() == model.PlatformEKS {
 		orchestration = types.OrchestrationTypeEks
 	}
 	return types.JobDefinition{
@@ -215,9 +256,9 @@ func describeDefinition(m *model.Model, d *model.Definition) types.JobDefinition
 		Type:                         aws.String(string(r.Type)),
 		ContainerOrchestrationType:   orchestration,
 		ContainerProperties:          describedContainer(r.ContainerProperties, d.Fargate()),
-		EcsProperties:                r.EcsProperties,
+		EcsProperties:                describedParts(r.EcsProperties),
 		EksProperties:                model.DescribedPods(r.EksProperties),
-		NodeProperties:               r.NodeProperties,
+		NodeProperties:               describedNodes(r.NodeProperties),
 		Parameters:                   model.Merged(nil, r.Parameters),
 		PlatformCapabilities:         r.PlatformCapabilities,
 		PropagateTags:                r.PropagateTags,
@@ -246,4 +287,44 @@ func describedContainer(c *types.ContainerProperties, fargate bool) *types.Conta
 		d.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: aws.String("LATEST")}
 	}
 	return &d
+}
+
+// describedNodes returns the nodes of a definition or job as Batch shows them: their containers have empty lists too.
+func describedNodes(p *types.NodeProperties) *types.NodeProperties {
+	if p == nil {
+		return nil
+	}
+	d := *p
+	d.NodeRangeProperties = slices.Clone(p.NodeRangeProperties)
+	for i := range d.NodeRangeProperties {
+		r := &d.NodeRangeProperties[i]
+		r.Container, r.EcsProperties, r.EksProperties = describedContainer(r.Container, false), describedParts(r.EcsProperties), model.DescribedPods(r.EksProperties)
+		r.InstanceTypes = append([]string{}, r.InstanceTypes...)
+	}
+	return &d
+}
+
+// describedParts returns the containers of a definition with ecsProperties, with empty lists as those of its jobs.
+func describedParts(p *types.EcsProperties) *types.EcsProperties {
+	if p == nil {
+		return nil
+	}
+	d := &types.EcsProperties{TaskProperties: slices.Clone(p.TaskProperties)}
+	for i := range d.TaskProperties {
+		task := &d.TaskProperties[i]
+		task.Containers = slices.Clone(task.Containers)
+		task.Volumes = append([]types.Volume{}, task.Volumes...)
+		for k := range task.Containers {
+			c := &task.Containers[k]
+			c.Essential = cmp.Or(c.Essential, aws.Bool(true))
+			c.Command = append([]string{}, c.Command...)
+			c.DependsOn = append([]types.TaskContainerDependency{}, c.DependsOn...)
+			c.Environment = append([]types.KeyValuePair{}, c.Environment...)
+			c.MountPoints = append([]types.MountPoint{}, c.MountPoints...)
+			c.ResourceRequirements = append([]types.ResourceRequirement{}, c.ResourceRequirements...)
+			c.Secrets = append([]types.Secret{}, c.Secrets...)
+			c.Ulimits = append([]types.Ulimit{}, c.Ulimits...)
+		}
+	}
+	return d
 }

@@ -48,7 +48,7 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
 		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case !managed && in.ServiceRole == nil:
+	case !managed && in.ServiceRole == nil: // also of another type: a test of moto wants it
 		return required("ServiceRole")
 	case !managed && in.Type != types.CETypeUnmanaged:
 		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]", in.Type)
@@ -185,13 +185,11 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 			return nil, configured("Compute environment", name)
 		case in.State != "" && !slices.Contains(in.State.Values(), in.State):
 			return nil, badState(string(in.State))
-		case in.UpdatePolicy != nil:
-			return nil, cannot("updatePolicy")
 		// Batch manages no resources in an UNMANAGED environment, so there is nothing to change.
 		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if err := es.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus)); err != nil {
+		if err := es.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus), checkUpdatePolicy(in.UpdatePolicy)); err != nil {
 			return nil, err
 		}
 		if now, err = model.UpdatedEnvironment(v.Request, in); err != nil {
@@ -215,7 +213,18 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 	if in.ComputeResources != nil {
 		noticeEnvironment(c, now.ComputeResources)
 	}
+	if in.UpdatePolicy != nil {
+		c.Remark("no update replaces instances; this has no effect", []string{"updatePolicy"})
+	}
 	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+}
+
+// checkUpdatePolicy rejects a timeout outside the documented range.
+func checkUpdatePolicy(p *types.UpdatePolicy) error {
+	if p != nil && p.JobExecutionTimeoutMinutes != nil && (*p.JobExecutionTimeoutMinutes < 1 || *p.JobExecutionTimeoutMinutes > 7200) {
+		return faulty("jobExecutionTimeoutMinutes should be between 1 and 7200.")
+	}
+	return nil
 }
 
 // deleteComputeEnvironment removes an environment that is DISABLED and in no queue. Batch
@@ -290,7 +299,8 @@ func (es environments) environmentDetail(m *model.Model, v *model.Environment) t
 	}
 	if q := v.Request; q != nil {
 		d.Type, d.State, d.UnmanagedvCpus = q.Type, q.State, q.UnmanagedvCpus
-		d.ComputeResources, d.ServiceRole, d.Context = q.ComputeResources, q.ServiceRole, q.Context
+		d.ComputeResources, d.ServiceRole, d.Context = model.DescribedResources(q.ComputeResources), q.ServiceRole, q.Context
+		d.UpdatePolicy = v.UpdatePolicy
 		if q.EksConfiguration != nil {
 			d.ContainerOrchestrationType, d.EksConfiguration, d.EcsClusterArn = types.OrchestrationTypeEks, q.EksConfiguration, nil
 		}

@@ -32,11 +32,6 @@ func already(what, name string) error {
 		wire.ClientException("%s %s already exists", what, name))
 }
 
-// cannot rejects a member that this engine does not implement, rather than dropping it.
-func cannot(member string) error {
-	return wire.ClientException("%s: the local engine does not implement this.", member)
-}
-
 // badState returns Batch's error for a state of a queue or environment that does not exist.
 func badState(state string) error {
 	return wire.ClientException("state %s must be one of ENABLED | DISABLED", state)

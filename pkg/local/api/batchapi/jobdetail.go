@@ -55,23 +55,17 @@ func describeJob(t *model.Task) types.JobDetail {
 		ConsumableResourceProperties: consumableProperties(j),
 		Attempts:                     []types.AttemptDetail{},
 	}
-	// Each kind of job shows its containers in another member.
-	if j.Pod != nil {
-		describePod(t, &d)
-	} else if j.IsMultiNode() {
-		d.NodeProperties, d.Container = nodeProperties(j), nodeContainer(t, int(j.MainNode()))
-	} else if len(j.Parts) > 0 {
-		d.EcsProperties = describeTask(t)
-	} else {
-		d.Container = containerDetail(t)
+	if j.IsMultiNode() {
+		d.NodeProperties = nodeProperties(j)
 	}
+	describeContainers(t, j.MainNode(), &d)
 	if s := j.Timeout(); s > 0 {
 		d.Timeout = &types.JobTimeout{AttemptDurationSeconds: &s}
 	}
 	for i := range t.Attempts {
 		// Batch lists an attempt once it has ended. Pods have attempts of their own shape.
-		if a := &t.Attempts[i]; a.StoppedAt != 0 && j.Pod == nil {
-			d.Attempts = append(d.Attempts, describeAttempt(t, a))
+		if a := &t.Attempts[i]; a.StoppedAt != 0 && !j.IsPod() {
+			d.Attempts = append(d.Attempts, describeAttempt(t, a, j.MainNode()))
 		}
 	}
 	switch {
@@ -89,33 +83,49 @@ func describeNode(t *model.Task, i int) types.JobDetail {
 	d := describeJob(t)
 	id := model.NodeID(t.Job.ID, i)
 	d.JobId, d.JobArn, d.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
-	d.NodeProperties = nil
-	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode())}
-	d.Container = nodeContainer(t, i)
+	d.NodeProperties, d.Container, d.EcsProperties, d.EksProperties, d.EksAttempts = nil, nil, nil, nil, nil
+	d.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(i == t.Job.MainNode())}
+	describeContainers(t, i, &d)
 	for k := range d.Attempts {
-		d.Attempts[k] = nodeAttempt(t, &t.Attempts[k], i)
+		d.Attempts[k] = describeAttempt(t, &t.Attempts[k], i)
 	}
 	return d
 }
 
-// describeAttempt returns an attempt that has ended. Batch lists an attempt only then. Its shape
-// depends on the kind of job.
-func describeAttempt(t *model.Task, a *model.Attempt) types.AttemptDetail {
-	if t.Job.IsMultiNode() {
-		return nodeAttempt(t, a, int(t.Job.MainNode()))
+// describeContainers adds the containers of a node to d, or those of a job without nodes. Each kind of job
+// shows them in another member.
+func describeContainers(t *model.Task, node int, d *types.JobDetail) {
+	j := t.Job
+	from, to := j.PartsOf(node)
+	if j.IsPod() {
+		describePod(t, node, d)
+	} else if from == to {
+		d.Container = containerDetail(t)
+	} else if j.Parts[from].Task == nil {
+		d.Container = nodeContainer(t, from)
+	} else {
+		d.EcsProperties = describeTask(t, node)
 	}
-	if len(t.Job.Parts) > 0 {
-		return types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
-			TaskProperties: describeTaskAttempt(t, a)}
+}
+
+// describeAttempt returns an attempt that has ended, with the results of a node. Batch lists an attempt
+// only then. Its shape depends on the kind of job. Times and the status reason are the job's.
+func describeAttempt(t *model.Task, a *model.Attempt, node int) types.AttemptDetail {
+	d := types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason)}
+	from, to := t.Job.PartsOf(node)
+	if from < to && t.Job.Parts[from].Task != nil {
+		d.TaskProperties = describeTaskAttempt(t, a, node)
+		return d
 	}
-	return types.AttemptDetail{
-		StartedAt:    call.Moment(a.StartedAt),
-		StoppedAt:    call.Moment(a.StoppedAt),
-		StatusReason: call.Optional(a.StatusReason),
-		Container: &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: call.Optional(a.Reason),
-			LogStreamName: aws.String(t.LogStream(a)), TaskArn: aws.String(t.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN(),
-			NetworkInterfaces: []types.NetworkInterface{}},
+	d.Container = &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: call.Optional(a.Reason), TaskArn: aws.String(t.ECSTaskARN(a, node)),
+		ContainerInstanceArn: a.InstanceARN(), NetworkInterfaces: []types.NetworkInterface{}}
+	if from == to {
+		d.Container.LogStreamName = aws.String(t.LogStream(a))
+		return d
 	}
+	d.Container.LogStreamName = aws.String(t.PartLogStream(a, from))
+	d.Container.ExitCode, d.Container.Reason = partEnd(a, from)
+	return d
 }
 
 // statusSummary returns the number of children in each state. Batch lists every state, including

@@ -127,7 +127,7 @@ func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, a
 		return nil, wire.ClientException("Multi-node job %s does not exist.", *in.MultiNodeJobId)
 	}
 	out := &awsbatch.ListJobsOutput{JobSummaryList: []types.JobSummary{}}
-	for i := int(after + 1); i < len(j.Parts); i++ {
+	for i := int(after + 1); i < j.Nodes(); i++ {
 		if status != model.NoState && j.NodeState(i) != status {
 			continue
 		}

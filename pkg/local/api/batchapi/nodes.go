@@ -25,8 +25,6 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("nodeProperties are required for a job definition of type multinode.")
 	case in.ContainerProperties != nil || in.EcsProperties != nil || in.EksProperties != nil:
 		return wire.ClientException("Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given.")
-	case in.ConsumableResourceProperties != nil:
-		return cannot("consumableResourceProperties of a multi-node job definition")
 	case aws.ToInt32(p.NumNodes) < 1 || aws.ToInt32(p.NumNodes) > maxNodes:
 		return wire.ClientException("numNodes must be between 1 and %d.", maxNodes)
 	case p.MainNode == nil || *p.MainNode < 0 || *p.MainNode >= *p.NumNodes:
@@ -35,30 +33,62 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 	var refused error
 	for _, r := range p.NodeRangeProperties {
 		_, to, ok := model.NodeRange(r.TargetNodes, *p.NumNodes)
-		switch {
-		case !ok || to >= *p.NumNodes:
+		if !ok || to >= *p.NumNodes {
 			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes), *p.NumNodes)
-		case r.EcsProperties != nil:
-			return cannot("ecsProperties of a node range")
-		case r.EksProperties != nil:
-			return cannot("eksProperties of a node range")
-		case r.ConsumableResourceProperties != nil:
-			return cannot("consumableResourceProperties of a node range")
-		case r.Container == nil || aws.ToString(r.Container.Image) == "":
-			return wire.ClientException("ECS Container Image must be provided.")
 		}
-		// Each node has its own amounts; the job reserves their sum.
-		a, err := model.Requested(r.Container)
-		if err != nil {
+		err := checkNodeRange(&r)
+		if err != nil && holdsAlways(err) {
 			return err
 		}
-		refused = gravest(refused, checkVariables(r.Container.Environment), checkAmount(a, false))
+		refused = gravest(refused, err)
+	}
+	if isPod := func(r types.NodeRangeProperty) bool { return r.EksProperties != nil }; slices.ContainsFunc(p.NodeRangeProperties, isPod) {
+		first := namespaceOf(p.NodeRangeProperties[0].EksProperties)
+		for _, r := range p.NodeRangeProperties {
+			switch {
+			case !isPod(r):
+				return wire.ClientException("Either all node ranges have eksProperties, or none has.")
+			case namespaceOf(r.EksProperties) != first:
+				refused = gravest(refused, faulty("All node ranges must have the same namespace."))
+			}
+		}
+		refused = gravest(refused, checkPodMembers(in))
 	}
 	// Multi-node parallel jobs need EC2 (user guide, "Multi-node parallel jobs").
 	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
 		refused = gravest(refused, faulty("Multi-node parallel jobs cannot run on Fargate."))
 	}
 	return gravest(covered(p, *p.NumNodes), refused)
+}
+
+// namespaceOf returns the namespace of a pod; "" if it names none.
+func namespaceOf(p *types.EksProperties) string {
+	if p == nil || p.PodProperties == nil || p.PodProperties.Metadata == nil {
+		return ""
+	}
+	return aws.ToString(p.PodProperties.Metadata.Namespace)
+}
+
+// checkNodeRange rejects the containers of a node range that Batch rejects. Each node has its own amounts; the
+// job reserves their sum.
+func checkNodeRange(r *types.NodeRangeProperty) error {
+	var refused error
+	switch {
+	case r.Container != nil && r.EcsProperties != nil, r.EksProperties != nil && (r.Container != nil || r.EcsProperties != nil):
+		return wire.ClientException("A node range can have only one of container, ecsProperties and eksProperties.")
+	case r.EksProperties != nil: // resources and variables are checked with those of all nodes, see checkPod
+		return gravest(checkPodProperties(r.EksProperties), checkConsumables(r.ConsumableResourceProperties))
+	case r.EcsProperties != nil:
+		if refused = checkTask(r.EcsProperties); refused != nil && holdsAlways(refused) {
+			return refused
+		}
+	case r.Container == nil || aws.ToString(r.Container.Image) == "":
+		return wire.ClientException("ECS Container Image must be provided.")
+	default:
+		refused = checkVariables(r.Container.Environment)
+	}
+	need, err := model.Requests(model.NodeParts(r))
+	return gravest(refused, err, checkAmount(need, false), checkConsumables(r.ConsumableResourceProperties))
 }
 
 // covered rejects ranges that leave out one of n nodes: that node would have no container.
@@ -84,8 +114,6 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 		return wire.ClientException("Only nodeOverrides can be used with a job definition of type multinode.")
 	case in.ArrayProperties != nil:
 		return wire.ClientException("A multi-node parallel job cannot be an array.")
-	case in.ConsumableResourcePropertiesOverride != nil:
-		return cannot("consumableResourcePropertiesOverride of a multi-node job")
 	}
 	n := model.NumNodes(d, in)
 	if n < 1 || n > maxNodes || n <= aws.ToInt32(d.NodeProperties.MainNode) {
@@ -98,23 +126,42 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	if o.NumNodes != nil {
 		refused = checkOpenRange(d.NodeProperties, n)
 	}
-	targets := map[string]bool{}
-	for _, r := range d.NodeProperties.NodeRangeProperties {
-		targets[aws.ToString(r.TargetNodes)] = true
-	}
 	for _, v := range o.NodePropertyOverrides {
-		_, to, ok := model.NodeRange(v.TargetNodes, n)
-		switch {
-		case !ok || to >= n:
+		from, to, ok := model.NodeRange(v.TargetNodes, n)
+		if !ok || to >= n {
 			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
-		case v.EcsPropertiesOverride != nil || v.EksPropertiesOverride != nil || v.ConsumableResourcePropertiesOverride != nil:
-			return cannot("overrides of nodes other than containerOverrides")
-		case !targets[aws.ToString(v.TargetNodes)]:
-			refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
 		}
-		if v.ContainerOverrides != nil {
-			refused = gravest(refused, checkVariables(v.ContainerOverrides.Environment))
+		same := func(r types.NodeRangeProperty) bool { return aws.ToString(r.TargetNodes) == *v.TargetNodes }
+		if at := slices.IndexFunc(d.NodeProperties.NodeRangeProperties, same); at >= 0 {
+			refused = gravest(refused, checkNodeOverride(&d.NodeProperties.NodeRangeProperties[at], &v))
+			continue
 		}
+		refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
+		for i := from; i <= to; i++ { // a lenient engine applies it to these nodes
+			refused = gravest(refused, checkNodeOverride(model.RangeOfNode(d.NodeProperties, i, n), &v))
+		}
+	}
+	return refused
+}
+
+// checkNodeOverride rejects an override that does not match the kind of its node range, or its containers.
+func checkNodeOverride(r *types.NodeRangeProperty, v *types.NodePropertyOverride) error {
+	refused := checkConsumables(v.ConsumableResourcePropertiesOverride)
+	switch target := aws.ToString(v.TargetNodes); {
+	case r.EcsProperties != nil && v.ContainerOverrides != nil:
+		return wire.ClientException("containerOverrides cannot be used for targetNodes %q: the node range has ecsProperties.", target)
+	case r.EksProperties != nil && v.ContainerOverrides != nil:
+		return wire.ClientException("containerOverrides cannot be used for targetNodes %q: the node range has eksProperties.", target)
+	case r.EksProperties == nil && v.EksPropertiesOverride != nil:
+		return wire.ClientException("eksPropertiesOverride cannot be used for targetNodes %q: the node range has no eksProperties.", target)
+	case r.EcsProperties == nil && v.EcsPropertiesOverride != nil:
+		return wire.ClientException("ecsPropertiesOverride cannot be used for targetNodes %q: the node range has no ecsProperties.", target)
+	case v.ContainerOverrides != nil:
+		return gravest(refused, checkVariables(v.ContainerOverrides.Environment))
+	case v.EcsPropertiesOverride != nil:
+		return gravest(refused, checkTaskOverride(r.EcsProperties, v.EcsPropertiesOverride))
+	case v.EksPropertiesOverride != nil:
+		return gravest(refused, checkPodOverride(r.EksProperties, v.EksPropertiesOverride))
 	}
 	return refused
 }

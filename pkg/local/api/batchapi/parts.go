@@ -1,6 +1,7 @@
 package batchapi
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,16 +22,22 @@ func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 	if in.EcsProperties == nil || in.Type != types.JobDefinitionTypeContainer {
 		return nil // checkNodes rejects ecsProperties together with nodes
 	}
-	tasks := in.EcsProperties.TaskProperties
-	switch {
-	case in.ContainerProperties != nil:
+	if in.ContainerProperties != nil {
 		return wire.ClientException("Only one of containerProperties and ecsProperties can be given.")
+	}
+	return checkTask(in.EcsProperties)
+}
+
+// checkTask rejects the task of a job or of a node range that Batch rejects.
+func checkTask(e *types.EcsProperties) error {
+	tasks := e.TaskProperties
+	switch {
 	case len(tasks) != 1:
 		return wire.ClientException("ecsProperties must have exactly one element in taskProperties.")
 	case len(tasks[0].Containers) == 0 || len(tasks[0].Containers) > maxParts:
 		return wire.ClientException("taskProperties must have between 1 and %d containers.", maxParts)
 	}
-	all := model.Parts(in, nil)
+	all := model.TaskParts(e)
 	if !slices.ContainsFunc(all, func(p model.Part) bool { return p.Essential() }) {
 		return wire.ClientException("At least one container must be essential.")
 	}
@@ -86,7 +93,7 @@ func checkPartDependencies(all []model.Part) error {
 }
 
 // checkPartOverrides rejects overrides of unknown containers, and overrides that do not match the
-// kind of definition.
+// kind of definition. checkNodeOverrides does the same for nodes.
 func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	o := in.EcsPropertiesOverride
 	switch {
@@ -96,10 +103,16 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 		return nil
 	case d.EcsProperties == nil:
 		return wire.ClientException("ecsPropertiesOverride needs a job definition that has ecsProperties.")
-	case len(o.TaskProperties) > 1:
+	}
+	return checkTaskOverride(d.EcsProperties, o)
+}
+
+// checkTaskOverride rejects overrides of containers that the task does not have.
+func checkTaskOverride(e *types.EcsProperties, o *types.EcsPropertiesOverride) error {
+	if len(o.TaskProperties) > 1 {
 		return wire.ClientException("ecsPropertiesOverride can have at most one element in taskProperties.")
 	}
-	all := model.Parts(d, nil)
+	all := model.TaskParts(e)
 	var refused error
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
@@ -116,13 +129,20 @@ func checkPartOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 // with executor x. Members of one container are listed with its name.
 func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, all []model.Part) []attempt.Member {
 	var members []attempt.Member
-	if d.EcsProperties != nil {
-		members = attempt.UnhonouredTask(&d.EcsProperties.TaskProperties[0], attempt.Contained(x))
+	for _, task := range model.Tasks(all) {
+		for _, m := range attempt.UnhonouredTask(task, attempt.Contained(x)) {
+			if !slices.Contains(members, m) { // several node ranges may have it
+				members = append(members, m)
+			}
+		}
 	}
 	for _, p := range all {
 		what := "container " + p.Name()
-		if p.Node {
+		switch {
+		case d.NodeProperties != nil && p.Task == nil:
 			what = "node " + p.Name()
+		case d.NodeProperties != nil:
+			what = fmt.Sprintf("container %s of node %d", p.Name(), p.Node)
 		}
 		var own []string
 		for _, m := range append(x.Unhonoured(p.Container), unhonouredOfPart(p.Declared)...) {

@@ -11,26 +11,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// describePod adds the pod and its attempts to a job's description.
-func describePod(t *model.Task, d *types.JobDetail) {
-	pod := *t.Job.Pod
+// describePod adds the pod of a node or job and its attempts to a description.
+func describePod(t *model.Task, node int, d *types.JobDetail) {
+	pod := *t.Job.Pods[node]
 	pod.InitContainers, pod.Containers = slices.Clone(pod.InitContainers), slices.Clone(pod.Containers)
 	if a := t.Last(); a != nil {
-		pod.PodName, pod.NodeName = aws.String(a.PodName()), aws.String(a.NodeName())
-		for i, end := range a.Containers { // a running attempt has no results yet
-			if n := len(pod.InitContainers); i < n {
-				pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
-			} else if i -= n; i < len(pod.Containers) {
-				pod.Containers[i].ExitCode, pod.Containers[i].Reason = end.Exit, call.Optional(shortReason(end.Reason))
-			}
+		pod.PodName, pod.NodeName = aws.String(t.PodName(a, node)), aws.String(a.NodeName())
+		from, _ := t.Job.PartsOf(node)
+		for i := range pod.InitContainers {
+			pod.InitContainers[i].ExitCode, pod.InitContainers[i].Reason = podPartEnd(a, from+i)
+		}
+		for i := range pod.Containers {
+			pod.Containers[i].ExitCode, pod.Containers[i].Reason = podPartEnd(a, from+len(pod.InitContainers)+i)
 		}
 	}
 	d.EksProperties = &types.EksPropertiesDetail{PodProperties: &pod}
 	for i := range t.Attempts {
 		if t.Attempts[i].StoppedAt != 0 {
-			d.EksAttempts = append(d.EksAttempts, describePodAttempt(t, &t.Attempts[i]))
+			d.EksAttempts = append(d.EksAttempts, describePodAttempt(t, &t.Attempts[i], node))
 		}
 	}
+}
+
+// podPartEnd is partEnd for a container of a pod.
+func podPartEnd(a *model.Attempt, i int) (exit *int32, reason *string) {
+	exit, reason = partEnd(a, i)
+	return exit, call.Optional(shortReason(aws.ToString(reason)))
 }
 
 // shortReason cuts the reason of a container at 255 characters, the limit of Batch on EKS.
@@ -43,23 +49,24 @@ func shortReason(reason string) string {
 
 // describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
 // results of containers: it ran no pods.
-func describePodAttempt(t *model.Task, a *model.Attempt) types.EksAttemptDetail {
+func describePodAttempt(t *model.Task, a *model.Attempt, node int) types.EksAttemptDetail {
 	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
-		PodName: aws.String(a.PodName()), NodeName: aws.String(a.NodeName())}
+		PodName: aws.String(t.PodName(a, node)), NodeName: aws.String(a.NodeName())}
 	namespace := ""
 	if v := a.Environment; v != nil && v.Request != nil && v.Request.EksConfiguration != nil {
 		d.EksClusterArn = v.Request.EksConfiguration.EksClusterArn
 		namespace = aws.ToString(v.Request.EksConfiguration.KubernetesNamespace)
 	}
-	if m := t.Job.Pod.Metadata; m != nil {
+	if m := t.Job.Pods[node].Metadata; m != nil {
 		namespace = cmp.Or(aws.ToString(m.Namespace), namespace)
 	}
 	d.PodNamespace = call.Optional(namespace)
-	for i := range t.Job.Parts {
+	from, to := t.Job.PartsOf(node)
+	for i := from; i < to; i++ {
 		p := &t.Job.Parts[i]
 		c := types.EksAttemptContainerDetail{Name: aws.String(p.Name())}
 		if i < len(a.Containers) {
-			c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(shortReason(a.Containers[i].Reason))
+			c.ExitCode, c.Reason = podPartEnd(a, i)
 		} else {
 			c.Reason = call.Optional(shortReason(a.Reason)) // no container of it could start
 		}

@@ -30,6 +30,28 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Cannot use both ECS containerProperties and eksProperties")
 	case in.EcsProperties != nil:
 		return wire.ClientException("Cannot use both ecsProperties and eksProperties")
+	}
+	shaped := checkPodProperties(p)
+	if shaped != nil && holdsAlways(shaped) {
+		return shaped
+	}
+	return gravest(shaped, checkPodMembers(in))
+}
+
+// checkPodMembers rejects members of the request that Batch rejects for pods.
+func checkPodMembers(in *awsbatch.RegisterJobDefinitionInput) error {
+	switch {
+	case in.PropagateTags != nil:
+		return faulty("Batch on EKS does not support tag propagation.")
+	case len(in.PlatformCapabilities) > 0:
+		return faulty("platformCapabilities must not be specified for a job definition that has eksProperties.")
+	}
+	return nil
+}
+
+// checkPodProperties rejects the pod of a job or of a node range that Batch rejects.
+func checkPodProperties(p *types.EksProperties) error {
+	switch {
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
 		return unlikeMoto(wire.ClientException(empty.NoPodContainer),
 			wire.ClientException("eksProperties.podProperties must contain at least one container"))
@@ -60,13 +82,8 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 			refused = gravest(refused, faulty("Invalid Volume mount. Allowed values - Memory or null."))
 		}
 	}
-	switch {
-	case !oneOf(pod.DnsPolicy, "Default", "ClusterFirst", "ClusterFirstWithHostNet"):
+	if !oneOf(pod.DnsPolicy, "Default", "ClusterFirst", "ClusterFirstWithHostNet") {
 		refused = gravest(refused, faulty("Unsupported DNS policy value."))
-	case in.PropagateTags != nil:
-		refused = gravest(refused, faulty("Batch on EKS does not support tag propagation."))
-	case len(in.PlatformCapabilities) > 0:
-		refused = gravest(refused, faulty("platformCapabilities must not be specified for a job definition that has eksProperties."))
 	}
 	return refused
 }
@@ -78,9 +95,11 @@ func oneOf(text *string, values ...string) bool { return text == nil || slices.C
 // lenient engine accepts their resources: moto does not check them.
 func checkPod(w *model.Work) error {
 	var refused error
-	for _, c := range slices.Concat(w.Pod.InitContainers, w.Pod.Containers) {
-		if err := model.CheckQuantities(c.Resources); err != nil {
-			refused = gravest(refused, faulty("%s", err.Message))
+	for _, pod := range w.Pods {
+		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+			if err := model.CheckQuantities(c.Resources); err != nil {
+				refused = gravest(refused, faulty("%s", err.Message))
+			}
 		}
 	}
 	for i := range w.Parts {
@@ -98,10 +117,16 @@ func checkPodOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Subm
 		return nil
 	case in.ContainerOverrides != nil || in.NodeOverrides != nil || in.EcsPropertiesOverride != nil:
 		return wire.ClientException("Container overrides or node overrides should not be set for Batch on EKS jobs.")
-	case in.EksPropertiesOverride == nil || in.EksPropertiesOverride.PodProperties == nil:
+	}
+	return checkPodOverride(d.EksProperties, in.EksPropertiesOverride)
+}
+
+// checkPodOverride rejects overrides of containers that the pod does not have. o may be nil.
+func checkPodOverride(p *types.EksProperties, o *types.EksPropertiesOverride) error {
+	if o == nil || o.PodProperties == nil {
 		return nil
 	}
-	over, pod := in.EksPropertiesOverride.PodProperties, d.EksProperties.PodProperties
+	over, pod := o.PodProperties, p.PodProperties
 	return gravest(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers, over.InitContainers))
 }
 
@@ -120,10 +145,23 @@ func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) 
 var podMembers = strings.NewReplacer("mountPoints", "volumeMounts", "readonlyRootFilesystem", "securityContext.readOnlyRootFilesystem",
 	"privileged", "securityContext.privileged", "user", "securityContext.runAsUser", "volumes", "hostPath")
 
+// unhonouredPods returns the members of the pods of a job that executor x does not apply. Each node of a multi-node job
+// is a pod.
+func unhonouredPods(x attempt.Executor, w *model.Work) (members []attempt.Member) {
+	for node, pod := range w.Pods {
+		from, to := w.PartsOf(node)
+		for _, m := range unhonouredPod(x, pod, w.Parts[from:to]) {
+			if !slices.Contains(members, m) {
+				members = append(members, m)
+			}
+		}
+	}
+	return members
+}
+
 // unhonouredPod returns the members of a pod that executor x does not apply.
-func unhonouredPod(x attempt.Executor, w *model.Work) []attempt.Member {
+func unhonouredPod(x attempt.Executor, pod *types.EksPodPropertiesDetail, parts []model.Part) []attempt.Member {
 	contained := attempt.Contained(x)
-	pod := w.Pod
 	members := attempt.Given(map[attempt.Member]bool{
 		// Names resolve as on this machine.
 		{Name: "dnsPolicy"}: pod.DnsPolicy != nil,
@@ -140,9 +178,9 @@ func unhonouredPod(x attempt.Executor, w *model.Work) []attempt.Member {
 	several := len(pod.Containers)+len(pod.InitContainers) > 1
 	for i, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		var own []string
-		for _, m := range append(x.Unhonoured(w.Parts[i].Container), unhonouredOfPodPart(&w.Parts[i], &c, contained)...) {
+		for _, m := range append(x.Unhonoured(parts[i].Container), unhonouredOfPodPart(&parts[i], &c, contained)...) {
 			if m.Name = podMembers.Replace(m.Name); m.Effect == attempt.Prevents {
-				m.Why = "container " + w.Parts[i].Name() + ": " + m.Why
+				m.Why = "container " + parts[i].Name() + ": " + m.Why
 				members = append(members, m)
 			} else {
 				own = append(own, m.Name)
@@ -151,7 +189,7 @@ func unhonouredPod(x attempt.Executor, w *model.Work) []attempt.Member {
 		slices.Sort(own)
 		switch {
 		case several && len(own) > 0:
-			members = append(members, attempt.Member{Name: "container " + w.Parts[i].Name() + " " + strings.Join(own, ", ")})
+			members = append(members, attempt.Member{Name: "container " + parts[i].Name() + " " + strings.Join(own, ", ")})
 		default:
 			for _, name := range own {
 				members = append(members, attempt.Member{Name: name})

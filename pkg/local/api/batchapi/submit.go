@@ -225,7 +225,7 @@ func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definiti
 			return wire.ClientException("Consumable resource %s does not exist.", r.Name)
 		}
 	}
-	refused := checkWork(w, d.Fargate())
+	refused := checkWork(d, w)
 	for _, dep := range in.DependsOn {
 		refused = gravest(refused, checkDependency(m, in, dep))
 	}

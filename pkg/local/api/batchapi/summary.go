@@ -23,12 +23,12 @@ func summarize(t *model.Task) types.JobSummary {
 		StoppedAt:       call.Moment(t.StoppedAt),
 		ShareIdentifier: j.Request.ShareIdentifier,
 	}
-	if a := t.Last(); a != nil && j.Pod == nil {
+	if a := t.Last(); a != nil && !j.IsPod() {
 		s.Container = &types.ContainerSummary{ExitCode: a.Exit, Reason: call.Optional(a.Reason)}
 	}
 	switch {
 	case j.IsMultiNode():
-		s.NodeProperties = &types.NodePropertiesSummary{NumNodes: aws.Int32(int32(len(j.Parts)))}
+		s.NodeProperties = &types.NodePropertiesSummary{NumNodes: aws.Int32(int32(j.Nodes()))}
 	case t.IsParent():
 		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.Children))), StatusSummary: statusSummary(j),
 			StatusSummaryLastUpdatedAt: aws.Int64(j.TallyAt)}
@@ -44,10 +44,13 @@ func summarizeNode(t *model.Task, i int) types.JobSummary {
 	s := summarize(t)
 	id := model.NodeID(t.Job.ID, i)
 	s.JobId, s.JobArn, s.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
-	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(int32(i) == t.Job.MainNode()),
-		NumNodes: aws.Int32(int32(len(t.Job.Parts)))}
-	if c := nodeContainer(t, i); s.Container != nil {
-		s.Container = &types.ContainerSummary{ExitCode: c.ExitCode, Reason: c.Reason}
+	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(i == t.Job.MainNode()),
+		NumNodes: aws.Int32(int32(t.Job.Nodes()))}
+	if a := t.Last(); a != nil && s.Container != nil {
+		s.Container = &types.ContainerSummary{}
+		if end := t.NodeEnd(a, i); end != nil {
+			s.Container.ExitCode, s.Container.Reason = end.Exit, call.Optional(end.Reason)
+		}
 	}
 	return s
 }

@@ -4,14 +4,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
-	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// describeTask returns the containers of a job with ecsProperties, with the results of the newest
+// describeTask returns the containers of a node or job with ecsProperties, with the results of the newest
 // attempt. The members of the task come from the definition: Batch allows no overrides of them.
-func describeTask(t *model.Task) *types.EcsPropertiesDetail {
-	p := t.Job.Definition.Request.EcsProperties.TaskProperties[0]
+func describeTask(t *model.Task, node int) *types.EcsPropertiesDetail {
+	from, to := t.Job.PartsOf(node)
+	p := t.Job.Parts[from].Task
 	d := types.EcsTaskDetails{
 		EnableExecuteCommand: p.EnableExecuteCommand,
 		EphemeralStorage:     p.EphemeralStorage,
@@ -22,13 +22,13 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 		PlatformVersion:      p.PlatformVersion,
 		RuntimePlatform:      p.RuntimePlatform,
 		TaskRoleArn:          p.TaskRoleArn,
-		Volumes:              p.Volumes,
+		Volumes:              append([]types.Volume{}, p.Volumes...),
 	}
 	a := t.Last()
 	if a != nil {
-		d.TaskArn, d.ContainerInstanceArn = aws.String(t.ECSTaskARN(a, 0)), a.InstanceARN()
+		d.TaskArn, d.ContainerInstanceArn = aws.String(t.ECSTaskARN(a, node)), a.InstanceARN()
 	}
-	for i := range t.Job.Parts {
+	for i := from; i < to; i++ {
 		c := t.Job.Parts[i].Declared
 		detail := types.TaskContainerDetails{
 			Command:                append([]string{}, c.Command...),
@@ -54,26 +54,21 @@ func describeTask(t *model.Task) *types.EcsPropertiesDetail {
 		}
 		if a != nil {
 			detail.LogStreamName = aws.String(t.PartLogStream(a, i))
-			// A running attempt has no results yet.
-			if i < len(a.Containers) {
-				detail.ExitCode, detail.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
-			}
+			detail.ExitCode, detail.Reason = partEnd(a, i)
 		}
 		d.Containers = append(d.Containers, detail)
 	}
 	return &types.EcsPropertiesDetail{TaskProperties: []types.EcsTaskDetails{d}}
 }
 
-// describeTaskAttempt returns the results of each container in an attempt. a.Containers may be
-// shorter than the job's containers: the others never started.
-func describeTaskAttempt(t *model.Task, a *model.Attempt) []types.AttemptEcsTaskDetails {
-	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(t.ECSTaskARN(a, 0)), ContainerInstanceArn: a.InstanceARN()}
-	for i := range t.Job.Parts {
+// describeTaskAttempt returns the results of each container of a node or job in an attempt.
+func describeTaskAttempt(t *model.Task, a *model.Attempt, node int) []types.AttemptEcsTaskDetails {
+	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(t.ECSTaskARN(a, node)), ContainerInstanceArn: a.InstanceARN()}
+	from, to := t.Job.PartsOf(node)
+	for i := from; i < to; i++ {
 		c := types.AttemptTaskContainerDetails{Name: t.Job.Parts[i].Declared.Name, LogStreamName: aws.String(t.PartLogStream(a, i)),
 			NetworkInterfaces: []types.NetworkInterface{}}
-		if i < len(a.Containers) {
-			c.ExitCode, c.Reason = a.Containers[i].Exit, call.Optional(a.Containers[i].Reason)
-		}
+		c.ExitCode, c.Reason = partEnd(a, i)
 		d.Containers = append(d.Containers, c)
 	}
 	return []types.AttemptEcsTaskDetails{d}

@@ -12,16 +12,18 @@ import (
 
 // checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
 // node or container of a pod.
-func checkWork(w *model.Work, fargate bool) error {
-	if w.Pod != nil {
+func checkWork(d *model.Definition, w *model.Work) error {
+	if w.IsPod() {
 		return checkPod(w)
 	}
-	refused := checkAmount(w.Need, fargate)
-	for i := range w.Parts {
-		if w.Parts[i].Node {
-			one, err := model.Requested(w.Parts[i].Container)
-			refused = gravest(refused, err, checkAmount(one, false))
-		}
+	refused := checkAmount(w.Need, d.Fargate())
+	if d.Request.NodeProperties == nil {
+		return refused
+	}
+	for from, to := 0, 0; from < len(w.Parts); from = to {
+		_, to = w.PartsOf(w.Parts[from].Node)
+		one, err := model.Requests(w.Parts[from:to])
+		refused = gravest(refused, err, checkAmount(one, false))
 	}
 	return refused
 }
@@ -30,8 +32,8 @@ func checkWork(w *model.Work, fargate bool) error {
 // apply. in is nil for a definition without a job.
 func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, w *model.Work) []attempt.Member {
 	switch {
-	case w.Pod != nil:
-		return unhonouredPod(x, w)
+	case w.IsPod():
+		return unhonouredPods(x, w)
 	case len(w.Parts) > 0:
 		return unhonouredParts(x, d, w.Parts)
 	}

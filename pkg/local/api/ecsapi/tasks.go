@@ -276,7 +276,7 @@ func describeECSTask(e model.ECSTask) ecsTask {
 		if n := min(int(need.GPUs), len(gpus)); n > 0 {
 			c.GpuIds, gpus = gpus[:n], gpus[n:]
 		}
-		if t.Job.IsMultiNode() && i != e.Node {
+		if len(t.Job.Parts) > 0 && t.Job.Parts[i].Node != e.Node {
 			continue
 		}
 		whole.MilliCPU, whole.MemoryMiB = whole.MilliCPU+need.MilliCPU, whole.MemoryMiB+need.MemoryMiB
@@ -296,7 +296,7 @@ func containerStatus(ofTask string) string {
 	return ofTask
 }
 
-// ecsContainerOf returns container i of a task, or the container of node i, and what it requests. A
+// ecsContainerOf returns container i of a job, and what it requests. A
 // container that has not ended has no exit code.
 func ecsContainerOf(e model.ECSTask, i int) (c ecsContainer, need model.Amount) {
 	t, at := e.Task, e.Of()
@@ -325,7 +325,7 @@ func ecsContainerOf(e model.ECSTask, i int) (c ecsContainer, need model.Amount) 
 	return c, need
 }
 
-// partOf returns the properties of container or node i of a job.
+// partOf returns the properties of container i of a job.
 func partOf(j *model.Job, i int) *types.ContainerProperties {
 	if len(j.Parts) > 0 {
 		return j.Parts[i].Container
@@ -333,9 +333,9 @@ func partOf(j *model.Job, i int) *types.ContainerProperties {
 	return j.Container
 }
 
-// containerName returns the name of container or node i of a job in ECS.
+// containerName returns the name of container i of a job in ECS.
 func containerName(j *model.Job, i int) string {
-	if len(j.Parts) == 0 || j.IsMultiNode() {
+	if len(j.Parts) == 0 || j.Parts[i].Task == nil {
 		return onlyContainer
 	}
 	return cmp.Or(j.Parts[i].Name(), onlyContainer)

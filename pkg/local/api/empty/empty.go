@@ -40,7 +40,7 @@ const (
 // meanings are the members whose empty value differs from an absent one. A name is that of the structure and the
 // member in the SDK. The tests read this table and needsMember, and have no other.
 var meanings = map[string]Meaning{
-	"KeyValuePair.Value":                           {Why: "a variable may have an empty value"},
+	"KeyValuePair.Value":                           {Why: "an override may empty a variable; AWS Batch drops one that is empty in a definition"},
 	"EksContainerEnvironmentVariable.Value":        {Why: "a variable may have an empty value"},
 	"SubmitJobInput.RetryStrategy":                 {Why: "a retry strategy needs attempts", Error: NoAttempts},
 	"RegisterJobDefinitionInput.RetryStrategy":     {Why: "a retry strategy needs attempts", Error: NoAttempts},

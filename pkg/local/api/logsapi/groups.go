@@ -114,7 +114,7 @@ func (gs groups) describeLogGroups(_ *call.Call, in *wire.DescribeLogGroupsInput
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}, NextToken: next}
 	for _, name := range page {
 		g := m.LogGroups[name]
-		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: call.Moment(g.CreatedAt),
+		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: aws.Int64(g.CreatedAt),
 			LogGroupClass: groupClass(g), MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)}
 		if g.RetentionDays > 0 {
 			d.RetentionInDays = aws.Int32(g.RetentionDays)

@@ -190,11 +190,12 @@ func (ss *streams) describeStream(s model.LogStream) (wire.LogStream, error) {
 	created := s.CreatedAt
 	if s.Task != nil {
 		_, done := ss.state.View()
-		created = s.Task.Attempts[s.Attempt].StartedAt
+		a := &s.Task.Attempts[s.Attempt]
+		created = cmp.Or(a.StartedAt, a.CreatedAt) // an attempt that failed to start has a stream too
 		done()
 	}
 	d := wire.LogStream{LogStreamName: aws.String(s.Name), Arn: aws.String(groupARN(s.Group) + ":log-stream:" + s.Name),
-		CreationTime: call.Moment(created)}
+		CreationTime: call.Moment(created), StoredBytes: aws.Int64(0)} // CloudWatch always reports 0 for a stream
 	log, err := ss.openStream(s.Group, s.Name)
 	if errors.Is(err, errNoStream) {
 		return d, nil // the attempt ended before it had a log
