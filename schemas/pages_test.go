@@ -138,7 +138,7 @@ func (r reference) table(list members) string {
 func page(t *testing.T, title, intro string, files ...string) string {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\nGenerated from the schemas in `schemas` by `go test ./schemas -update`. Change those, not this page.\n", title, intro)
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n<!-- Generated from the schemas in schemas by go test ./schemas -update. Change those, not this page. -->\n", title, intro)
 	for _, file := range files {
 		text, err := FS.ReadFile(file)
 		if err != nil {
@@ -180,10 +180,10 @@ func (r reference) nested(b *strings.Builder, list members) {
 
 // TestPages compares the reference pages in docs with the schemas.
 func TestPages(t *testing.T) {
-	golden.File(t, "../docs/job-file.md", page(t, "Job file", "A job file describes one job, a workflow file several. `batchctl init job.json` writes one to start from, and "+
-		"`batchctl schema job` prints the schema for your editor. In the last column, a member that is \"as in AWS\" has the shape of the [AWS Batch API](https://docs.aws.amazon.com/batch/latest/APIReference/).",
+	golden.File(t, "../docs/job-file.md", page(t, "Job file", "A job file describes one job; a workflow file describes several. To start, run `batchctl init job.json`. "+
+		"`batchctl schema job` prints the schema for your editor. Members \"as in AWS\" have the form of the [AWS Batch API](https://docs.aws.amazon.com/batch/latest/APIReference/).",
 		"job.schema.json", "workflow.schema.json"))
-	golden.File(t, "../docs/platform-file.md", page(t, "Platform file", "The platform team writes `batchctl.json` once. batchctl looks for it beside a job file and in the directories above. "+
-		"`batchctl init --platform batchctl.json` writes one to start from. [jobs/batchctl.json](https://github.com/batchctl/batchctl/blob/main/jobs/batchctl.json) is a complete example.",
+	golden.File(t, "../docs/platform-file.md", page(t, "Platform file", "The platform file, `batchctl.json`, describes an organisation's targets, queues and policy. batchctl looks for it beside a job file and in the directories above. "+
+		"To start, run `batchctl init --platform batchctl.json`. [jobs/batchctl.json](https://github.com/batchctl/batchctl/blob/main/jobs/batchctl.json) is a complete example.",
 		"platform.schema.json"))
 }

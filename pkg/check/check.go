@@ -19,6 +19,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -150,7 +151,7 @@ const (
 	// With more of them, the garbage may grow to garbage bytes: memory hardly grows with the number of documents, and
 	// the collector takes less than a tenth of the time. The program keeps about keptAlways bytes, and keptEach of each
 	// document.
-	garbage    = 12 << 20
+	garbage    = 8 << 20
 	keptAlways = 4 << 20
 	keptEach   = 192
 )
@@ -298,7 +299,9 @@ type worker struct {
 	*Checker
 	arena *jsontree.Arena
 	lint  lint.Checker
-	text  []byte
+
+	// buffer is what a file is read into, and text the text of the document that is checked.
+	buffer, text []byte
 }
 
 func (c *Checker) worker() *worker { return &worker{Checker: c, arena: &jsontree.Arena{}} }
@@ -308,10 +311,24 @@ const keptText = 1 << 20
 
 // check checks one document alone. Problems of a platform file are in its Platform.
 func (w *worker) check(d Document) verdict {
-	src, err := w.read(d)
+	read := w.borrow
+	if w.options.Keep {
+		read = w.read
+	}
+	src, err := read(d)
 	if err != nil {
 		return verdict{rare: &rare{err: err}}
 	}
+	v := w.judge(d, src)
+	if w.options.Keep {
+		v.rare = &rare{v.unchecked, v.err, src}
+	}
+	w.giveBack(v)
+	return v
+}
+
+// judge is check for a document that was read.
+func (w *worker) judge(d Document, src *diag.Source) verdict {
 	v := verdict{rare: nothingRare}
 	p, err := w.PlatformOf(d)
 	switch {
@@ -322,9 +339,6 @@ func (w *worker) check(d Document) verdict {
 	default:
 		v = w.checkText(d, src, p)
 	}
-	if w.options.Keep {
-		v.rare = &rare{v.unchecked, v.err, src}
-	}
 	return v
 }
 
@@ -333,15 +347,44 @@ func (w *worker) read(d Document) (*diag.Source, error) {
 	if d.Source != nil || d.Path == "-" {
 		return w.Read(d)
 	}
-	text, ok := appendQuickly(w.text[:0], d.Path)
-	var err error
+	text, err := w.bytes(d.Path)
+	return diag.NewSource(d.Path, string(text)), err
+}
+
+// borrow is read, but the text is w.text until giveBack: texts were most of the garbage of a check.
+func (w *worker) borrow(d Document) (*diag.Source, error) {
+	if d.Source != nil || d.Path == "-" {
+		return w.Read(d)
+	}
+	text, err := w.bytes(d.Path)
+	if n := len(text); cap(w.text) < n || cap(w.text) > 2*n {
+		w.text = make([]byte, 0, n) // a problem may keep it in memory, so it is not larger than it has to be
+	}
+	w.text = append(w.text[:0], text...)
+	return diag.NewSource(d.Path, unsafe.String(unsafe.SliceData(w.text), len(w.text))), err
+}
+
+// giveBack makes w.text free for the next document, unless something of the verdict refers to it. A string that still
+// did would be zeros, which TestSameProblems would find.
+func (w *worker) giveBack(v verdict) {
+	if len(v.problems) > 0 || v.file != nil || v.rare != nothingRare {
+		w.text = nil
+		return
+	}
+	clear(w.text)
+	w.text = w.text[:0]
+}
+
+// bytes returns the text of a file until the next call.
+func (w *worker) bytes(path string) (text []byte, err error) {
+	text, ok := appendQuickly(w.buffer[:0], path)
 	if !ok {
-		text, err = AppendFile(text[:0], d.Path)
+		text, err = AppendFile(text[:0], path)
 	}
 	if cap(text) <= keptText {
-		w.text = text
+		w.buffer = text
 	}
-	return diag.NewSource(d.Path, string(text)), err
+	return text, err
 }
 
 // checkText checks the text of a document. It skips one that is neither named nor recognized.

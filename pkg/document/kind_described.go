@@ -11,6 +11,8 @@ import (
 type description struct {
 	kind      Kind // the request
 	operation string
+	// create is the operation of the request. It answers with the name, and marks other than the status.
+	create string
 	// list is the member of the output that contains all resources; "" if it prints one.
 	list string
 	// marks are the members that show that a resource was printed. surplus are further
@@ -22,18 +24,18 @@ type description struct {
 }
 
 var descriptions = [...]description{
-	{KindJobDefinition, "describe-job-definitions", "jobDefinitions",
+	{KindJobDefinition, "describe-job-definitions", "register-job-definition", "jobDefinitions",
 		[]string{"jobDefinitionArn", "revision", "status", "containerOrchestrationType"}, nil, nil},
-	{KindJobQueue, "describe-job-queues", "jobQueues",
+	{KindJobQueue, "describe-job-queues", "create-job-queue", "jobQueues",
 		[]string{"jobQueueArn"}, []string{"status", "statusReason"}, nil},
-	{KindComputeEnvironment, "describe-compute-environments", "computeEnvironments",
+	{KindComputeEnvironment, "describe-compute-environments", "create-compute-environment", "computeEnvironments",
 		[]string{"computeEnvironmentArn", "ecsClusterArn", "uuid"},
 		[]string{"status", "statusReason", "containerOrchestrationType", "updatePolicy"},
 		[]string{"updatePolicy"}},
-	{KindSchedulingPolicy, "describe-scheduling-policies", "schedulingPolicies", []string{"arn"}, nil, nil},
-	{KindConsumableResource, "describe-consumable-resource", "",
+	{KindSchedulingPolicy, "describe-scheduling-policies", "create-scheduling-policy", "schedulingPolicies", []string{"arn"}, nil, nil},
+	{KindConsumableResource, "describe-consumable-resource", "create-consumable-resource", "",
 		[]string{"consumableResourceArn", "availableQuantity", "inUseQuantity", "createdAt"}, nil, nil},
-	{KindSubmitJob, "describe-jobs", "jobs",
+	{KindSubmitJob, "describe-jobs", "submit-job", "jobs",
 		[]string{"jobId", "jobArn", "status"},
 		[]string{"statusReason", "createdAt", "startedAt", "stoppedAt", "isCancelled", "isTerminated",
 			"attempts", "eksAttempts", "nodeDetails", "platformCapabilities", "container", "consumableResourceProperties",
@@ -78,6 +80,16 @@ func (d *description) requested(root *jsontree.Node) bool {
 		}
 	}
 	return false
+}
+
+// answered reports whether the node, which was printed, has only what the request is answered with.
+func (d *description) answered(n *jsontree.Node) bool {
+	for m := range n.Children() {
+		if m.Name == "status" || m.Name != d.kind.NameMember() && !slices.Contains(d.marks, m.Name) {
+			return false
+		}
+	}
+	return true
 }
 
 // printed reports whether the node is a resource with members that the operation adds.

@@ -18,10 +18,15 @@ var otherTools = [...]struct {
 	{"an EventBridge event", "detailtype", "detail source"},
 	{"a Kubernetes object", "apiversion", "kind"},
 	{"a Step Functions state machine", "startat", "states"},
+	{"a plan or state of Terraform", "terraformversion", "formatversion serial lineage"},
+	{"an IAM policy", "statement", "version id"},
 	{"a Terraform configuration", "resource", "provider terraform variable output data locals module"},
 	{"a job of Google Cloud Batch", "taskgroups", "logspolicy allocationpolicy labels priority notifications"},
 	{"a Compose file", "services", "version networks volumes name configs secrets xcommon"},
 }
+
+// aResource is a part of a CloudFormation template.
+const aResource = "a resource without its CloudFormation template"
 
 // otherTool names the format of another tool that the document has, such as "an ECS task definition"; "" for an unknown
 // format.
@@ -39,6 +44,9 @@ func otherTool(root *jsontree.Node) string {
 			break
 		}
 		names[plain(m.Name)] = m
+	}
+	if strings.HasPrefix(root.Get("Type").Str(), "AWS::") && names["properties"] != nil {
+		return aResource
 	}
 	for kind := range names["resource"].Children() {
 		if strings.HasPrefix(kind.Name, "aws_") {

@@ -69,6 +69,9 @@ func uncheckedOf(root *jsontree.Node) string {
 	if name := ofEventBridge(root); name != "" {
 		return name
 	}
+	if root.Is(jsontree.Array) {
+		return listOf(root)
+	}
 	if !root.Is(jsontree.Object) || kindOfSchema(root.Get("$schema").Str()) != "" {
 		return ""
 	}
@@ -80,6 +83,9 @@ func uncheckedOf(root *jsontree.Node) string {
 			return "Step Functions state machine"
 		}
 		return ""
+	}
+	if root.Get("Type").Str() == "Task" && submitsJobs(root, deepestState) {
+		return "Step Functions state"
 	}
 	if member := overridesOf(root); member != "" {
 		return member + " of a submission"

@@ -99,6 +99,27 @@ func overridesOf(root *jsontree.Node) string {
 	return member
 }
 
+// requestLists are lists of a request that the AWS CLI reads from a file of their own, such as with
+// --compute-environment-order file://order.json, by the members of their entries.
+var requestLists = [...]struct {
+	what           string
+	member, beside string
+}{
+	{"computeEnvironmentOrder of a job queue", "computeEnvironment", "order"},
+	{"serviceEnvironmentOrder of a job queue", "serviceEnvironment", "order"},
+	{"jobStateTimeLimitActions of a job queue", "maxTimeSeconds", "reason"},
+}
+
+// listOf names the list of a request that the array is; "" for anything else.
+func listOf(root *jsontree.Node) string {
+	for _, l := range requestLists {
+		if first := root.Index(0); first.Get(l.member) != nil && first.Get(l.beside) != nil {
+			return l.what
+		}
+	}
+	return ""
+}
+
 // isNamedList reports whether a list has entries with a name and a value, as AWS writes variables.
 func isNamedList(n *jsontree.Node) bool {
 	return n.Index(0).Get("name") != nil && n.Index(0).Get("value") != nil

@@ -94,6 +94,9 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 		return NotChecked
 	}
 	if root.Is(jsontree.Array) {
+		if listOf(root) != "" {
+			return NotChecked
+		}
 		// A list of jobs is not a document, but its author meant one.
 		if m := traitsOf(root.Index(0)); m.verdict() == Ours {
 			if m.certain() {

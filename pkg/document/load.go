@@ -33,6 +33,11 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		diags = append(diags, o.Edit(root)...)
 	}
 	f := &File{Source: src, Root: root, Kind: o.Kind}
+	if f.Kind == "" && root.Is(jsontree.Array) {
+		if f.Unchecked = uncheckedOf(root); f.Unchecked != "" {
+			return f, diags
+		}
+	}
 	if f.Kind == "" && root.Is(jsontree.Object) {
 		if o.Hosts {
 			f.Kind = kindOfHosts(root)
@@ -56,7 +61,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Rule == RuleMissingMember })
 	}
 	unfilled := f.placeholders(diags)
-	diags = append(append(diags, found...), unfilled...)
+	diags = append(append(append(diags, found...), unfilled...), f.skeleton()...)
 	diags.Sort()
 	return f, diags
 }
@@ -77,7 +82,7 @@ func (f *File) load(o Options) (diags diag.List) {
 			return f.fromDescribe(d, listed, o)
 		}
 		refusal, members := d.refuse(f.Root, listed)
-		if diags = append(diags, refusal); listed {
+		if diags = append(diags, refusal); listed || d.answered(f.Root) {
 			return diags
 		}
 		surplus = members

@@ -28,6 +28,10 @@ func (d *description) refuse(root *jsontree.Node, listed bool) (out diag.Diagnos
 		}
 	}
 	out.Span = surplus[0].Key
+	if d.answered(root) {
+		out.Message, out.Hint = "this is the answer of "+d.create+", not a request", "check the file with the request"
+		return out, surplus
+	}
 	out.Hint = "remove " + quoted(present) + orElse
 	return out, surplus
 }

@@ -47,6 +47,27 @@ func TestDescriptionsAreComplete(t *testing.T) {
 	}
 }
 
+// TestAnswers checks that the answer of a request is not taken for the output of a describe operation.
+func TestAnswers(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"jobArn": "a", "jobName": "x", "jobId": "1"}`:                             "this is the answer of submit-job, not a request",
+		`{"jobId": "1", "jobName": "x", "status": "RUNNING"}`:                       "this is the output of describe-jobs, not a request",
+		`{"jobDefinitionName": "x", "jobDefinitionArn": "a", "revision": 1}`:        "this is the answer of register-job-definition, not a request",
+		`{"jobQueueName": "x", "jobQueueArn": "a"}`:                                 "this is the answer of create-job-queue, not a request",
+		`{"jobQueueName": "x", "jobQueueArn": "a", "priority": 1}`:                  "this is the output of describe-job-queues, not a request",
+		`{"computeEnvironmentName": "x", "computeEnvironmentArn": "a"}`:             "this is the answer of create-compute-environment, not a request",
+		`{"jobSummaryList": [{"jobArn": "a", "jobId": "1", "jobName": "x"}]}`:       "this is the output of list-jobs, not a request",
+		`{"consumableResourceName": "x", "consumableResourceArn": "a"}`:             "this is the answer of create-consumable-resource, not a request",
+		`{"consumableResourceName": "x", "consumableResourceArn": "a", "tags": {}}`: "this is the output of describe-consumable-resource, not a request",
+	} {
+		_, problems := Load(diag.NewSource("x.json", text), Options{})
+		is := func(d diag.Diagnostic) bool { return d.Rule == RuleDocumentKind && d.Message == want }
+		if !slices.ContainsFunc(problems, is) || strings.Contains(want, "answer") && len(problems) > 1 {
+			t.Errorf("%s: %v, want %s", text, problems, want)
+		}
+	}
+}
+
 // TestFromDescribe checks the requests for the output of describe operations.
 func TestFromDescribe(t *testing.T) {
 	for _, a := range golden.Cases(t, "testdata/describe.txtar") {

@@ -8,7 +8,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// AnyMember is the name in File.Unknown for a placeholder in place of whole members, such as { ${more} }.
+// AnyMember is the name in File.Unknown for a placeholder in place of whole members, such as { ${more} }, and for a
+// syntax error that may hide members, such as { ... }.
 const AnyMember = "*"
 
 // placeholders reports the strings that another program or a person has to complete, and fills Unknown. The parser has
@@ -64,8 +65,12 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 			bare--
 		}
 	}
-	if bare < 0 {
+	if bare < 0 || slices.ContainsFunc(reported, hidesMembers) {
 		f.Unknown = append(f.Unknown, UnknownMember{Name: AnyMember})
 	}
 	return out
 }
+
+// hidesMembers reports whether the parser may have skipped members at a syntax error: where it knows the edit, it has
+// read what the author means.
+func hidesMembers(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax && d.Fix == nil }

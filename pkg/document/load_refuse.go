@@ -18,12 +18,21 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 		Message: "unknown type of document", Hint: expected,
 	}
 	if what := otherTool(root); what != "" {
-		d.Message, d.Hint = "this is "+what+", not a document of AWS Batch", expected
+		if d.Message = "this is " + what + ", not a document of AWS Batch"; what == aResource {
+			d.Message, d.Hint = "this is "+what, `put it into a template: { "Resources": { "Name": ... } }`
+		}
+		return d
+	}
+	if root.Get("jobSummaryList").Is(jsontree.Array) {
+		d.Message = "this is the output of list-jobs, not a request"
 		return d
 	}
 	if !root.Is(jsontree.Object) {
 		d.Message = fmt.Sprintf("a document must be an object, not %s", root.Kind)
 		d.Span = root.Span
+		if first := root.Index(0); first.Is(jsontree.Object) && kindOf(first).native() {
+			d.Hint = "write each " + string(kindOf(first)) + " request to a file of its own"
+		}
 	}
 	return d
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
+// toJSON is the hint about a document that has to be JSON.
+const toJSON = "convert it to JSON, for example with yq -o json"
+
 // loadYAML is Load for YAML. Only CloudFormation templates and launch template data are
 // documents in YAML.
 func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
@@ -19,7 +22,7 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	case o.Recognize && !(o.Hosts && mentionsHosts(src.Text)):
 		return nil, nil
 	case !o.Hosts || o.Kind != "" && o.Kind != KindTemplate && o.Kind != KindLaunchTemplate:
-		return refuse("this is YAML; job files are JSON", "convert it to JSON, for example with yq -o json")
+		return refuse("this is YAML, but job files are JSON", toJSON)
 	}
 	root, problems := yamltree.Parse(src)
 	if o.Recognize && root != nil && aboutHosts(root) == "" {
@@ -36,6 +39,15 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 		f.Kind = kindOfHosts(root)
 	}
 	if f.Kind == "" {
+		if kind := kindOf(root); kind.native() {
+			return refuse("this is a "+string(kind)+" request in YAML; batchctl reads requests as JSON", toJSON)
+		}
+		if what := otherTool(root); what != "" && root.Is(jsontree.Object) {
+			return refuse("this is "+what+", not a CloudFormation template", "name a template, with Resources")
+		}
+		if isTemplate(root.Get("resources")) {
+			return refuse("this is a configuration of the Serverless Framework, not a CloudFormation template", "run serverless package, and check the templates in .serverless")
+		}
 		return refuse("this YAML is not a CloudFormation template: it has no Resources with a Type such as AWS::Batch::JobQueue",
 			"write job files as JSON; batchctl reads only CloudFormation templates and launch template data as YAML")
 	}

@@ -105,7 +105,7 @@ func checkDefaults(defaults *jsontree.Node, references bool) diag.List {
 	l.metrics(&Job{})
 	if references && defaults.Get("array") == nil {
 		r := &referring{}
-		r.misplaced(defaults, "defaults apply to every job, and a child's values belong to one")
+		r.misplaced(defaults, "defaults apply to every job, but the values of a child belong to one job")
 		l.diags = append(l.diags, r.diags...)
 	}
 	return l.diags

@@ -42,7 +42,7 @@ func commandLines(p *problems, n *jsontree.Node, src *diag.Source) bool {
 		wrong, hint = "the command list is not UTF-8 text", "save the file as UTF-8"
 	case strings.ContainsRune(src.Text, 0):
 		i := strings.IndexByte(src.Text, 0)
-		wrong, hint, at = "a command line contains a NUL byte", "check that this is a list of commands", diag.Span{Start: i, End: i + 1}
+		wrong, hint, at = "a command line contains a NUL byte", "check that this file is a list of commands", diag.Span{Start: i, End: i + 1}
 	case !hasCommand(src.Text):
 		wrong, hint = "the command list has no command", "write one command on each line"
 	default:

@@ -91,7 +91,7 @@ func (m *matrixReader) exclude(entry *jsontree.Node) {
 	}
 	switch {
 	case entry.Len() == 0:
-		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it", "an entry without axes excludes the whole matrix")
+		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it", "an entry without axes would exclude the whole matrix")
 	case len(match) == entry.Len():
 		m.excludes, m.matches = append(m.excludes, entry), append(m.matches, match)
 	}

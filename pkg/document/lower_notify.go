@@ -38,7 +38,7 @@ func CheckReceiver(text string) (why, hint string) {
 			return "this is not the ARN of an SNS topic", `write arn:aws:sns:REGION:ACCOUNT:NAME`
 		}
 		if !isTopicName(parts[5]) {
-			return "the ARN has no name of an SNS topic", "a name has 1 to 256 letters, digits, hyphens and underscores; that of a FIFO topic ends in .fifo"
+			return "the ARN has no name of an SNS topic", "write 1 to 256 letters, digits, hyphens and underscores; the name of a FIFO topic ends in .fifo"
 		}
 		return "", ""
 	}
@@ -47,7 +47,7 @@ func CheckReceiver(text string) (why, hint string) {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "this is neither an https:// URL nor the ARN of an SNS topic", form
 	case u.User != nil:
-		return "the URL contains a user or a password, which every reader of this file sees", "put a token of the receiver into the path, or use an SNS topic"
+		return "the URL contains a user or a password, which every reader of this file can see", "use a URL with the receiver's token in its path, or an SNS topic"
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return "the URL is not encrypted", "write https://; http:// works only for this machine"
 	}

@@ -21,14 +21,14 @@ func NoNative(job *Job) (why, hint string) {
 	case job.Array.Get("maxParallel") != nil:
 		return "AWS Batch has no limit on children that run at once, so maxParallel has no native form", submit
 	case job.localPlace() != nil:
-		return fmt.Sprintf("a request contains no files, so the local path %s has no native form", strconv.Quote(job.localPlace().Text)), submit
+		return fmt.Sprintf("a request cannot contain files, so the local path %s has no native form", strconv.Quote(job.localPlace().Text)), submit
 	case job.Checkpoint != nil && job.Checkpoint.IsStaged():
 		return "the checkpoint is in the target's staging location, which a request cannot name, so it has no native form", `write "to": "s3://bucket/prefix/"`
 	case job.IsStaged() && commandOf(job) == nil:
 		return "inputs, outputs and checkpoints need the job's command, and this job has none, so they have no native form",
 			`give the job a "command"`
 	case len(job.Notify) > 0:
-		return "AWS Batch sends no messages, so notify has no native form", submit
+		return "AWS Batch does not send messages, so notify has no native form", submit
 	case job.When != "":
 		return fmt.Sprintf("AWS Batch starts a job only after all its dependencies have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:

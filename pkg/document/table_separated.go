@@ -18,7 +18,7 @@ func (t *table) separated(separator byte) {
 	}
 	t.quotes(r)
 	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
-		t.report(RuleTableHeader, r.spans[0], "save it with commas between the columns, or with tabs as .tsv",
+		t.report(RuleTableHeader, r.spans[0], "save it with commas between the columns, or with tabs and the extension .tsv",
 			"the columns are separated by semicolons; a .csv file needs commas")
 		return
 	}

@@ -101,6 +101,7 @@ func TestRulesInTemplates(t *testing.T) {
 		"stuck-queue-no-fuse":           "is cfn-queue-time-limit",
 		"submit-arn-region-mismatch":    "a template has no Region",
 		"jobdef-wrong-json-type":        "CloudFormation makes text of numbers and numbers of text",
+		"whole-number-form":             "CloudFormation, and not the AWS CLI, reads the number",
 		"tag-value-string":              "as above",
 		"parameters-string-map":         "as above",
 		"log-options-string-map":        "as above",

@@ -76,11 +76,9 @@ var definitionsByEnvironment = newFact(func(p *Pass, _ map[*jsontree.Node][]Site
 })
 
 // environmentsOfNodes returns the environments on which multinode jobs may run.
-func environmentsOfNodes(p *Pass) []Site {
-	return where(environments, func(s Site) bool {
-		for range (environment{s}).multinode() {
-			return true
-		}
-		return false
-	})(p)
-}
+var environmentsOfNodes = where(environments, func(s Site) bool {
+	for range (environment{s}).multinode() {
+		return true
+	}
+	return false
+})

@@ -8,21 +8,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Evidence says what shows that a rule is right.
+// Evidence is the source that shows that a rule is right.
 type Evidence string
 
 // The classes of evidence, the strongest first.
 const (
-	// ServiceAnswer: the service's own words for the problem are public.
+	// ServiceAnswer: AWS's own error for the problem has been published.
 	ServiceAnswer Evidence = "the service's answer"
-	// APIModel: the API model or the API reference rules the request out: an unknown
+	// APIModel: the API model or the API reference does not allow the request: an unknown
 	// member, a missing one, another JSON type, a value outside the documented values,
 	// pattern or limit.
 	APIModel Evidence = "API model"
-	// FileFormat: the format of the file rules it out: JSON, YAML, or the formats that
+	// FileFormat: the format of the file does not allow it: JSON, YAML, or the formats that
 	// batchctl defines for job files and platform files.
 	FileFormat Evidence = "file format"
-	// Documentation: a document says it, and nothing confirms it.
+	// Documentation: documentation says it, and nothing confirms it.
 	Documentation Evidence = "documentation"
 )
 
@@ -30,13 +30,13 @@ const (
 func (e Evidence) describe() string {
 	switch e {
 	case ServiceAnswer:
-		return "the service's own words for the problem are public."
+		return "AWS's own error for the problem has been published."
 	case APIModel:
-		return "the API model or the API reference rules the request out, such as an unknown member or a value beyond a documented limit."
+		return "the API model or the API reference does not allow the request, for example because of an unknown member or a value beyond a documented limit."
 	case FileFormat:
-		return "JSON, YAML, the job file or the platform file rules it out."
+		return "the format of JSON, YAML, the job file or the platform file does not allow it."
 	}
-	return "a document says it. Such a rule is an error only if the document says that the request is rejected, or that the job can never start."
+	return "documentation describes the problem. Such a rule is an error only if the documentation says that AWS rejects the request or that the job can never start."
 }
 
 // certain reports whether a problem of the rule with that severity is beyond doubt, so that
@@ -49,7 +49,7 @@ func (r *Rule) certain(s diag.Severity) bool {
 // their problems as warnings: for values that may be newer than the API model, and for a
 // member that a description loses.
 var warnsToo = map[string]bool{
-	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true,
+	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
 	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
 	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true,
 }

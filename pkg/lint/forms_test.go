@@ -15,9 +15,11 @@ import (
 
 // nativeOnly lists the rules that the wrapping makes useless: a member that the compact
 // job adds is not missing, a submission resolves references, names of definitions are not
-// those of submitJob, and intermediate jobs replace many dependencies.
+// those of submitJob, intermediate jobs replace many dependencies, and batchctl sends the request, which takes whole
+// numbers in any form.
 var nativeOnly = []string{"ref-without-default", "jobdef-name-required", "jobdef-type-required", "jobdef-container-needs-block", "container-image-required",
-	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch", "dep-max-20"}
+	"jobdef-multinode-needs-nodeproperties", "submit-required", "submit-size-max", "submit-jobdefinition-format", "submit-arn-region-mismatch", "dep-max-20",
+	"whole-number-form"}
 
 // The native example is inside a compact job's jobDefinition or submitJob.
 func TestNativeExamplesInsideACompactJob(t *testing.T) {

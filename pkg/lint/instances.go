@@ -87,11 +87,12 @@ func (t instanceTypes) launches(entries []string, name string) bool {
 	return len(entries) == 0
 }
 
-// hint suggests a known entry of instanceTypes for an unknown one. The catalogue
-// has a date, so the hint also names the option for newer types.
+// hint suggests a known entry of instanceTypes for an unknown one, of the same letter: f1 has
+// FPGAs, and a1 has Arm processors. The catalogue has a date, so the hint also names the option for
+// newer types.
 func (t instanceTypes) hint(entry string) string {
 	const newer = ", or give a file with newer types: --catalog FILE"
-	if near := near(entry, t.Entries()); near != "" {
+	if near := near(entry, t.Entries()); near != "" && strings.EqualFold(near[:1], entry[:1]) {
 		return "write " + quote(near) + newer
 	}
 	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer

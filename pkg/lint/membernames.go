@@ -179,10 +179,8 @@ func elsewhere(n *jsontree.Node, around []shape.Object, folded string) string {
 // requirementHint suggests an entry of resourceRequirements.
 func requirementHint(n, list *jsontree.Node, kind string, path []string) string {
 	where := quote(strings.Join(path, "."))
-	for entry := range list.Children() {
-		if entry.Get("type").Str() == kind {
-			return fmt.Sprintf("change the %s in %s", kind, where)
-		}
+	if list.With("type", kind) != nil {
+		return fmt.Sprintf("change the %s in %s", kind, where)
 	}
 	value := "..."
 	if isWhole(n.Text) && len(n.Text) < 10 {

@@ -146,7 +146,7 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 	}
 	return placementResult{refused: &refusal{
 		cause: held.Cause, node: j.resolved().culprit(held.Cause), hint: strings.Join(hints, "; "),
-		message: fmt.Sprintf("queue %s cannot hold %s: %s", queueName, need, held.Reason),
+		message: fmt.Sprintf("queue %s cannot fit %s: %s", queueName, need, held.Reason),
 	}}
 }
 

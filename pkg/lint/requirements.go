@@ -46,12 +46,7 @@ var required = newFact(func(p *Pass, all *requirements) *requirements {
 // requires reports whether a container lists a requirement of that type, with or without a
 // value.
 func requires(container *jsontree.Node, kind string) bool {
-	for r := range container.Get("resourceRequirements").Children() {
-		if r.Get("type").Str() == kind {
-			return true
-		}
-	}
-	return false
+	return container.Get("resourceRequirements").With("type", kind) != nil
 }
 
 // modernize replaces the deprecated members by entries of resourceRequirements.

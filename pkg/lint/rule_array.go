@@ -23,7 +23,7 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
-						j.Report(fmt.Sprintf("an array has at least %d children, not %d", catalog.MinArraySize, size), "remove the array to submit a single job", arraySize(j.Job))
+						j.Report(fmt.Sprintf("an array must have at least %d children, not %d", catalog.MinArraySize, size), "to submit a single job, remove the array", arraySize(j.Job))
 					}
 				}
 			},
@@ -35,14 +35,15 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if size, ok := arraySize(j.Job).Int(); ok && size > catalog.MaxArraySize {
-						j.Report(fmt.Sprintf("an array has at most %d children, not %d", catalog.MaxArraySize, size),
+						j.Report(fmt.Sprintf("an array must have at most %d children, not %d", catalog.MaxArraySize, size),
 							tooManyHint(j, size), arraySize(j.Job))
 					}
 				}
 			},
 		}).onlyWith("arrayProperties"),
 		check("array-variable-reserved", High, requirers, checkReservedVariables,
-			"batchctl sets some variables of an array with a matrix, a table or a command list: MATRIX_ plus the name of an axis, and those that tell a child its values. A value from the job would be overwritten, or would hide what the child has to read.",
+			"For an array with a matrix, a table or a command list, batchctl sets MATRIX_ plus the name of each axis, and the variables that tell a child its "+
+				"values. If the job sets one of them too, either value would overwrite the other.",
 			ourArrays).onlyWith("environment"),
 		{
 			Name: "matrix-exclude-unused", Severity: diag.Warning, Confidence: High,
@@ -58,7 +59,7 @@ func arrayRules() []*Rule {
 		},
 		{
 			Name: "command-list-idle-children", Severity: diag.Warning, Confidence: High,
-			Doc:    "The array has more children than its command list has lines, so some children have nothing to do.",
+			Doc:    "The array has more children than its command list has lines, so some children would do nothing.",
 			Source: ourArrays,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {

@@ -29,20 +29,21 @@ func checkpointRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "spot-no-checkpoint", Severity: diag.Warning, Confidence: Low,
-			Doc: "The job runs on Spot for more than 2 hours, or without a time limit, and has no checkpoint. If AWS reclaims the instance, all of its work is lost. The message gives the expected loss of an attempt: " +
-				"half its timeout at the Spot price in batchctl, times the share of instances that AWS reclaims, 5 % on average and 20 % for scarce types. It is a rough figure: AWS publishes no rate by the hour.",
+			Doc: "The job runs on Spot for more than 2 hours, or without a time limit, and has no checkpoint. If AWS reclaims the instance, all of its work is lost. The message estimates the expected loss of an attempt: half its timeout at batchctl's Spot price, times the share of instances that AWS reclaims (5 % " +
+				"on average, 20 % for scarce types). The estimate is rough, because AWS publishes no hourly rate.",
 			Source: "Amazon EC2 Spot Instance Advisor, frequency of interruption; practice",
 			Run:    checkSpotCheckpoints,
 		},
 		{
 			Name: "checkpoint-over-input", Severity: diag.Error, Confidence: High,
-			Doc:    "The directory of a checkpoint contains an input, or is in one. When a checkpoint is restored, every other file of its directory is removed, so the job fails before its program starts.",
+			Doc: "The directory of a checkpoint contains an input, or is in one. Restoring a checkpoint removes every other file in its directory, so the job fails " +
+				"before its program starts.",
 			Source: ourStaging,
 			Run:    checkCheckpointsApart,
 		},
 		{
 			Name: "checkpoint-lost", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "The checkpoints go to a path in the container on which no volume is mounted, so they are lost with the container. Only a job that runs as a process on this machine keeps them.",
+			Doc:    "The checkpoints go to a path in the container without a volume, so they are lost with the container. Only a job that runs as a local process keeps them.",
 			Source: ourStaging,
 			Run:    checkCheckpointVolumes,
 		},
@@ -65,7 +66,7 @@ func checkSpotCheckpoints(p *Pass) {
 			continue
 		}
 		j.Report(fmt.Sprintf("the job runs on Spot (%s of queue %s) %s and has no checkpoint%s", environment, at.queue, howLong(need), expectedLoss(cost)),
-			`add "checkpoint": { "path": "/ckpt", "every": "10m" }, or use a queue on demand; see docs/checkpoints.md`,
+			`add "checkpoint": { "path": "/ckpt", "every": "10m" }, or use an On-Demand queue; see docs/checkpoints.md`,
 			j.Own("timeout").Get("attemptDurationSeconds"), j.Known().Get("timeout").Get("attemptDurationSeconds"), j.Submit.Get("jobQueue"))
 	}
 }
@@ -105,7 +106,7 @@ func checkCheckpointsApart(p *Pass) {
 		for _, in := range j.Inputs {
 			if to := cleanPath(in.Path); within(dir, to) || within(to, dir) {
 				j.Report(fmt.Sprintf("the checkpoint at %s and the input at %s overlap, and a restored checkpoint removes all other files", quote(dir), quote(to)),
-					"let the program keep its state in a directory of its own", j.Checkpoint.Path)
+					"use a separate directory for the program's state", j.Checkpoint.Path)
 			}
 		}
 	}
@@ -134,7 +135,7 @@ func checkCheckpointVolumes(p *Pass) {
 func (s stagedLocation) checkCheckpointLocation() {
 	text := s.location.Text
 	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.location) }
-	const hint = `write s3://bucket/prefix/, an absolute path on a volume, or leave "to" out for the staging location`
+	const hint = `write s3://bucket/prefix/, an absolute path on a volume, or omit "to" for the staging location`
 	if _, err := stage.Variables(withoutReferences(text)); err != nil {
 		report("", "%v", err)
 		return

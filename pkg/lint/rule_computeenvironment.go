@@ -58,7 +58,7 @@ var (
 func environmentFileRules() []*Rule {
 	return []*Rule{
 		row("ce-name-charset", High, in(environments, "computeEnvironmentName"), like(namePattern, nameCharset, ""),
-			"A compute environment's name holds letters, digits, hyphens and underscores only.", tried("CreateComputeEnvironment.computeEnvironmentName")),
+			"A compute environment's name contains only letters, digits, hyphens and underscores.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
 			"A compute environment's name is 1 to 128 characters long.", tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName", `type: "MANAGED"`),
@@ -66,7 +66,7 @@ func environmentFileRules() []*Rule {
 		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
 			"AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
 		check("ce-managed-needs-resources", High, environments, checkManagedResources,
-			"A MANAGED environment needs computeResources, which describes what AWS Batch starts.", tried("CreateComputeEnvironment.computeResources")),
+			"A MANAGED environment needs computeResources, which describes the instances or Fargate capacity that AWS Batch starts.", tried("CreateComputeEnvironment.computeResources")),
 		check("ce-unmanaged-no-fargate", High, unmanaged, checkUnmanagedFargate,
 			"Fargate environments are always MANAGED.", tried("CreateComputeEnvironment.type")),
 		row("ce-unmanagedvcpus", High, in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }), "unmanagedvCpus"),
@@ -81,11 +81,11 @@ func environmentFileRules() []*Rule {
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
 		row("ce-resources-required", High, in(environments, resourcesOf), checkResourceMembers,
-			"Compute resources have a type and a limit. Their subnets are members of their own, or with ECS Managed Instances of managedInstancesProvider.", api("ComputeResource")),
+			"Compute resources need a type, a limit and subnets. With ECS Managed Instances, the subnets are in managedInstancesProvider.", api("ComputeResource")),
 		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}),
-			"The type says what jobs run on.", tried("CRType")),
+			"The type is the type of capacity that jobs run on.", tried("CRType")),
 		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
-			"An environment on instances needs minvCpus, the number of vCPUs that always run; 0 for none.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"An environment on instances needs minvCpus, the number of vCPUs that always run. It can be 0.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
 			"minvCpus is 0 or more.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-max-ge-min", Medium, environments, checkMaxvCpus,
@@ -95,7 +95,7 @@ func environmentFileRules() []*Rule {
 		check("ce-instancetypes-required", Medium, onInstances, checkInstanceTypes,
 			"An environment on instances lists instance types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
 		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), checkInstanceTypeKnown,
-			"An entry is an instance type, a family or a bundle. The catalogue has a date, so a type that may be newer only warns.", tried("ComputeResource.instanceTypes")),
+			"An entry is an instance type, a family or a bundle. A type that may be newer than batchctl's catalogue is only a warning.", tried("ComputeResource.instanceTypes")),
 		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
 			"An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
 		row("ce-instancerole-required", High, in(onInstances, resourcesOf), checkInstanceRole,
@@ -117,13 +117,13 @@ func environmentFileRules() []*Rule {
 		noFargate("ec2Configuration", High), noFargate("scalingPolicy", Medium),
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
-			"The strategy says how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they only warn.", tried("CRAllocationStrategy")),
+			"The strategy decides how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they are only warnings.", tried("CRAllocationStrategy")),
 		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
 			"Strategies that begin with SPOT are for Spot instances.", tried("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
-			"A bid is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"bidPercentage is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
-			"On-Demand instances have no bid.", derived),
+			"bidPercentage applies only to Spot Instances.", derived),
 		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return environment{s}.resourceType() == "SPOT" }), checkSpotFleetRole,
 			"With BEST_FIT, AWS Batch requests Spot instances through a Spot Fleet, which needs a role.", tried("ComputeResource.spotIamFleetRole")),
 		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), checkScaleDownDelay,
@@ -155,7 +155,7 @@ func eksEnvironmentRules() []*Rule {
 			"BEST_FIT does not exist on EKS; use BEST_FIT_PROGRESSIVE.", api("ComputeResource.allocationStrategy")),
 		{
 			Name: "ce-eks-per-cluster-quota", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "An EKS cluster has at most 5 compute environments.",
+			Doc:    "An EKS cluster can have at most 5 compute environments.",
 			Source: guide("service quotas"),
 			Run:    checkEKSPerCluster,
 		},
@@ -170,7 +170,7 @@ func eksEnvironmentRules() []*Rule {
 // type of computeResources by MANAGED.
 func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 	if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
-		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment is MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
+		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment must be MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
 		return
 	}
 	oneOf("MANAGED", "UNMANAGED")(s, n, label)
@@ -189,7 +189,7 @@ func checkManagedResources(s Site) {
 func checkUnmanagedFargate(s Site) {
 	if isFargateEnvironment(s) {
 		n := s.Node.Get("type")
-		s.ReportFix(replace(n, "MANAGED"), "a Fargate environment is MANAGED", `write "MANAGED"`, n)
+		s.ReportFix(replace(n, "MANAGED"), "a Fargate environment must be MANAGED", `write "MANAGED"`, n)
 	}
 }
 
@@ -210,7 +210,7 @@ func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
 // checkEnvironmentEnabled reports an environment that is created DISABLED.
 func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "DISABLED" {
-		s.ReportFix(replace(n, "ENABLED"), "a compute environment is created ENABLED", `write "ENABLED", and disable it afterwards`, n)
+		s.ReportFix(replace(n, "ENABLED"), "a compute environment must be created ENABLED", `write "ENABLED", and disable it afterwards`, n)
 	}
 }
 
@@ -272,7 +272,7 @@ func checkOneArchitecture(s Site) {
 		case first == "":
 			first, name = a, n.Str()
 		case a != first:
-			s.Report(fmt.Sprintf("%s is %s and %s is %s: an environment has one architecture", name, first, n.Str(), a), "create an environment for each", n)
+			s.Report(fmt.Sprintf("%s is %s and %s is %s: all instances of an environment must have the same architecture", name, first, n.Str(), a), "create a separate environment for each", n)
 			return
 		}
 	}
@@ -327,7 +327,7 @@ func checkSpotFleetRole(s Site) {
 // checkScaleDownDelay reports a delay that is neither 0 nor 20 minutes to 7 days.
 func checkScaleDownDelay(s Site, n *jsontree.Node, _ string) {
 	if v, ok := n.Int(); ok && v != 0 && (v < 20 || v > 10080) {
-		s.Report("minScaleDownDelayMinutes is 0, or 20 to 10080, not "+n.Text, "", n)
+		s.Report("minScaleDownDelayMinutes must be 0, or 20 to 10080, not "+n.Text, "", n)
 	}
 }
 
@@ -350,14 +350,14 @@ func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
 // checkNamespaceFormat reports a namespace that is not a DNS label (RFC 1123).
 func checkNamespaceFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !isPlaceholder(n.Text) {
-		s.ReportFix(lowerFix(n, dnsLabel), "a namespace is 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
+		s.ReportFix(lowerFix(n, dnsLabel), "a namespace must be 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
 	}
 }
 
 // checkEKSFargate reports Fargate as the type of an environment on EKS.
 func checkEKSFargate(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "FARGATE") {
-		s.Report("an environment on EKS is of type EC2 or SPOT, not "+n.Str(), "", n)
+		s.Report("an environment on EKS must be of type EC2 or SPOT, not "+n.Str(), "", n)
 	}
 }
 
@@ -384,7 +384,7 @@ func checkEKSPerCluster(p *Pass) {
 	for _, s := range environmentsOnEKS(p) {
 		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
 		if count[n.Str()]++; n.Str() != "" && count[n.Str()] == 6 {
-			s.Report("an EKS cluster has at most 5 compute environments, and this is the sixth", "merge some of them", n)
+			s.Report("an EKS cluster can have at most 5 compute environments, and this is the sixth", "merge some of them", n)
 		}
 	}
 }

@@ -21,7 +21,8 @@ func crossRules() []*Rule {
 		check("propagated-tags-total-50", Medium, submits, checkPropagatedTags,
 			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
-			"A submission needs an active job definition. Reported if files in the same directory register definitions, but not this one. An error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
+			"A submission needs an active job definition. batchctl reports this if files in the same directory register definitions, but not this one. It is an "+
+				"error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
 		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
 			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
@@ -34,7 +35,7 @@ func crossRules() []*Rule {
 		check("submit-eks-job-on-ecs-queue", Low, submits, checkQueueOrchestration,
 			"A job on EKS needs a queue on EKS, and a job on ECS needs a queue on ECS.", derived),
 		check("consumable-unknown", Low, jobs, checkConsumablesKnown,
-			"A job names a consumable resource that does not exist. Reported if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
+			"A job names a consumable resource that does not exist. batchctl reports this if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
 			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).onlyWith("consumableResourceList"),
 		// Other contradictions between requests.
@@ -62,7 +63,7 @@ func checkPropagatedTags(s Site) {
 		}
 	}
 	if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
-		s.Report(fmt.Sprintf("with those of the definition the task would have %d tags; the limit is %d", len(keys), catalog.MaxTags),
+		s.Report(fmt.Sprintf("with the tags of the definition, the task would have %d tags; the limit is %d", len(keys), catalog.MaxTags),
 			"remove some tags, or remove propagateTags", key(firstOf(s.Node.Get("tags"), s.Node)))
 	}
 }
@@ -206,7 +207,7 @@ func checkARNLocations(s Site) {
 			case first == "":
 				first, member = m[1], n.Name
 			case m[1] != first:
-				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first), "use the Region and account that the request goes to", n)
+				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first), "use the Region and account to which the request is sent", n)
 			}
 		}
 	}

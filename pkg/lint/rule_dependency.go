@@ -70,19 +70,19 @@ func dependencyRules() []*Rule {
 		},
 		{
 			Name: "dep-when-n-to-n", Severity: diag.Error, Confidence: High,
-			Doc:    "batchctl submits a job with \"when\" after everything that it waits for has ended, so its children cannot wait for single children.",
+			Doc:    "batchctl submits a job with \"when\" after all its dependencies have ended, so its children cannot wait for single children.",
 			Source: ourWhen,
 			Run:    checkWhenPairs,
 		},
 		{
 			Name: "dep-when-without", Severity: diag.Warning, Confidence: High,
-			Doc:    "\"when\" has no effect in a job that waits for nothing.",
+			Doc:    "\"when\" has no effect in a job without dependencies.",
 			Source: ourWhen,
 			Run:    checkWhenDependencies,
 		},
 		{
 			Name: "dep-when-never", Severity: diag.Warning, Confidence: High,
-			Doc:    "The job can never run. It waits for a job that runs only if another one fails, and also needs that other one to succeed.",
+			Doc:    "The job can never run: it depends on a job that runs only if another one fails, and it also needs that other job to succeed.",
 			Source: ourWhen,
 			Run:    checkWhenPossible,
 		},
@@ -226,7 +226,7 @@ func checkWhenDependencies(p *Pass) {
 func checkWhenPossible(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {
-			e.Report(fmt.Sprintf("this job can never run: %s runs only if a job fails, and this job needs that job to succeed", quote(e.Name)),
+			e.Report(fmt.Sprintf("this job can never run: %s runs only if another job fails, and this job needs that one to succeed", quote(e.Name)),
 				`write "when": "always" in one of them, or remove this dependency`, e.Node)
 		}
 	}

@@ -17,6 +17,8 @@ func documentRules() []Rule {
 			Doc: "The file is not valid JSON. batchctl reports each mistake separately, such as a trailing comma, a comment or single quotes, and continues after it. Most mistakes come with a fix."},
 		{Name: jsontree.RulePlaceholder, Confidence: High, Evidence: FileFormat, Source: "the placeholders of template engines",
 			Doc: "A value contains text that another program or a person has to replace: ${memory}, ${{ memory }}, {{ image }}, <subnet>, @@queue@@ or REPLACE_ME. No other rule reports that value. It is an error if AWS would certainly reject the text, such as a placeholder without quotes, which is not JSON. Shell variables in commands are not placeholders, nor are ${{ matrix.x }} and Ref::x."},
+		{Name: document.RuleSkeleton, Confidence: High, Evidence: FileFormat, Source: "aws batch register-job-definition --generate-cli-skeleton",
+			Doc: "The file is a request as the AWS CLI prints it with --generate-cli-skeleton: it has every member of the API, and the values are empty. It is an error if a rule reports an error in it; the problems of its values are then not listed."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
 			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program send the other."},
 		{Name: yamltree.RuleSyntax, Confidence: High, Source: yamlStandard,
@@ -27,11 +29,12 @@ func documentRules() []Rule {
 			Doc: "A tag is not a short form of a CloudFormation function, such as !Ref or !GetAtt, or it is a tag of YAML itself that CloudFormation does not accept."},
 		// The form of the document, from its schema.
 		{Name: document.RuleDocumentKind, Confidence: High, Source: ourSchemas,
-			Doc: "The file is not a kind of document that batchctl knows, or not the kind that --kind names. YAML files can only be CloudFormation templates. Without --kind, batchctl finds the kind from the members. For the output of describe-* commands, use --from-describe."},
+			Doc: "batchctl does not recognise the kind of the file, or the file is not of the kind that --kind names. Without --kind, batchctl detects the kind from " +
+				"the members. YAML files can only be CloudFormation templates. For the output of describe-* commands, use --from-describe."},
 		{Name: document.RuleUnknownMember, Confidence: High, Source: ourSchemas,
 			Doc: "The document has no such member: a typo, the wrong case, or a name from another tool. The member would have no effect, so batchctl reports an error and suggests the closest name. Comments go into \"$comment\"."},
 		{Name: document.RuleMissingMember, Confidence: High, Source: ourSchemas,
-			Doc: "A required member is missing, such as the name of a job or what it runs."},
+			Doc: "A required member is missing, such as the name or the image of a job."},
 		{Name: document.RuleWrongType, Confidence: High, Source: ourSchemas,
 			Doc: "A value has the wrong JSON type. AWS answers such a request with a serialization error that does not name the member."},
 		{Name: document.RuleBadValue, Confidence: High, Source: ourSchemas,
@@ -68,13 +71,14 @@ func documentRules() []Rule {
 		{Name: document.RuleInputFile, Confidence: High, Source: ourStaging,
 			Doc: "An input names a local file or directory that does not exist or that batchctl does not send. It must be below the directory of the job file, or below the working directory. A path without a scheme such as s3:// is relative to the job file."},
 		{Name: "stage-command", Confidence: High, Source: ourStaging,
-			Doc: "The command batchctl stage moves inputs and outputs. batchctl puts it in front of the job's command, so the job file has to contain that command; batchctl does not know the command of a registered definition or of the image. Reported by plan, submit and run."},
+			Doc: "batchctl puts \"batchctl stage\" in front of the job's command to download inputs and upload outputs. So the job file must contain the command: " +
+				"batchctl does not know the command of a registered definition or of the image. Only plan, submit and run report this."},
 		{Name: "stage-no-place", Confidence: High, Source: ourStaging,
-			Doc: "A local file reaches a job, and a result comes back, through a location that both can access. On AWS that is the target's \"staging\" in the platform file, s3://bucket/prefix. On the local engine it is below the engine's state. Reported by plan, submit and run."},
+			Doc: "Local files and results go through a location that both you and the job can access. On AWS, it is the target's \"staging\" in the platform file, s3://bucket/prefix. On the local engine, it is below the state directory. Only plan, submit and run report this."},
 		{Name: "no-queue", Confidence: High, Source: "the platform file's queues",
-			Doc: "The job names no queue, and batchctl cannot choose one: there is no platform file, or the job fits none of its queues. Reported by plan, submit and run, which need a queue; validate accepts a job without one."},
+			Doc: "The job names no queue, and batchctl cannot choose one: there is no platform file, or the job fits none of its queues. Only plan, submit and run report this, because they need a queue; validate accepts a job without one."},
 		{Name: "request-shape", Confidence: High, Source: sdkModel,
-			Doc: "A value does not fit the request of the AWS SDK, such as a number beyond 32 bits. Reported by plan, submit and run."},
+			Doc: "The AWS SDK's request cannot hold a value, such as a number of more than 32 bits. Only plan, submit and run report this."},
 	}
 	for i := range rules {
 		rules[i].Scope = documentTopic

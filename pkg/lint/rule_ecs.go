@@ -41,7 +41,7 @@ func ecsRules() []*Rule {
 		row("ecs-image-required", High, in(taskContainers, ""), needed("the container", "image"),
 			"Every container names its image.", api("TaskContainerProperties.image")),
 		check("ecs-essential-required", High, tasks, checkEssential,
-			"The job ends when an essential container ends, so at least one container has to be essential. Without the member, a container is essential.", tried("TaskContainerProperties.essential")),
+			"The job ends when an essential container ends, so at least one container must be essential. Containers are essential by default.", tried("TaskContainerProperties.essential")),
 		row("ecs-container-name-unique", Medium, in(tasks, "containers"), distinct("name", "give each container its own name"),
 			"Containers of a task have different names.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ecs-container-name-needed", Low, tasks, checkContainerNames,
@@ -63,11 +63,14 @@ func ecsRules() []*Rule {
 			"Containers that wait for each other in a cycle never start.", derived),
 		// The task as a whole, and its logs.
 		row("ecs-ipcmode-enum", High, in(tasks, "ipcMode"), oneOf("host", "task", "none"),
-			"ipcMode says with whom a task shares memory segments.", tried("EcsTaskProperties.ipcMode")),
+			"ipcMode selects the containers with which a task shares IPC resources, such as shared memory.", tried("EcsTaskProperties.ipcMode")),
 		row("ecs-pidmode-enum", High, in(tasks, "pidMode"), oneOf("host", "task"),
-			"pidMode says with whom a task shares its process namespace.", tried("EcsTaskProperties.pidMode")),
+			"pidMode selects the containers with which a task shares its process namespace.", tried("EcsTaskProperties.pidMode")),
 		check("ecs-firelens-needs-driver", Medium, tasks, checkFirelensDriver,
 			"A FireLens container routes the logs of containers with the driver awsfirelens, so at least one container needs that driver.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		warns(check("ecs-firelens-router", Medium, bodies, checkFirelensRouter,
+			"The driver awsfirelens sends the log of a container to the FireLens router of its task: another container, with firelensConfiguration. containerProperties describes one container, so such a job cannot have a router.",
+			"Amazon ECS Developer Guide: Send Amazon ECS logs to an AWS service or AWS Partner").onlyWith("logConfiguration")),
 		row("ecs-firelens-type", High, in(taskContainers, "firelensConfiguration"), checkFirelensType,
 			"A log router is of type fluentd or fluentbit.", tried("FirelensConfiguration.type")),
 		row("ecs-starttimeout-range", Medium, in(taskContainers, "startTimeout"), atLeast(2, "it is in seconds"),
@@ -80,7 +83,7 @@ func ecsRules() []*Rule {
 		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), checkContainerTimeouts,
 			"Fargate gives a container at most 120 seconds to start or stop.", tried("TaskContainerProperties.stopTimeout")),
 		check("ecs-fargate-total-tier", Low, onFargate(tasks), checkTaskTotals,
-			"The containers of a task share one Fargate size, so the sum of their requests has to be a Fargate size.", derived),
+			"All containers of a task share one Fargate task size, so the sum of their requests must be such a size.", derived),
 		row("ecs-fargate-no-host-ipc-pid", Low, in(onFargate(tasks), "ipcMode", "pidMode"), checkHostNamespaces,
 			"A task on Fargate cannot share namespaces with its host.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
@@ -101,7 +104,7 @@ func checkSingleTask(s Site, n *jsontree.Node, _ string) {
 		if n.Len() > 1 {
 			at = n.Index(1)
 		}
-		s.Report(fmt.Sprintf("taskProperties must hold exactly one task, not %d", n.Len()), "put all containers into one task", at)
+		s.Report(fmt.Sprintf("taskProperties must contain exactly one task, not %d", n.Len()), "put all containers into one task", at)
 	}
 }
 
@@ -116,7 +119,7 @@ func checkEssential(s Site) {
 	}
 	if list.Len() > 0 {
 		n := list.Index(0).Get("essential")
-		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so the job would not end", `write "essential": true for the main one`, n)
+		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so the job would never end", `write "essential": true for the main one`, n)
 	}
 }
 
@@ -154,7 +157,7 @@ func checkEssentialDependencies(s Site) {
 		n := d.Get("condition")
 		for c := range each(s.Node, "containers") {
 			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
-				s.Report(fmt.Sprintf("%s is essential: the task ends when it ends, so no container can wait for its %s", quote(name), n.Str()),
+				s.Report(fmt.Sprintf("%s is essential, so the task ends when it ends, and no container can wait for its %s", quote(name), n.Str()),
 					fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
 			}
 		}
@@ -181,6 +184,26 @@ func checkFirelensDriver(s Site) {
 	}
 	if firelens != nil {
 		s.Report("no container sends its log to this FireLens router", `give one "logConfiguration": { "logDriver": "awsfirelens" }`, key(firelens))
+	}
+}
+
+// checkFirelensRouter reports a container that sends its log to a router, where no container is one.
+func checkFirelensRouter(s Site) {
+	routed := func(c *jsontree.Node) *jsontree.Node {
+		if n := c.Get("logConfiguration").Get("logDriver"); n.Str() == "awsfirelens" {
+			return n
+		}
+		return nil
+	}
+	first, hint := routed(s.Node), `write "awslogs", or describe the job in ecsProperties, with a container that has firelensConfiguration`
+	for c := range each(s.Node, "containers") {
+		if c.Get("firelensConfiguration") != nil {
+			return
+		}
+		first, hint = firstOf(first, routed(c)), `write "awslogs", or add a container with "firelensConfiguration": { "type": "fluentbit" }`
+	}
+	if first != nil {
+		s.Report("no container is a FireLens router, to which awsfirelens sends the log", hint, first)
 	}
 }
 
@@ -219,7 +242,7 @@ func checkTaskTotals(s Site) {
 		vcpus, memory = vcpus+v, min(memory+m, 1<<40)
 	}
 	if vcpus > 0 && !slices.Contains(catalog.FargateMemory(vcpus), int(memory)) {
-		s.Report(fmt.Sprintf("together the containers request %s and %s, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
+		s.Report(fmt.Sprintf("the containers together request %s and %s, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
 			fargateHint(vcpus, int(memory)), s.Node.Get("containers"))
 	}
 }

@@ -73,14 +73,14 @@ func eksRules() []*Rule {
 		check("eks-privileged-escalation", Low, podContainers, checkEscalation,
 			"Kubernetes rejects a privileged container with allowPrivilegeEscalation false.", "Kubernetes documentation, security context"),
 		check("eks-dns-hostnet", Low, pods, checkDNSPolicy,
-			"A pod on the host's network uses the host's DNS unless the policy is ClusterFirstWithHostNet.", api("EksPodProperties.dnsPolicy")),
+			"A pod on the host's network uses the host's DNS unless dnsPolicy is ClusterFirstWithHostNet.", api("EksPodProperties.dnsPolicy")),
 	}
 }
 
 // checkPodContainers reports absent or empty containers. Init containers do not count.
 func checkPodContainers(s Site) {
 	if list := s.Node.Get("containers"); list.Len() == 0 && (list != nil || s.lacks(s.Node, "containers")) {
-		s.Report("podProperties needs containers, at least one", `add "containers": [ { "image": "..." } ]`, list, s.Node)
+		s.Report("podProperties needs at least one container", `add "containers": [ { "image": "..." } ]`, list, s.Node)
 	}
 }
 
@@ -195,7 +195,7 @@ func checkPodGPUs(s Site) {
 func checkNonRoot(s Site) {
 	c := s.Node.Get("securityContext")
 	if uid, ok := c.Get("runAsUser").Int(); ok && uid == 0 && isTrue(c.Get("runAsNonRoot")) {
-		s.Report("runAsNonRoot forbids user 0 of runAsUser", "choose another user", c.Get("runAsUser"))
+		s.Report("runAsNonRoot excludes runAsUser 0", "choose another user", c.Get("runAsUser"))
 	}
 }
 
@@ -203,7 +203,7 @@ func checkNonRoot(s Site) {
 func checkEscalation(s Site) {
 	c := s.Node.Get("securityContext")
 	if n := c.Get("allowPrivilegeEscalation"); isTrue(c.Get("privileged")) && isFalse(n) {
-		s.ReportFix(s.remove(n), "a privileged container can always escalate privileges", "remove this member or privileged", n)
+		s.ReportFix(s.remove(n), "a privileged container can always escalate privileges", "remove this member, or remove privileged", n)
 	}
 }
 
@@ -211,7 +211,7 @@ func checkEscalation(s Site) {
 // hostNetwork is false.
 func checkDNSPolicy(s Site) {
 	if n := s.Node.Get("dnsPolicy"); n.Str() == "ClusterFirst" && !isFalse(s.Node.Get("hostNetwork")) {
-		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "ClusterFirst does not use the cluster's DNS on the host's network, the default",
+		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "on the host's network (the default), ClusterFirst does not use the cluster's DNS",
 			`write "ClusterFirstWithHostNet", or "hostNetwork": false`, n)
 	}
 }

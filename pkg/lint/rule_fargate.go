@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -141,8 +142,8 @@ func fargateRowRules() []*Rule {
 		}, "The disk of a Fargate task is 21 to 200 GiB, or 20 GiB without ephemeralStorage.", tried("EphemeralStorage.sizeInGiB")),
 		row("fargate-ephemeral-size-required", High, in(bodies, "ephemeralStorage"), needs("sizeInGiB: 50"),
 			"ephemeralStorage needs sizeInGiB.", api("EphemeralStorage.sizeInGiB")),
-		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), growing([]string{"LATEST", "1.4.0", "1.3.0"}),
-			"platformVersion is a version of the Fargate platform.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
+		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), checkPlatformVersion,
+			"platformVersion is a version of the Fargate platform: LATEST, 1.4.0 or 1.3.0 for Linux, LATEST or 1.0.0 for Windows.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
 		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
 			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
 			for range efsVolumes(s.Node) {
@@ -211,7 +212,8 @@ func windowsRules() []*Rule {
 				s.Report("without a public IP address, Fargate pulls images from "+registryName(image.Str())+" only through a NAT gateway",
 					`write "ENABLED" if the subnet has no NAT gateway, or copy the image to ECR with an endpoint`, n)
 			}
-		}, "In a subnet without NAT gateway or endpoints, a Fargate job needs a public IP address to reach a registry. Reported if the file disables the address and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
+		}, "In a subnet without a NAT gateway or endpoints, a Fargate job needs a public IP address to reach a registry. batchctl reports this if the file "+
+			"disables the address and the image is public.", guide("Fargate"))).onlyWith("platformCapabilities"),
 	}
 }
 
@@ -224,4 +226,13 @@ const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
+}
+
+// checkPlatformVersion reports an unknown version of the Fargate platform for the operating system of the job.
+func checkPlatformVersion(s Site, n *jsontree.Node, label string) {
+	known := []string{"LATEST", "1.4.0", "1.3.0"}
+	if strings.HasPrefix(s.Node.Get("runtimePlatform").Get("operatingSystemFamily").Str(), "WINDOWS") {
+		known = []string{"LATEST", "1.0.0"}
+	}
+	growing(known)(s, n, label)
 }

@@ -25,7 +25,7 @@ func imageRules() []*Rule {
 					})
 					if bad >= 0 {
 						r, _ := utf8.DecodeRuneInString(i.Image.Str()[bad:])
-						i.Report(fmt.Sprintf("an image reference contains only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
+						i.Report(fmt.Sprintf("an image reference can contain only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
 					}
 				}
 			},
@@ -37,7 +37,7 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
 					if n := utf8.RuneCountInString(i.Image.Str()); n > catalog.MaxImageLength {
-						i.Report(fmt.Sprintf("an image reference is at most %d characters long, this one has %d", catalog.MaxImageLength, n), "", i.Image)
+						i.Report(fmt.Sprintf("an image reference can have at most %d characters, and this one has %d", catalog.MaxImageLength, n), "", i.Image)
 					}
 				}
 			},
@@ -49,7 +49,7 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
 					if i.Image.Is(jsontree.String) && i.Image.Str() == "" {
-						i.Report("the image is empty", `name one, such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
+						i.Report("the image is empty", `write an image such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
 					}
 				}
 			},

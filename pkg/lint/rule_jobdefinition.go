@@ -43,7 +43,7 @@ func jobdefRules() []*Rule {
 				return // in AWS's form it is hardly longer
 			}
 			if n := len(s.Node.AppendJSON(nil)); n > catalog.MaxRegisterBytes {
-				s.Report(fmt.Sprintf("a job definition has at most %d bytes, this one has %d", catalog.MaxRegisterBytes, n),
+				s.Report(fmt.Sprintf("a job definition can have at most %d bytes, and this one has %d", catalog.MaxRegisterBytes, n),
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
 		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
@@ -79,13 +79,13 @@ func jobdefRules() []*Rule {
 				if list.Len() > 1 {
 					at = list.Index(1)
 				}
-				s.Report("platformCapabilities must hold exactly one value", `write ["EC2"] or ["FARGATE"]`, at)
+				s.Report("platformCapabilities must contain exactly one value", `write ["EC2"] or ["FARGATE"]`, at)
 			}
 		}, "A definition is for one platform, so the list has exactly one entry.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
 			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
 		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
-			"An evaluateOnExit entry says what to do: RETRY or EXIT.", api("EvaluateOnExit.action")),
+			"An evaluateOnExit entry needs an action: RETRY or EXIT.", api("EvaluateOnExit.action")),
 		check("retry-asterisk-last", Low, retries, func(s Site) {
 			for e := range s.Node.Get("evaluateOnExit").Children() {
 				for _, c := range conditions {
@@ -113,7 +113,7 @@ func checkBothForms(s Site, legacy, kind string) {
 	if n == nil || !requires(s.Node, kind) {
 		return
 	}
-	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s mean the same", legacy, kind), "remove "+legacy, key(n))
+	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s have the same meaning", legacy, kind), "remove "+legacy, key(n))
 }
 
 // checkDeprecated reports vcpus and memory without a replacement, with the rewrite.

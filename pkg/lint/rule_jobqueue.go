@@ -30,7 +30,7 @@ const actions = "jobStateTimeLimitActions[]"
 func jobQueueRules() []*Rule {
 	return []*Rule{
 		row("queue-name-charset", High, in(queues, "jobQueueName"), like(namePattern, nameCharset, ""),
-			"A queue's name holds letters, digits, hyphens and underscores only.", tried("CreateJobQueue.jobQueueName")),
+			"A queue's name contains only letters, digits, hyphens and underscores.", tried("CreateJobQueue.jobQueueName")),
 		row("queue-name-length", High, in(queues, "jobQueueName"), chars(1, 128),
 			"A queue's name is 1 to 128 characters long.", tried("CreateJobQueue.jobQueueName")),
 		row("queue-required", High, in(queues, ""), func(s Site, n *jsontree.Node, _ string) {
@@ -52,9 +52,9 @@ func jobQueueRules() []*Rule {
 		row("queue-ce-duplicate-order", Medium, in(queues, "computeEnvironmentOrder"), distinct("order", "number them 1, 2, 3"),
 			"Each environment of a queue has its own order.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("queue-mix-fargate-ec2", High, queues, checkQueueOfOneKind,
-			"The environments of a queue are all on Fargate or all on EC2. Reported if the files create the environments too.", tried("CreateJobQueue.computeEnvironmentOrder")),
+			"The environments of a queue are all on Fargate or all on EC2. batchctl checks this if the files also create the environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
-			"jobQueueType is a type of AWS Batch. A value newer than the API reference only warns.", tried("JobQueueType")),
+			"jobQueueType is one of AWS Batch's types of queue. A value newer than the API reference is only a warning.", tried("JobQueueType")),
 		// Service environments run SageMaker training jobs; batchctl only checks their
 		// form.
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
@@ -67,7 +67,8 @@ func jobQueueRules() []*Rule {
 		row("queue-scheduling-policy-arn", Medium, in(queues, "schedulingPolicyArn"), policyARN,
 			"The scheduling policy is given by its ARN. In a file with lists of resources, its name is sufficient: batchctl apply sends the ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
-			"A queue with a scheduling policy always has one, and a queue without a policy cannot get one. Reported if files of a directory create the same queue with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
+			"You cannot remove a queue's scheduling policy, or add one to a queue without it. batchctl reports this if files in a directory create the same queue "+
+				"with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
 		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
 			"An action needs a reason, a state, a time and an action.", api("JobStateTimeLimitAction")),
@@ -78,7 +79,7 @@ func jobQueueRules() []*Rule {
 		row("queue-jstla-action", High, in(queues, actions+".action"), checkTimeLimitAction,
 			"The action of a queue for containers is CANCEL; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
 		row("queue-jstla-reason", Low, in(queues, actions+".reason"), checkTimeLimitReason,
-			"The reason is one of those that AWS Batch reports for stuck jobs.", guide("jobs stuck in RUNNABLE")),
+			"AWS Batch reports a fixed list of reasons for stuck jobs, and the action needs one of them.", guide("jobs stuck in RUNNABLE")),
 		check("queue-jstla-duplicate", Medium, queues, checkTimeLimitDuplicates,
 			"A state and a reason together have one action.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		{
@@ -93,16 +94,18 @@ func jobQueueRules() []*Rule {
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
 			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.", tried("CreateJobQueue.jobQueueType")),
 		warns(check("queue-spot-last", High, queues, checkSpotFirst,
-			"AWS Batch tries the environments of a queue in their order, and the next one only once no instance of the one before can take the job. With on-demand first, Spot takes what is left over, and the queue costs what on-demand does.",
+			"AWS Batch tries the environments of a queue in order. It tries the next one only if no instance of the previous one can run the job. With on-demand "+
+				"first, Spot runs only the excess jobs, and the queue costs almost as much as on-demand alone.",
 			guide("job queues"))),
 		check("queue-ce-exists", High, queues, checkQueueEnvironments,
-			"The environments of a queue have to exist first. Reported if the files create environments, but not this one. An error if a created name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
+			"The environments of a queue must exist first. batchctl reports this if the files create environments, but not this one. It is an error if a created "+
+				"name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
 			"A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
 		check("stuck-all-ce-invalid", Medium, queues, checkEnvironmentsValid,
 			"A queue whose environments are all INVALID starts no job. An environment becomes INVALID if AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
 		warns(check("stuck-queue-no-fuse", Medium, queues, checkTimeLimits,
-			"A job that fits nowhere blocks the queue when it is first in line, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
+			"A job that fits on no instance blocks the queue once it is first, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
 		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
 			"Quota shares work for SageMaker training queues only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 	}
@@ -159,7 +162,7 @@ func checkSchedulingPolicyKept(s Site) {
 		}
 		name := s.Node.Get("jobQueueName")
 		if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
-			s.Report(fmt.Sprintf("files create queue %s with and without a scheduling policy, and a queue cannot change that", quote(name.Str())),
+			s.Report(fmt.Sprintf("the files create queue %s both with and without a scheduling policy, and a queue cannot change that", quote(name.Str())),
 				"create another queue", s.Node.Get("schedulingPolicyArn"), name)
 			return
 		}
@@ -200,7 +203,7 @@ func checkTimeLimitDuplicates(s Site) {
 func checkQueueCount(p *Pass) {
 	for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
 		if len(list) > 50 {
-			list[50].Report(fmt.Sprintf("a Region has at most 50 %s, and these files create %d", what, len(list)), "distribute them over Regions", list[50].NameNode())
+			list[50].Report(fmt.Sprintf("a Region can have at most 50 %s, and these files create %d", what, len(list)), "distribute them across Regions", list[50].NameNode())
 		}
 	}
 }
@@ -295,7 +298,7 @@ func checkEnvironmentsValid(s Site) {
 func checkTimeLimits(s Site) {
 	actions := s.Node.Get("jobStateTimeLimitActions")
 	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
-		s.Report("a job that fits nowhere blocks all jobs after it in the queue",
+		s.Report("a job that fits no compute environment blocks all jobs after it in the queue",
 			`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
 	}
 }

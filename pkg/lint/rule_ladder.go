@@ -33,7 +33,7 @@ func ladderRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "ladder-queue", Severity: diag.Error, Confidence: High,
-			Doc:    "A rung of onFailure names a queue that the platform file does not have or does not allow, or the queue that the job already uses.",
+			Doc:    "A rung of onFailure names the queue that the job already uses, or a queue that is not in the platform file or not allowed by it.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, r := range rungs.of(p) {
@@ -43,8 +43,8 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-target", Severity: diag.Error, Confidence: High,
-			Doc: "The rung noCapacity names a target that the platform file does not have, or the job cannot change its target: it runs a registered definition. " +
-				"A definition in the job file is registered at the new target, too.",
+			Doc: "The rung noCapacity names a target that is not in the platform file, or the job runs a registered definition and so cannot move to another target. " +
+				"batchctl can only register the job file's own definition there.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, r := range rungs.of(p) {
@@ -60,7 +60,7 @@ func ladderRules() []*Rule {
 				for _, r := range rungs.of(p) {
 					asked := r.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
-						r.Report(fmt.Sprintf("outOfMemory goes up to %s, and the job already requests %s", formatMemory(most), formatMemory(asked)),
+						r.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", formatMemory(most), formatMemory(asked)),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))
 					}
 				}
@@ -69,14 +69,14 @@ func ladderRules() []*Rule {
 		{
 			Name: "ladder-retry-strategy", Severity: diag.Warning, Confidence: High,
 			Doc: "The job has onFailure and a retryStrategy without evaluateOnExit. AWS Batch then repeats every failed attempt unchanged, also after an out-of-memory kill, before a rung applies. " +
-				"Leave retries to the rungs, or select failures with evaluateOnExit.",
+				"Remove the retryStrategy, or select failures with evaluateOnExit.",
 			Source: userGuide + ", automated job retries",
 			Run:    checkLadderRetries,
 		},
 		{
 			Name: "ladder-topics", Severity: diag.Error, Confidence: High,
-			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), and the topics of notify do not fit into its tag " + ladder.NoticeTag + ". " +
-				"A tag has at most 256 characters, and a job at most 50 tags.",
+			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", batchctl writes the topics of notify to the tag " + ladder.NoticeTag + ", but they do not fit. " +
+				"A tag value has at most 256 characters, and a job at most 50 tags.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
@@ -93,8 +93,8 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-topic-prefix", Severity: diag.Warning, Confidence: High,
-			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), which acts for the queues PREFIX-... of its project, and may publish to the topics PREFIX-.... " +
-				"The job's queue and a topic of notify begin with different prefixes, so the message cannot be sent.",
+			Doc: "The state machine handles jobs with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", but only for the queues and topics PREFIX-... of its project. " +
+				"The job's queue and a topic of notify have different prefixes, so the message cannot be sent.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
@@ -104,15 +104,15 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-webhook", Severity: diag.Warning, Confidence: High,
-			Doc: "The job belongs to the state machine (tag " + ladder.Tag + " = " + ladder.ByStateMachine + "), and notify has the URL of a webhook. The state machine sends messages only to topics of Amazon SNS. " +
-				"A URL can be a secret, and every user with permission to describe the job sees its tags. Only a waiting batchctl sends to the webhook.",
+			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", the state machine sends messages only to Amazon SNS topics, but notify has the URL of a webhook. " +
+				"A URL can be a secret, and everyone who can describe the job sees its tags. Only a waiting batchctl notifies the webhook.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					for i, receiver := range j.Notify {
 						if belongsToStateMachine(j) && !batch.IsARN(receiver) {
-							j.Report("the state machine sends nothing to a webhook; only a waiting batchctl does",
-								"name an SNS topic, or wait with batchctl wait", j.NotifyNodes[i])
+							j.Report("the state machine cannot send to a webhook; only a waiting batchctl command can",
+								"use an SNS topic, or wait for the job with batchctl wait", j.NotifyNodes[i])
 						}
 					}
 				}
@@ -200,7 +200,7 @@ func checkLadderRetries(p *Pass) {
 	for _, s := range strategyList.of(p) {
 		attempts, ok := s.node.Get("attempts").Int()
 		if len(s.job.Rungs) > 0 && ok && attempts > 1 && s.node.Get("evaluateOnExit").Len() == 0 {
-			s.job.Report(fmt.Sprintf("AWS Batch makes %d attempts after any failure, before onFailure applies", attempts),
+			s.job.Report(fmt.Sprintf("after any failure, AWS Batch makes up to %d attempts before onFailure applies", attempts),
 				"remove retryStrategy, or add evaluateOnExit", s.node.Get("attempts"))
 		}
 	}

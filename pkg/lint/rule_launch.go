@@ -73,7 +73,7 @@ func hostRules() []*Rule {
 			if n, ok := number(limit); ok && n > 1 {
 				p.Report(limit, "containers on a bridge network can reach the host's metadata, and with it the role of the instance", `write 1, unless a container needs it`)
 			}
-		}, "With a hop limit of 1, the answer with the token does not reach a container on a bridge network. Such a container has a role of its own.", imdsGuide),
+		}, "With a hop limit of 1, containers with bridge networking cannot use the instance metadata service. They should use their job role instead.", imdsGuide),
 		launchRule("launch-ebs-encrypted", Medium, func(p *Pass, l cfn.Launch) {
 			for m := range each(l.Data, "BlockDeviceMappings") {
 				ebs := m.Get("Ebs")
@@ -86,7 +86,7 @@ func hostRules() []*Rule {
 					p.Report(at, "this volume is encrypted only if the account encrypts every new volume", `write "Encrypted": true`)
 				}
 			}
-		}, "Volumes hold scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
+		}, "Volumes contain scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
 		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
 			for i := range each(l.Data, "NetworkInterfaces") {
@@ -154,17 +154,17 @@ func hostResourceRules() []*Rule {
 		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			for c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
 				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !isPlaceholder(n.Text) {
-					p.Report(n, "CloudFormation may want the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
+					p.Report(n, "CloudFormation may require the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
 				}
 			}
-		}, "The checks of the AWS CDK want an ARN in ConsumableResource of a template. The API reference accepts a name as well, so this only warns.", cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement; rule F3031 of the AWS CDK's template checks"),
+		}, "The AWS CDK's template checks require an ARN in ConsumableResource. The API reference also accepts a name, so this is only a warning.", cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement; rule F3031 of the AWS CDK's template checks"),
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
 			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || cfn.IsKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
 				p.Report(properties, "a job that can never start blocks this queue indefinitely", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
 			}
-		}, "A queue can cancel its first job if no environment offers what the job needs.", guide("job state time limit actions")),
+		}, "With jobStateTimeLimitActions, a queue cancels its first job if no environment can run it.", guide("job state time limit actions")),
 	}
 }
 
@@ -199,7 +199,7 @@ func roleKindRule() *Rule {
 	const role, profile = "AWS::IAM::Role", "AWS::IAM::InstanceProfile"
 	return &Rule{
 		Name: "cfn-role-kind", Severity: diag.Warning, Confidence: Medium,
-		Doc:    "InstanceRole is an instance profile, and all other members are roles. A reference to the other kind gives a name or an ARN that AWS Batch does not find, and the environment becomes INVALID.",
+		Doc:    "InstanceRole is an instance profile, and all other members are roles. If you refer to the other kind, AWS Batch does not find it, and the environment becomes INVALID.",
 		Source: api("ComputeResource.instanceRole"),
 		Run: func(p *Pass) {
 			for _, m := range roleMembers {
@@ -212,7 +212,7 @@ func roleKindRule() *Rule {
 						for _, member := range m.members {
 							n := holder.Get(member)
 							if name := referredResource(n); name != "" && f.Root.Get("Resources").Get(name).Get("Type").Str() == wrong {
-								p.Report(n, fmt.Sprintf("%s wants an %s, and %s is an %s", member, wanted, quote(name), wrong), "refer to an "+wanted)
+								p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name), wrong), "refer to an "+wanted)
 							}
 						}
 					})
@@ -249,7 +249,7 @@ func rootSizeRule() *Rule {
 			}
 			switch {
 			case n < leastRoot:
-				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of %d GiB, and EC2 rejects a smaller one", leastRoot), "write 30 or more")
+				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of at least %d GiB, and EC2 rejects a smaller one", leastRoot), "write 30 or more")
 			case n < leastGPURoot && l.Host.GPU:
 				p.report(diag.Warning, nil, size, "images with CUDA take 10 GB and more each, and a full root volume stops the agent", fmt.Sprintf("write %d or more", leastGPURoot))
 			}

@@ -44,17 +44,18 @@ func launchTemplateRules() []*Rule {
 		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
 			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
 		row("ce-userdatatype-al2023", Low, in(environmentsOnEKS, template, template+".overrides[]"), checkNodeStart,
-			"With an image of your own that is based on EKS_AL2023 or EKS_AL2023_NVIDIA, userdataType must be EKS_NODEADM. The default is EKS_BOOTSTRAP_SH, with which such a node does not join its cluster.", api("LaunchTemplateSpecification.userdataType")),
+			"If you build your own image from EKS_AL2023 or EKS_AL2023_NVIDIA, userdataType must be EKS_NODEADM. With the default, EKS_BOOTSTRAP_SH, the node does "+
+				"not join its cluster.", api("LaunchTemplateSpecification.userdataType")),
 		row("ce-userdatatype-eks-only", Low, in(where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") == nil }), template+".userdataType", template+".overrides[].userdataType"),
 			absent("is documented for environments on EKS only", ""),
-			"userdataType says how a node of Amazon EKS starts. An environment on Amazon ECS has no such nodes.", api("LaunchTemplateSpecification.userdataType")),
+			"userdataType describes the user data of Amazon EKS nodes, so it does not apply to an environment on Amazon ECS.", api("LaunchTemplateSpecification.userdataType")),
 		// The images of instances. A launch template may name its own.
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
 			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,
 			"An entry of ec2Configuration needs an imageType.", api("Ec2Configuration.imageType")),
 		row("ce-imagetype-known", High, in(environments, imageConf+"[].imageType"), checkImageTypeKnown,
-			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it only warns.", tried("Ec2Configuration.imageType")),
+			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it is only a warning.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-platform", High, in(environments, imageConf+"[].imageType"), checkImageTypePlatform,
 			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
@@ -186,7 +187,7 @@ func checkOldGPUsBesideP5(s Site) {
 	if p5 := hasFamily(entries, "p5", "p5e", "p5en"); p5 != "" {
 		for n := range list.Children() {
 			if f := familyOf(n.Str()); f == "p2" || f == "g2" {
-				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()), "create an environment for each", n)
+				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()), "create a separate environment for each", n)
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func loggingRules() []*Rule {
 					s.Report(fmt.Sprintf("%s is in environment and in secrets", quote(n.Str())), "keep the secret", n)
 				}
 			}
-		}, "A variable comes from environment or from secrets. If both set it, the result is undocumented.", derived).onlyWith("secrets"),
+		}, "Both environment and secrets set the variable. AWS does not document which value the container sees.", derived).onlyWith("secrets"),
 		row("role-arn-format", Low, in(bodies, "jobRoleArn", "taskRoleArn", "executionRoleArn"), like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`),
 			"A role is given by its full ARN.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
 		row("repository-credentials-arn", High, in(containers, "repositoryCredentials"), func(s Site, n *jsontree.Node, label string) {

@@ -88,7 +88,8 @@ func multinodeRules() []*Rule {
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,
 			"The network interface of a node has at most 5 security groups.", guide("multi-node parallel jobs")),
 		warns(check("stuck-mnp-public-subnet", Medium, nodes, checkNodesSubnets,
-			"The network interfaces of nodes have no public addresses, so nodes in a public subnet reach no registry. Reported if a file requests a public address.", guide("multi-node parallel jobs"))),
+			"The network interfaces of nodes have no public addresses, so nodes in a public subnet cannot reach a registry. batchctl reports this if a file "+
+				"requests a public address.", guide("multi-node parallel jobs"))),
 	}
 }
 

@@ -82,7 +82,7 @@ func nameRules() []*Rule {
 					for _, j := range f.Jobs {
 						if j.Name != "" && seen[j.Name] {
 							job := Job{Job: j, userFile: userFile{f}, pass: p}
-							job.Report(fmt.Sprintf("a job above is also called %s", quote(j.Name)), "give each job its own name")
+							job.Report(fmt.Sprintf("an earlier job is also called %s", quote(j.Name)), "give each job its own name")
 						}
 						seen[j.Name] = true
 					}
@@ -105,7 +105,7 @@ func charset(j Job, n *jsontree.Node, what string) {
 	if fixed := strings.Trim(mapName(s), "-"); fixed != "" {
 		hint, fix = "write "+quote(fixed), replace(n, fixed)
 	}
-	j.ReportFix(fix, fmt.Sprintf("%s holds only %s, not %q", what, nameCharset, bad), hint, n)
+	j.ReportFix(fix, fmt.Sprintf("%s can contain only %s, not %q", what, nameCharset, bad), hint, n)
 }
 
 // nameLength reports a name without characters, or with more than AWS Batch accepts.
@@ -114,6 +114,6 @@ func nameLength(j Job, n *jsontree.Node, what string) {
 		return
 	}
 	if c := utf8.RuneCountInString(n.Str()); c < 1 || c > catalog.MaxNameLength {
-		j.Report(fmt.Sprintf("%s is 1 to %d characters long, this one has %d", what, catalog.MaxNameLength, c), "", n)
+		j.Report(fmt.Sprintf("%s must have 1 to %d characters, and this one has %d", what, catalog.MaxNameLength, c), "", n)
 	}
 }

@@ -35,7 +35,7 @@ func parameterRules() []*Rule {
 		},
 		{
 			Name: "submit-ref-unresolved", Severity: diag.Error, Confidence: High,
-			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission. The rule counts an argument that is Ref::name as a whole; ref-inside-word is about the others.",
+			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission. The rule checks arguments that are exactly Ref::name; ref-inside-word checks the others.",
 			Source: "the service's error (no parameter found for reference), quoted in public repositories",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
@@ -112,7 +112,7 @@ func checkInsideWord(j Job, list []reference) {
 		if flag, found := strings.CutSuffix(r.arg.Str(), "=Ref::"+r.name); found && strings.HasPrefix(flag, "-") {
 			hint = fmt.Sprintf("write two arguments if the program takes them: %q, %q", flag, "Ref::"+r.name)
 		}
-		j.Report(fmt.Sprintf("Ref::%s is inside a word: AWS does not document it, and the local engine leaves it", r.name), hint, r.arg)
+		j.Report(fmt.Sprintf("Ref::%s is only part of an argument: AWS does not document this, and the local engine does not replace it", r.name), hint, r.arg)
 	}
 }
 

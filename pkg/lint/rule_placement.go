@@ -65,8 +65,8 @@ func queueRules() []*Rule {
 		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The image of the job is built for another CPU architecture than that of the queue's instances.", userGuide+", job definition parameters", catalog.WrongArch),
 		{
 			Name: "memory-may-not-fit", Severity: diag.Warning, Confidence: Medium,
-			Doc: "The job requests memory that an instance type has with some AMIs and not with others. The message gives what hosts of the type had, and where that was published. " +
-				"A job that does not fit waits in RUNNABLE indefinitely.",
+			Doc: "The job requests memory that an instance type offers with some AMIs but not with others. The message gives published figures and their source. A job " +
+				"that does not fit stays in RUNNABLE indefinitely.",
 			Source: userGuide + ", compute resource memory management; measured figures as the message names them",
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {

@@ -114,13 +114,13 @@ func platformRules() []*Rule {
 				for e := range p.environments() {
 					n := e.Node.Get("maxvCpus")
 					if v, ok := n.Int(); ok && v == 0 {
-						p.Report(n, "maxvCpus is 0, so no job ever runs here", "")
+						p.Report(n, "maxvCpus is 0, so no job can ever run here", "")
 					}
 				}
 				for _, s := range environments(p) {
 					n := s.Node.Get(resourcesOf).Get("maxvCpus")
 					if v, ok := n.Int(); ok && v == 0 {
-						s.Report("maxvCpus is 0, so no job ever runs here", "", n)
+						s.Report("maxvCpus is 0, so no job can ever run here", "", n)
 					}
 				}
 			},

@@ -89,7 +89,7 @@ func podRules() []*Rule {
 		}, "A namespace is a DNS label.", api("EksMetadata.namespace")),
 		row("eks-label-value-length", High, in(podBodies, "metadata.labels.*"), func(s Site, n *jsontree.Node, _ string) {
 			if c := utf8.RuneCountInString(n.Str()); c > 63 {
-				s.Report(fmt.Sprintf("the value of a label is at most 63 characters long, this one has %d", c), "use an annotation for long text", n)
+				s.Report(fmt.Sprintf("the value of a label can have at most 63 characters, and this one has %d", c), "use an annotation for long text", n)
 			}
 		}, "The value of a label is at most 63 characters long.", tried("EksMetadata.labels")),
 		row("eks-label-key-format", High, in(podBodies, "metadata.labels.*"), keyFormat("a label"),
@@ -98,7 +98,7 @@ func podRules() []*Rule {
 			"The prefixes of Kubernetes and of AWS Batch are reserved.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("eks-annotation-value-length", High, in(podBodies, "metadata.annotations.*"), func(s Site, n *jsontree.Node, _ string) {
 			if c := utf8.RuneCountInString(n.Str()); c > 255 {
-				s.Report(fmt.Sprintf("the value of an annotation is at most 255 characters long, this one has %d", c), "", n)
+				s.Report(fmt.Sprintf("the value of an annotation can have at most 255 characters, and this one has %d", c), "", n)
 			}
 		}, "The value of an annotation is at most 255 characters long.", tried("EksMetadata.annotations")),
 		row("eks-annotation-key-format", Medium, in(podBodies, "metadata.annotations.*"), keyFormat("an annotation"),
@@ -158,7 +158,7 @@ func keyReserved(what string) condition {
 		}
 		for _, theirs := range []string{"kubernetes.io", "k8s.io", "batch.amazonaws.com"} {
 			if prefix == theirs || strings.HasSuffix(prefix, "."+theirs) {
-				s.Report(fmt.Sprintf("the key of %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix of your own domain, or no prefix", key(n))
+				s.Report(fmt.Sprintf("the key of %s cannot have the prefix %s, which is reserved", what, quote(prefix)), "use a prefix with your own domain, or no prefix", key(n))
 			}
 		}
 	}

@@ -121,7 +121,7 @@ func checkMaxAttempts(p *Pass) {
 	most := p.policy().MaxAttempts
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-			j.Report(fmt.Sprintf("policy allows %s; the job requests %d", count(most, "attempt"), a), "", s.Get("attempts"))
+			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", count(most, "attempt"), a), "", s.Get("attempts"))
 		}
 	})
 }
@@ -141,11 +141,11 @@ func checkMaxTimeout(p *Pass) {
 			n := t.Get("attemptDurationSeconds")
 			if s, ok := n.Int(); ok && s > int64(most) {
 				allowed, asked := formatTimeouts(j, int64(most), s, n)
-				j.Report(fmt.Sprintf("policy allows a timeout of at most %s; the job has %s", allowed, asked), "", n)
+				j.Report(fmt.Sprintf("the policy allows a timeout of at most %s, but the job has %s", allowed, asked), "", n)
 			}
 		}
 		if j.Register != nil && own == nil && registered == nil {
-			j.Report(fmt.Sprintf("policy requires a timeout of at most %s; the job has none", inUnits(j, int64(most))), "add "+timeoutExample(j))
+			j.Report(fmt.Sprintf("the policy requires a timeout of at most %s, but the job has no timeout", inUnits(j, int64(most))), "add "+timeoutExample(j))
 		}
 	}
 }
@@ -161,9 +161,9 @@ func checkMaxArraySize(p *Pass) {
 		switch size, ok := children(j.Job); {
 		case !ok || size <= int64(most):
 		case most < catalog.MinArraySize:
-			j.Report("policy allows no arrays", "", n)
+			j.Report("the policy allows no arrays", "", n)
 		default:
-			j.Report(fmt.Sprintf("policy allows arrays of at most %s; the job has %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+			j.Report(fmt.Sprintf("the policy allows arrays of at most %s, but the job has %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func checkMaxMemory(p *Pass) {
 	checkLimit(p, "MEMORY", float64(most), most > 0, formatMemory)
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
-			r.Report(fmt.Sprintf("policy allows %s; outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
+			r.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
 		}
 	}
 }
@@ -230,7 +230,7 @@ func checkLimit(p *Pass, kind string, most float64, bounded bool, format func(fl
 		if kind == "MEMORY" && !j.compact() {
 			allowed, asked = inMiB(most), inMiB(d.total)
 		}
-		j.Report(fmt.Sprintf("policy allows %s; the job requests %s%s", allowed, asked, d.spread()), "", d.largest())
+		j.Report(fmt.Sprintf("the policy allows %s, but the job requests %s%s", allowed, asked, d.spread()), "", d.largest())
 	}
 }
 
@@ -306,12 +306,12 @@ func checkTag(j Job, tag string) {
 	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
 		for t := range tags.Children() {
 			if strings.EqualFold(t.Name, tag) {
-				j.Report(fmt.Sprintf("policy requires the tag %s; the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
+				j.Report(fmt.Sprintf("the policy requires the tag %s, but the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
 				return
 			}
 		}
 	}
-	j.Report("policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+	j.Report("the policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
 }
 
 // allowedRoles returns the rule for a kind of role. In a task of several containers the

@@ -21,12 +21,12 @@ func otherNameRules() []*Rule {
 		}, "Names of definitions, queues, environments and policies start with a letter or a digit.", derived),
 		request("job-reason-length", Medium, func(s Site) {
 			if n := s.Node.Get("reason"); s.File.Kind != describeJobs && utf8.RuneCountInString(n.Str()) > 1024 {
-				s.Report(fmt.Sprintf("a reason is at most 1024 characters long, this one has %d", utf8.RuneCountInString(n.Str())), "", n)
+				s.Report(fmt.Sprintf("a reason can have at most 1024 characters, and this one has %d", utf8.RuneCountInString(n.Str())), "", n)
 			}
 		}, "The reason for cancelling or terminating a job is at most 1024 characters long.", api("CancelJob.reason")),
 		request("describe-jobs-max-100", High, func(s Site) {
 			if n := s.Node.Get("jobs"); s.File.Kind == describeJobs && n.Len() > 100 {
-				s.Report(fmt.Sprintf("a request describes at most 100 jobs, not %d", n.Len()), "split it into requests of 100", n.Index(100))
+				s.Report(fmt.Sprintf("a request can describe at most 100 jobs, not %d", n.Len()), "split it into requests of 100", n.Index(100))
 			}
 		}, "DescribeJobs accepts at most 100 ids.", tried("DescribeJobs.jobs")),
 	}

@@ -103,7 +103,7 @@ func retryRules() []*Rule {
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-evaluate-max-5", Severity: diag.Error, Confidence: Medium,
-			Doc:    "evaluateOnExit holds at most 5 entries.",
+			Doc:    "evaluateOnExit has at most 5 entries.",
 			Source: apiReference + ", RetryStrategy.evaluateOnExit",
 			Run:    checkEvaluationCount,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
@@ -189,7 +189,7 @@ func checkEvaluationAttempts(p *Pass) {
 func checkEvaluationCount(p *Pass) {
 	p.evaluations(func(j Job, list *jsontree.Node) {
 		if n := list.Len(); n > catalog.MaxEvaluateOnExit {
-			j.Report(fmt.Sprintf("evaluateOnExit must hold at most %d entries, not %d", catalog.MaxEvaluateOnExit, n),
+			j.Report(fmt.Sprintf("evaluateOnExit can contain at most %d entries, not %d", catalog.MaxEvaluateOnExit, n),
 				"merge patterns with a * at the end", list.Index(catalog.MaxEvaluateOnExit))
 		}
 	})
@@ -279,7 +279,7 @@ func checkReachableEntries(p *Pass) {
 		caught := false
 		for e := range list.Children() {
 			if caught {
-				j.Report("this entry is never used, because one above matches everything", "move it up", e)
+				j.Report("this entry is never used, because an earlier entry matches everything", "move it up", e)
 			}
 			caught = caught || catchAll(e)
 		}

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -36,7 +37,7 @@ func schemaRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "jobdef-unknown-member", Confidence: High,
-			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no other may be newer than batchctl's API model, so it only warns.",
+			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no known one may be newer than batchctl's API model, so it is only a warning.",
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
@@ -59,7 +60,7 @@ func schemaRules() []*Rule {
 		},
 		{
 			Name: "jobdef-wrong-json-type", Confidence: High,
-			Doc:    "A value has another JSON type than in the API. Values in resourceRequirements and environment are strings; counts are numbers.",
+			Doc:    "A value does not have the JSON type that the API requires. Values in resourceRequirements and environment are strings; counts are numbers.",
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
@@ -77,6 +78,13 @@ func schemaRules() []*Rule {
 					})
 				})
 			},
+		},
+		{
+			Name: "whole-number-form", Severity: diag.Warning, Confidence: High, KeepsMeaning: true,
+			Doc: "A request has a whole number with a fraction or an exponent, such as 3600.0 or 36e2, as programs write that calculate with floating point numbers. " +
+				"batchctl takes it. The AWS CLI and boto3 reject it before they send the request: \"Invalid type for parameter\".",
+			Source: "tried with aws-cli 1.45 and boto3 1.43",
+			Run:    checkWholeNumbers,
 		},
 		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, even for numbers, because Ref:: inserts text into the command.", api("RegisterJobDefinition.parameters")),
 		stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
@@ -105,6 +113,24 @@ func schemaRules() []*Rule {
 			},
 		},
 	}
+}
+
+// checkWholeNumbers reports whole numbers that are not written as such. A number that is not whole has the wrong type.
+func checkWholeNumbers(p *Pass) {
+	p.everyText(func(j Job, root *jsontree.Node) {
+		if j.compact() {
+			return
+		}
+		shape.Of(j.File.Kind).Compare(root, nil, nil, func(n, _ *jsontree.Node, s, _ *shape.Shape) {
+			if s == nil || !s.Whole || !n.Is(jsontree.Number) || !strings.ContainsAny(n.Text, ".eE") {
+				return
+			}
+			if i, whole := n.Int(); whole {
+				text := strconv.FormatInt(i, 10)
+				j.ReportFix(rewrite(n, text), fmt.Sprintf("the AWS CLI and boto3 reject %s in place of a whole number", n.Text), "write "+text, n)
+			}
+		})
+	})
 }
 
 // stringMap returns a rule for maps of strings, in requests and in compact jobs.

@@ -28,11 +28,13 @@ func secretRules() []*Rule {
 					}
 				}
 			}
-		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. The rule recognises the formats of known keys, and names such as DB_PASSWORD unless the value is a placeholder. It only warns, since AWS Batch accepts the job.",
+		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. The rule recognises the formats of known keys, and names such as DB_PASSWORD unless the value is a placeholder. It is a warning, because AWS Batch "+
+			"accepts the job.",
 			guide("specifying sensitive data"))),
 		{
 			Name: "job-secret", Severity: diag.Warning, Confidence: High,
-			Doc:    "A credential outside the environment: in the command, as an argument or inside a script, in a parameter, an override, a tag or an option. DescribeJobs shows all of them. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
+			Doc: "There is a credential outside the environment: in an argument or script of the command, in a parameter, an override, a tag or an option. DescribeJobs " +
+				"shows all of these. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
 			Source: guide("specifying sensitive data"),
 			Run: func(p *Pass) {
 				w := secretWalk{clean: cleanSources.of(p)}

@@ -19,7 +19,7 @@ const shares = "fairsharePolicy.shareDistribution"
 func sharingRules() []*Rule {
 	return []*Rule{
 		row("scheduling-policy-name-charset", High, in(policies, "name"), like(namePattern, nameCharset, ""),
-			"A scheduling policy's name holds letters, digits, hyphens and underscores only.", tried("CreateSchedulingPolicy.name")),
+			"A scheduling policy's name contains only letters, digits, hyphens and underscores.", tried("CreateSchedulingPolicy.name")),
 		row("scheduling-policy-name-length", High, in(policies, "name"), chars(1, 128),
 			"A scheduling policy's name is 1 to 128 characters long.", tried("CreateSchedulingPolicy.name")),
 		// The shares of a fair-share policy.

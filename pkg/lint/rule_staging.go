@@ -101,17 +101,19 @@ func stagingRules() []*Rule {
 		},
 		// Values that depend on the container and on the child.
 		stagedRule("stage-variable-unset", diag.Warning, High,
-			"${NAME} in a location is a variable of the container, and nothing in the files sets this one. Without it, the job fails before its program starts. The image may set it. For a literal ${NAME}, write $${NAME}.",
+			"${NAME} in a location is a variable of the container, but nothing in the files sets it. Unless the image does, the job fails before its program "+
+				"starts. For a literal ${NAME}, write $${NAME}.",
 			ourStaging, stagedLocation.checkVariables),
 		stagedRule("stage-sha256", diag.Error, High,
 			"A checksum has 64 hexadecimal digits and is for a single file, not for a prefix or a directory.",
 			ourStaging, stagedLocation.checkSum),
 		stagedRule("stage-plain-http", diag.Warning, High,
-			"Anyone on the network path can change a file that comes over http, and the program would use it. Use https, or a sha256 that the file is compared with.",
+			"Anyone on the network path can change a file that is downloaded over http. Use https, or give the file's sha256.",
 			"practice", checkPlainHTTP),
 		{
 			Name: "stage-no-role", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "The job moves files in S3 but has no job role. Its container would have the permissions of its instance, which are meant for other tasks, or no permissions. A job with credentials or an endpoint in its environment is not reported.",
+			Doc: "The job reads or writes S3 but has no job role. So it has no permissions, or those of its instance, which are meant for other tasks. batchctl does " +
+				"not report jobs with credentials or an endpoint in their environment.",
 			Source: api("ContainerProperties.jobRoleArn"),
 			Run:    checkStagingRoles,
 		},
@@ -123,7 +125,7 @@ func stagingRules() []*Rule {
 		},
 		{
 			Name: "stage-image", Severity: diag.Error, Confidence: High,
-			Doc:    "The image of batchctl's workloads has an entry point that reads the command as the name of a workload, so batchctl cannot put anything in front of it.",
+			Doc:    "The entry point of the image batchctl-workloads reads the command as the name of a workload, so batchctl cannot put another program in front of it.",
 			Source: "cmd/batchctl-workloads/gpu.Dockerfile",
 			Run:    checkStagingImages,
 		},
@@ -239,7 +241,7 @@ func (s stagedLocation) checkLocation() {
 		}
 	case "https", "http":
 		if !s.isInput {
-			report("write s3://bucket/prefix/, or a local path", "an output cannot go to %s: web servers have no common way to upload files", quote(text))
+			report("write s3://bucket/prefix/, or a local path", "an output cannot go to %s: there is no standard way to upload a file to a web server", quote(text))
 			return
 		}
 		u, err := url.Parse(text)
@@ -391,11 +393,11 @@ func checkOutputPaths(j Job) {
 			switch {
 			case to == from:
 			case within(from, to):
-				j.Report(fmt.Sprintf("this output contains the input at %s, which the job would upload again", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("this output contains the input at %s, which the job would upload again", quote(to)), "use a separate directory for the program's output", key(out.Node))
 			case within(to, from) && oneFile(in):
-				j.Report(fmt.Sprintf("an input puts a file at %s, so nothing can be below it", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("an input puts a file at %s, so nothing can be below it", quote(to)), "use a separate directory for the program's output", key(out.Node))
 			case within(to, from):
-				j.Report(fmt.Sprintf("this path is inside the input at %s, which may contain a file of that name", quote(to)), "let the program write into a directory of its own", key(out.Node))
+				j.Report(fmt.Sprintf("this path is inside the input at %s, which may contain a file of that name", quote(to)), "use a separate directory for the program's output", key(out.Node))
 			}
 		}
 	}
@@ -504,10 +506,8 @@ func (s stagedLocation) checkVariables() {
 func (s stagedLocation) sets(name string) bool {
 	box := s.Known().Get("containerProperties") // it is the job's only container
 	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"), s.Submit.Get("containerOverrides").Get("environment")} {
-		for v := range list.Children() {
-			if v.Get("name").Str() == name {
-				return true
-			}
+		if list.With("name", name) != nil {
+			return true
 		}
 	}
 	if s.Sweep == nil {

@@ -28,7 +28,7 @@ func stuckRules() []*Rule {
 				}
 			}
 			if gpu != nil && other != nil {
-				s.Report(fmt.Sprintf("%s has GPUs but %s does not: a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "create an environment for each", other)
+				s.Report(fmt.Sprintf("%s has GPUs but %s does not, so a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "create a separate environment for each", other)
 			}
 		}, "In an environment with both GPU instances and others, a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
 		check("stuck-fargate-windows-spot", Medium, onWindows(bodies), func(s Site) {
@@ -43,7 +43,7 @@ func stuckRules() []*Rule {
 				some = true
 			}
 			if some {
-				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has nothing else", `submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
+				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has no other environment", `submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
 			}
 		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.", guide("Fargate")).onlyWith("runtimePlatform"),
 		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
@@ -61,13 +61,13 @@ func stuckRules() []*Rule {
 					return
 				}
 			}
-		}, "Jobs need a path to Amazon ECS: a public address, a NAT gateway or endpoints. Reported only if names of subnets contain \"public\".", guide("jobs stuck in RUNNABLE"))),
+		}, "Jobs need a network path to Amazon ECS: a public address, a NAT gateway or endpoints. batchctl reports this only if names of subnets contain \"public\".", guide("jobs stuck in RUNNABLE"))),
 		warns(check("stuck-awslogs-custom-ami", Medium, onInstances, func(s Site) {
 			c := s.Node.Get(resourcesOf)
 			n := c.Get("imageId")
 			path("ec2Configuration[].imageIdOverride").walk(c, func(o *jsontree.Node) { n = firstOf(n, o) })
 			if n.Str() != "" && s.Node.Get("eksConfiguration") == nil { // an EKS node has no ECS agent
-				s.Report("a custom image has to list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, or jobs stay in RUNNABLE", "check the image, or use an image of AWS", n)
+				s.Report("if a custom image does not list awslogs in ECS_AVAILABLE_LOGGING_DRIVERS, jobs stay in RUNNABLE", "check the image, or use an AWS image", n)
 			}
 		}, "The default log driver of jobs is awslogs. AWS Batch does not place them on an instance whose agent does not offer it.", guide("jobs stuck in RUNNABLE"))),
 		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
@@ -75,7 +75,8 @@ func stuckRules() []*Rule {
 			if v, ok := number(n); ok && v > 6 && v <= 32 && !s.pass.listsQueues() {
 				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
 			}
-		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. Not reported if a platform file describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
+		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. batchctl does not report this if a platform file "+
+			"describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
 		check("stuck-eks-node-overhead", Medium, definitions, checkNodeOverhead,
 			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 	}

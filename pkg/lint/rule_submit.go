@@ -30,7 +30,7 @@ func submitRules() []*Rule {
 	return []*Rule{
 		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
-		}, "A submission needs the name of the job, the queue and the definition.", api("SubmitJob")),
+		}, "A submission needs a job name, a queue and a definition.", api("SubmitJob")),
 		// Limits of the request, which AWS Batch or Amazon ECS checks.
 		check("submit-size-max", High, submits, checkSubmissionSize,
 			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
@@ -90,7 +90,7 @@ func checkSubmissionSize(s Site) {
 		return // in AWS's form it is hardly longer
 	}
 	if n := len(s.Node.AppendJSON(nil)); n >= catalog.MaxSubmitBytes {
-		s.Report(fmt.Sprintf("a submission must be smaller than %d bytes, this one has %d", catalog.MaxSubmitBytes, n), "store long data in S3 and pass its location", s.NameNode())
+		s.Report(fmt.Sprintf("a submission must be smaller than %d bytes, and this one has %d", catalog.MaxSubmitBytes, n), "store long data in S3 and pass its location", s.NameNode())
 	}
 }
 

@@ -132,7 +132,7 @@ func tagRules() []*Rule {
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Keys and values of tags that start with aws: are reserved for AWS, in upper and lower case.",
+			Doc:    "Keys and values of tags cannot start with aws:, in upper or lower case. AWS reserves this prefix.",
 			Source: tagSource,
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {
@@ -147,7 +147,7 @@ func tagRules() []*Rule {
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
-			Doc:    "The tag " + executorTag + " says how the local engine runs a job: as a process, in a docker container, in a podman container, or in a container of whichever works. AWS Batch treats it like any other tag.",
+			Doc:    "The tag " + executorTag + " selects how the local engine runs a job: as a process, in a container of docker or podman, or of whichever of the two works. AWS Batch treats it like any other tag.",
 			Source: "pkg/local, ExecutorTag",
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {

@@ -51,6 +51,21 @@ func environmentRules() []*Rule {
 			},
 		}).onlyWith("environment", "env"),
 		(&Rule{
+			Name: "env-empty-value", Severity: diag.Warning, Confidence: High,
+			Doc:    "AWS Batch drops the variables of a definition that have an empty value, so the container does not have them. No report says the same of overrides.",
+			Source: "reports of users and tests on AWS of Terraform's provider (hashicorp/terraform-provider-aws#26960 and #29820)",
+			Run: func(p *Pass) {
+				for _, c := range p.Containers() {
+					for e := range c.Node.Get("environment").Children() {
+						if v := e.Get("value"); v.Is(jsontree.String) && v.Text == "" {
+							c.Report(fmt.Sprintf("variable %s has an empty value: AWS Batch drops it, and the container does not have it", quote(e.Get("name").Str())),
+								"give it a value, or let the program do without it", v)
+						}
+					}
+				}
+			},
+		}).onlyWith("environment"),
+		(&Rule{
 			Name: "nul-character", Severity: diag.Error, Confidence: High,
 			Doc:    "Arguments and variables cannot contain a NUL character, so the program would not start.",
 			Source: "POSIX.1-2024, exec",

@@ -104,7 +104,7 @@ func waiverRules() []*Rule {
 		},
 		{
 			Name: "waiver-until-format", Severity: diag.Error, Confidence: High,
-			Doc:    "The last day of a waiver is a date, year-month-day. A waiver with any other value has no effect.",
+			Doc:    "The last day of a waiver is a date in the form year-month-day. A waiver with any other value has no effect.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
@@ -147,7 +147,7 @@ func waiverRules() []*Rule {
 		},
 		{
 			Name: "waiver-unused", Severity: diag.Warning, Confidence: High,
-			Doc:    "A waiver has no effect, because the job no longer breaks the rule. Without a platform file, waivers of rules that need one are not reported.",
+			Doc:    "A waiver has no effect, because the job no longer breaks the rule. Without a platform file, batchctl does not report waivers of rules that need one.",
 			Source: waiverSource,
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {

@@ -39,7 +39,7 @@ func TestWaivedForOneJob(t *testing.T) {
 	found := Check([]*document.File{f}, day(t), Rules())
 	found.Sort()
 	const place = "t.json:1:149: "
-	const message = "policy allows a timeout of at most 24h; the job has 25h [policy-max-timeout]"
+	const message = "the policy allows a timeout of at most 24h, but the job has 25h [policy-max-timeout]"
 	want := place + message + "\n" + place + "waived: " + message + " agreed in OPS-12 (until 2999-01-01)"
 	if got := said(found); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -20,7 +20,7 @@ func Settle(all diag.List) diag.List {
 		offset int
 	}
 	// special holds the problems of rules, by the start of their span.
-	all = withoutFollowers(all)
+	all = withoutFollowers(withoutUnfilled(all))
 	special := map[start]diag.List{}
 	for _, d := range all {
 		if !generic(d) && d.Source != nil {
@@ -38,13 +38,43 @@ func isBare(d diag.Diagnostic) bool {
 	return d.Rule == jsontree.RulePlaceholder && d.Source != nil && !strings.HasPrefix(d.Source.Text[d.Span.Start:], `"`)
 }
 
-// withoutFollowers removes the other problems of a value that contains a placeholder, because the value is unknown. If
+// withoutUnfilled removes the other problems of requests that are not filled in, if one of them is an error: most are
+// about empty values, and AWS would reject the request.
+func withoutUnfilled(all diag.List) diag.List {
+	rejected := map[*diag.Source]bool{} // the skeletons, and whether one of their other problems is an error
+	for _, d := range all {
+		if d.Rule == document.RuleSkeleton {
+			rejected[d.Source] = false
+		}
+	}
+	if len(rejected) == 0 {
+		return all
+	}
+	isOther := func(d diag.Diagnostic) bool {
+		_, ok := rejected[d.Source]
+		return ok && d.Rule != document.RuleSkeleton && d.Rule != jsontree.RuleSyntax
+	}
+	for _, d := range all {
+		if isOther(d) && d.Severity == diag.Error {
+			rejected[d.Source] = true
+		}
+	}
+	all = slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool { return rejected[d.Source] && isOther(d) })
+	for i, d := range all {
+		if d.Rule == document.RuleSkeleton && rejected[d.Source] {
+			all[i].Severity = diag.Error
+		}
+	}
+	return all
+}
+
+// withoutFollowers removes the other problems of a value that is unknown, such as one that contains a placeholder. If
 // one of them was an error, AWS would certainly reject the text, so the placeholder is an error. A warning about the
 // member itself is also removed; an error stays, because it does not depend on the value.
 func withoutFollowers(all diag.List) diag.List {
 	values := map[*diag.Source][]int{} // of placeholders, as indices
 	for i, d := range all {
-		if d.Rule == jsontree.RulePlaceholder && d.Source != nil {
+		if isUnknown(d) && d.Source != nil {
 			values[d.Source] = append(values[d.Source], i)
 		}
 	}
@@ -54,13 +84,11 @@ func withoutFollowers(all diag.List) diag.List {
 	all = slices.Clone(all)
 	follows := make([]bool, len(all))
 	for i, d := range all {
-		if d.Rule == jsontree.RulePlaceholder {
-			continue
-		}
 		for _, v := range values[d.Source] {
 			value := &all[v]
 			switch {
-			case d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
+			case isUnknown(d):
+			case inText(value.Span, d), d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
 				follows[i] = true
 				value.Severity = min(value.Severity, d.Severity)
 			case d.Severity == diag.Warning && d.Span.End <= value.Span.Start && isKey(d, value.Span.Start):
@@ -70,6 +98,17 @@ func withoutFollowers(all diag.List) diag.List {
 	}
 	i := -1
 	return slices.DeleteFunc(all, func(diag.Diagnostic) bool { i++; return follows[i] })
+}
+
+// isUnknown reports whether a problem is that a value cannot be known: a placeholder, or a text that the
+// parser cannot read.
+func isUnknown(d diag.Diagnostic) bool {
+	return d.Rule == jsontree.RulePlaceholder || d.Rule == jsontree.RuleSyntax && d.Fix == nil
+}
+
+// inText reports whether a problem is about a text in quotes, of which the parser cannot read a part.
+func inText(part diag.Span, d diag.Diagnostic) bool {
+	return d.Span.Start < part.Start && part.End <= d.Span.End && d.Source.Text[d.Span.Start] == '"'
 }
 
 // isKey reports whether a problem is at the name of the member whose value begins at an offset. Unknown names stay.

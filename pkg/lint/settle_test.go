@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 func TestSettle(t *testing.T) {
@@ -33,6 +34,9 @@ func TestSettle(t *testing.T) {
 		{"one of two is not enough", diag.List{at(document.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type")}, []string{document.RuleMissingMember, "r"}},
 		{"two rules are", diag.List{at(document.RuleMissingMember, src, 0, `missing members "name" and "type"`), at("r", src, 0, "this needs type"), at("s", src, 0, "this needs name")}, []string{"r", "s"}},
 		{"rules stay beside each other", diag.List{at("r", src, 0, "x"), at("s", src, 0, "y")}, []string{"r", "s"}},
+		{"a value that cannot be read has no other problem", diag.List{at(jsontree.RuleSyntax, src, 0, "x"), at("r", src, 0, "y"), at("s", src, 1, "z")}, []string{jsontree.RuleSyntax, "s"}},
+		{"an unfilled request has no other problem", diag.List{at("r", src, 0, "x"), at(document.RuleSkeleton, src, 1, "y"), warning(at("s", src, 1, "z")), at("r", other, 0, "x")}, []string{document.RuleSkeleton, "r"}},
+		{"unless nothing is wrong with it", diag.List{warning(at(document.RuleSkeleton, src, 1, "y")), warning(at("s", src, 1, "z"))}, []string{document.RuleSkeleton, "s"}},
 		{"the kind of a document stays", diag.List{at(document.RuleDocumentKind, src, 0, "x"), at("s", src, 0, "y")}, []string{document.RuleDocumentKind, "s"}},
 	} {
 		before := slices.Clone(tt.all)

@@ -66,26 +66,26 @@ func TestPolicyUnits(t *testing.T) {
 		document.Options{Kind: document.KindPlatform})
 	for text, want := range map[string][]string{
 		`{ "name": "a", "image": "b:1", "resources": { "vcpus": 1, "memory": "2 TiB" }, "timeout": "48h", "retryStrategy": { "attempts": 2 }, "tags": { "team": "x" } }`: {
-			"policy allows 1 TiB; the job requests 2 TiB",
-			"policy allows a timeout of at most 24h; the job has 48h",
-			"policy allows 1 attempt; the job requests 2",
-			`policy requires the tag "Team"; the job has "team"`,
+			"the policy allows 1 TiB, but the job requests 2 TiB",
+			"the policy allows a timeout of at most 24h, but the job has 48h",
+			"the policy allows 1 attempt, but the job requests 2",
+			`the policy requires the tag "Team", but the job has "team"`,
 		},
 		`{ "name": "a", "image": "b:1", "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "2d", "tags": { "Team": "x" } }`: {
-			"policy allows a timeout of at most 24h; the job has 2d",
+			"the policy allows a timeout of at most 24h, but the job has 2d",
 		},
 		`{ "name": "a", "image": "b:1", "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": { "attemptDurationSeconds": 91800 }, "tags": { "Team": "x" } }`: {
-			"policy allows a timeout of at most 24h; the job has 25h30m",
+			"the policy allows a timeout of at most 24h, but the job has 25h30m",
 		},
 		`{ "name": "a", "image": "b:1", "resources": { "vcpus": 1, "memory": "1 GiB" }, "tags": {} }`: {
-			"policy requires a timeout of at most 24h; the job has none",
-			`policy requires the tag "Team"`,
+			"the policy requires a timeout of at most 24h, but the job has no timeout",
+			`the policy requires the tag "Team"`,
 		},
 		`{ "jobDefinitionName": "x", "type": "container", "timeout": { "attemptDurationSeconds": 172800 }, "tags": { "TEAM": "x" },
 			"containerProperties": { "image": "b:1", "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "2097152" }] } }`: {
-			"policy allows a timeout of at most 86400 seconds (24h); the job has 172800 seconds (48h)",
-			`policy requires the tag "Team"; the job has "TEAM"`,
-			"policy allows 1048576 MiB (1 TiB); the job requests 2097152 MiB (2 TiB)",
+			"the policy allows a timeout of at most 86400 seconds (24h), but the job has 172800 seconds (48h)",
+			`the policy requires the tag "Team", but the job has "TEAM"`,
+			"the policy allows 1048576 MiB (1 TiB), but the job requests 2097152 MiB (2 TiB)",
 		},
 	} {
 		f, problems := document.Load(diag.NewSource("t.json", text), document.Options{Platform: platform.Platform})

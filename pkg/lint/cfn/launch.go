@@ -75,7 +75,7 @@ func (l *launches) addResources(f *document.File) {
 		case "AWS::EC2::LaunchTemplate":
 			l.add(Launch{File: f, Data: r.Get("Properties").Get("LaunchTemplateData"), IsTemplate: true, Host: l.hostOf(f, r)})
 		case "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration":
-			l.add(Launch{File: f, Data: r.Get("Properties")})
+			l.add(Launch{File: f, Data: r.Get("Properties"), Host: userdata.Host{Other: true}})
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (l *launches) hostOf(f *document.File, r *jsontree.Node) (h userdata.Host) 
 		h.Batch = true
 		h.GPU = h.GPU || HasGPUs(f, other.Get("Properties").Get("ComputeResources").Get("InstanceTypes"), l.hasGPU)
 	}
-	h.Template = !h.Batch && !others
+	h.Template, h.Other = !h.Batch && !others, !h.Batch && others
 	return h
 }
 

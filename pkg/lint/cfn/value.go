@@ -116,6 +116,11 @@ func (m *mapper) reference(n *jsontree.Node, name string) (*jsontree.Node, knowl
 	if p == nil || !ok || value == someValue || isLookedUp(p) || strings.Contains(value, "{{resolve:") {
 		return n, unknown
 	}
+	// You replace the placeholders of a default when you deploy the template, such as those of
+	// <account>.dkr.ecr.<region>.amazonaws.com/a.
+	if start, _ := jsontree.FindPlaceholder(value); start >= 0 {
+		return n, unknown
+	}
 	if kind := p.Get("Type").Str(); kind == "CommaDelimitedList" || strings.HasPrefix(kind, "List<") {
 		list := jsontree.NewArray(n)
 		list.Name = n.Name

@@ -17,6 +17,8 @@ import (
 // Shape is the type of a JSON value.
 type Shape struct {
 	Kind jsontree.Kind
+	// Whole means that a number has no fraction.
+	Whole bool
 	// Words are the values of a string that has a list of them.
 	Words []string
 	// Members are those of a structure.
@@ -82,7 +84,7 @@ func read(t reflect.Type, seen map[reflect.Type]*Shape) *Shape {
 			s.Words = append(s.Words, apimodel.Get().Enumerations[t.Name()]...)
 		}
 	default:
-		s.Kind = jsontree.Number
+		s.Kind, s.Whole = jsontree.Number, t.Kind() == reflect.Int32 || t.Kind() == reflect.Int64
 	}
 	return s
 }

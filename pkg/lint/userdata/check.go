@@ -47,6 +47,10 @@ type Host struct {
 	// Unknown is true for a script without a template: it may be for hosts of AWS Batch or
 	// of any other cluster.
 	Unknown bool
+	// Other is true for an instance of a template, or a launch template that something other than
+	// AWS Batch uses: it may have no ECS agent. Check treats it as one without, such as a bastion,
+	// unless its script mentions the agent.
+	Other bool
 	// GPU is true if they have NVIDIA GPUs.
 	GPU bool
 }
@@ -95,7 +99,26 @@ func Check(t *Text, host Host) []Finding {
 		}
 	}
 	c.gpu()
+	if host.Other && !mentionsAgent(t.text) {
+		c.found = slices.DeleteFunc(c.found, func(f Finding) bool { return ofCluster(f.Rule) })
+	}
 	return c.found
+}
+
+// mentionsAgent reports whether a script is for a host with an ECS agent.
+func mentionsAgent(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"/ecs", "ecs_", "ecs-", "ecs.service", " ecs\n"}, func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// ofCluster reports whether a rule is about hosts that join a cluster. On the images for such hosts,
+// Docker waits for cloud-init; where a script installs Docker itself, it does not.
+func ofCluster(rule string) bool {
+	switch rule {
+	case DockerRestart, DockerWait, GPUSupport, DriverCheck, Reboot, Errexit:
+		return true
+	}
+	return false
 }
 
 // Blocks reports whether a rule finds commands that wait for something that starts only

@@ -110,7 +110,7 @@ func (c *check) between(body int, boundary string, named diag.Span) (list []part
 		if strings.TrimSpace(t.text[open:]) != "" {
 			list = append(list, c.part(open, len(t.text))...)
 		}
-		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed; cloud-init reads its parts nevertheless", "end it with the line --"+boundary+"--")
+		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed; cloud-init reads its parts anyway", "end the archive with the line --"+boundary+"--")
 		c.found[len(c.found)-1].Doubtful = true // Python's email parser keeps the parts, with a defect
 	}
 	return list

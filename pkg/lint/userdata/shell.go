@@ -53,6 +53,13 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(body), "")
 	if e, ok := errors.AsType[syntax.ParseError](err); ok {
 		at := int(e.Pos.Offset())
+		// The shell warns, and reads the here-document to the end of the text.
+		word, open := strings.CutPrefix(e.Text, "unclosed here-document ")
+		if word = strings.Trim(word, "`"); open && !strings.HasSuffix(body, "\n"+word+"\n") {
+			c.report(Syntax, p.span(offset+at, offset+at+1), "the here-document "+word+" is not closed, so the rest of the script is its text", "end it with a line that contains only "+word)
+			c.found[len(c.found)-1].Doubtful = true
+			return c.parse(p, offset, body+"\n"+word+"\n")
+		}
 		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text, "fix this; otherwise the script does not run")
 		return nil
 	}
@@ -79,7 +86,7 @@ func (s *shell) between(start, end int) diag.Span {
 	if s.inline != nil {
 		return *s.inline
 	}
-	from, to := s.offset+start, s.offset+end
+	from, to := s.offset+start, min(s.offset+end, len(s.part.text))
 	if n := strings.IndexByte(s.part.text[min(from, len(s.part.text)):], '\n'); n >= 0 {
 		to = min(to, from+n)
 	}

@@ -69,6 +69,20 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// Docker starts in user data where a script installs it, and a host without the agent joins no cluster.
+func TestOther(t *testing.T) {
+	const bastion = "#!/bin/bash\ndnf install -y docker\nsystemctl start docker\nusermod -aG docker ec2-user\nmkdir /a\nmkdir /b\nreboot\n"
+	for script, want := range map[string]int{bastion: 0, bastion + "echo ECS_CLUSTER=a >> /etc/ecs/ecs.config\n": 3} {
+		src := diag.NewSource("t.sh", script)
+		if found := Check(FromSource(src), Host{Other: true}); len(found) != want {
+			t.Errorf("%q: %v, want %d", script, found, want)
+		}
+		if found := Check(FromSource(src), Host{Unknown: true}); len(found) < 3 {
+			t.Errorf("%q of a script whose hosts are unknown: %v", script, found)
+		}
+	}
+}
+
 // The same script is wrapped in every way that a template has, and the trap is found
 // at its own letters each time.
 func TestWrapped(t *testing.T) {

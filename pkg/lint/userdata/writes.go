@@ -88,14 +88,14 @@ func (s *shell) agent(w write) {
 			case s.host.Batch:
 				s.report(ECSCluster, where, "AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
 			case s.host.Unknown:
-				s.report(ECSCluster, where, "in a managed compute environment, AWS Batch sets the cluster itself; there, a host in another cluster gets no jobs", "remove it if AWS Batch launches these hosts, and keep it for hosts of a cluster of your own")
+				s.report(ECSCluster, where, "in a managed compute environment, AWS Batch sets the cluster itself; there, a host in another cluster gets no jobs", "remove it if AWS Batch launches these hosts, and keep it for hosts of your own cluster")
 			}
 		}
 		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
 			value := strings.ToLower(strings.Trim(text[n+len("ECS_ENABLE_GPU_SUPPORT="):], `"' `))
 			if s.seen.support = true; strings.HasPrefix(value, "false") && s.host.GPU {
 				start := at + n
-				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "with this setting the agent offers no GPUs", "write ECS_ENABLE_GPU_SUPPORT=true")
+				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "with this setting, the agent offers no GPUs", "write ECS_ENABLE_GPU_SUPPORT=true")
 			}
 		}
 	})
