@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/client/clienttest"
@@ -128,5 +130,31 @@ func TestAnAnswerAsLongAsMayBeIsRead(t *testing.T) {
 	}
 	if got, err := c.Describe(t.Context(), "1"); err != nil || len(*got[0].StatusReason) != maxAnswer/2 {
 		t.Error(err)
+	}
+}
+
+// TestRequestOutlivesItsAnswer: the transport may read the end of a request after the answer has begun. An error there
+// closes the connection, and with it the answer.
+func TestRequestOutlivesItsAnswer(t *testing.T) {
+	f, c := newFake(t)
+	var sent io.Reader
+	f.Saw = func(r *http.Request) { sent = r.Body }
+	f.Faults["GetLogEvents"] = []clienttest.Fault{clienttest.Reply(200, "", `{"events":[]}`)}
+	for name, call := range map[string]func() error{
+		"Batch": func() error {
+			_, err := c.API.ListJobs(t.Context(), &awsbatch.ListJobsInput{JobQueue: aws.String("queue")})
+			return err
+		},
+		"CloudWatch Logs": func() error {
+			_, err := c.JobLogs.service.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("group"), LogStreamName: aws.String("stream")})
+			return err
+		},
+	} {
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := io.Copy(io.Discard, sent); err != nil {
+			t.Errorf("%s: the end of the request: %v", name, err)
+		}
 	}
 }

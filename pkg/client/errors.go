@@ -91,9 +91,14 @@ type MissingError struct{ IDs []string }
 // Error lists the ids and tells why they may be missing.
 func (e *MissingError) Error() string {
 	if len(e.IDs) == 1 {
-		return fmt.Sprintf("no job %s: it was never at this target, or it ended so long ago that the target has forgotten it", e.IDs[0])
+		return NoJob(e.IDs[0])
 	}
-	return fmt.Sprintf("no jobs %s: they were never at this target, or ended so long ago that the target has forgotten them", strings.Join(e.IDs, ", "))
+	return fmt.Sprintf("no jobs %s: they were never at this target, ended so long ago that the target has deleted them, or are service jobs, which batchctl does not show", strings.Join(e.IDs, ", "))
+}
+
+// NoJob says why the service may not have a job.
+func NoJob(id string) string {
+	return fmt.Sprintf("no job %s: it was never at this target, ended so long ago that the target has deleted it, or is a service job, which batchctl does not show", id)
 }
 
 // elsewhereError tells where to find the log of a job that has none of its own in CloudWatch.
@@ -172,7 +177,7 @@ func Cause(err error) string {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
 	}
 	if code := status(err); code >= 300 {
-		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS", code, http.StatusText(code))
+		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network", code, http.StatusText(code))
 	}
 	if unanswered, ok := errors.AsType[*rpc.NetworkError](err); ok {
 		return unanswered.Error()

@@ -79,6 +79,11 @@ func failedOf(job types.JobDetail) *failed {
 		f.exit = job.Container.ExitCode
 		f.reason = withReason(f.reason, aws.ToString(job.Container.Reason))
 	}
+	if n := len(job.Attempts); n > 0 {
+		if end, ok := batch.TaskEnd(job.Attempts[n-1]); ok {
+			f.exit, f.reason = end.ExitCode, withReason(f.reason, aws.ToString(end.Reason))
+		}
+	}
 	if n := len(job.EksAttempts); n > 0 {
 		end := batch.PodEnd(job.EksAttempts[n-1])
 		f.exit, f.reason = end.ExitCode, withReason(f.reason, aws.ToString(end.Reason))

@@ -45,7 +45,7 @@ func (j *Jobs) checkSuffix(ctx context.Context, arg, base, suffix string) error 
 	mark, text := suffix[:1], suffix[1:]
 	wrong := &NoSuchPartError{Argument: arg}
 	if child, attempt, both := strings.Cut(text, "#"); both && mark == ":" {
-		wrong.Why, wrong.Use = "only replay takes an attempt after the index", name+":"+child
+		wrong.Why, wrong.Use = "only batchctl replay accepts an attempt after the index", name+":"+child
 		wrong.Attempt, _ = parseIndex(attempt)
 		return cmp.Or(j.checkSuffix(ctx, name+":"+child, base, ":"+child), error(wrong))
 	}

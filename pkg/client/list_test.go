@@ -81,7 +81,7 @@ func TestResolve(t *testing.T) {
 		{"train", idB, ""},
 		{"train:0", idB + ":0", ""},
 		{"Train", idC, ""},
-		{"aaaa", "", "matches 2 jobs, write more digits:\n  " + idB + "  train  FAILED"},
+		{"aaaa", "", "matches 2 jobs; write more digits:\n  " + idB + "  train  FAILED"},
 		{"bbb", "", "no job or workflow has the id or name bbb"},
 		{"trian", "", "did you mean Train?"},
 		{"nothing-like-it", "", "no job or workflow has the id or name nothing-like-it"},

@@ -423,18 +423,18 @@ func logsElsewhere(job types.JobDetail) error {
 	name, short := aws.ToString(job.JobName), batch.ShortID(aws.ToString(job.JobId))
 	switch {
 	case batch.IsArray(job):
-		return elsewhere("job %s is an array: each child has its own log; choose one, such as %s:0", name, short)
+		return elsewhere("job %s is an array, and each child has its own log; choose one, such as %s:0", name, short)
 	case job.NodeProperties != nil && job.NodeDetails == nil:
-		return elsewhere("job %s has several nodes: each has its own log; choose one, such as %s#0", name, short)
+		return elsewhere("job %s has several nodes, and each has its own log; choose one, such as %s#0", name, short)
 	case job.EksProperties != nil && !batch.IsLocal(aws.ToString(job.JobArn)):
-		return elsewhere("job %s runs on EKS, and its log is in the cluster: use kubectl logs", name)
+		return elsewhere("job %s runs on EKS, and its log is in the cluster; use kubectl logs", name)
 	}
 	if job.Container == nil || job.Container.LogConfiguration == nil {
 		return nil
 	}
 	driver := job.Container.LogConfiguration.LogDriver
 	if driver != "" && driver != types.LogDriverAwslogs {
-		return elsewhere("job %s logs with the driver %s: its log is not in CloudWatch Logs", name, driver)
+		return elsewhere("job %s uses the log driver %s, so its log is not in CloudWatch Logs", name, driver)
 	}
 	return nil
 }

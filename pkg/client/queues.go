@@ -28,11 +28,14 @@ func (q *JobQueues) Queues(ctx context.Context) ([]types.JobQueueDetail, error) 
 	return queues, nil
 }
 
-// names returns the names of all queues.
+// names returns the names of all queues but those of service jobs, which ListJobs does not return.
 func (q *JobQueues) names(ctx context.Context) ([]string, error) {
 	queues, err := q.Queues(ctx)
 	var all []string
 	for _, queue := range queues {
+		if queue.JobQueueType == types.JobQueueTypeSagemakerTraining {
+			continue
+		}
 		all = append(all, aws.ToString(queue.JobQueueName))
 	}
 	return all, err

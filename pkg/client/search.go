@@ -27,7 +27,7 @@ type AmbiguousIDError struct {
 
 // Error lists the newest jobs, with their time and submission.
 func (e *AmbiguousIDError) Error() string {
-	lines := []string{fmt.Sprintf("job id %s matches %d jobs, write more digits:", e.Argument, len(e.Jobs))}
+	lines := []string{fmt.Sprintf("job id %s matches %d jobs; write more digits:", e.Argument, len(e.Jobs))}
 	for _, k := range e.Jobs[:min(len(e.Jobs), maxNamed)] {
 		line := fmt.Sprintf("  %s  %s  %s", k.ID, k.Name, k.Status)
 		if k.Submitted.UnixMilli() > 0 {
@@ -55,7 +55,7 @@ type NoSuchJobError struct {
 func (e *NoSuchJobError) Error() string {
 	text := "no job or workflow has the id or name " + e.Argument
 	if e.Unsearched > 0 {
-		text += fmt.Sprintf(" (not checked: whether one of the %d oldest jobs belongs to such a workflow)", e.Unsearched)
+		text += fmt.Sprintf(" (not checked: whether one of the %d oldest jobs belongs to a workflow of this name)", e.Unsearched)
 	}
 	if e.Near != "" {
 		return text + ", did you mean " + e.Near + "?"

@@ -253,9 +253,9 @@ func (s Stopped) unfinished(id string, err error) error {
 		return err
 	}
 	if batch.HasEnded(s.Job.Status) {
-		return fmt.Errorf("job %s (%s) has ended, but some of its children had not when the wait ended: %w",
+		return fmt.Errorf("job %s (%s) has ended, but some of its children had not when batchctl stopped waiting: %w",
 			aws.ToString(s.Job.JobName), batch.ShortID(id), err)
 	}
-	return fmt.Errorf("job %s (%s) was sent %s, and was still %s when the wait ended: %w",
+	return fmt.Errorf("job %s (%s): sent %s, but it was still %s when batchctl stopped waiting: %w",
 		aws.ToString(s.Job.JobName), batch.ShortID(id), s.Call, s.Job.Status, err)
 }

@@ -73,7 +73,7 @@ func TestStopBoundedByContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		got, err := c.Stop(ctx, "1", "")
-		want := "job a (1) was sent TerminateJob, and was still RUNNING when the wait ended"
+		want := "job a (1): sent TerminateJob, but it was still RUNNING when batchctl stopped waiting"
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), want) || got.Call != "TerminateJob" {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -35,17 +35,17 @@ func (c climber) giveUpWaiting(ctx context.Context, t *plannedJob, job *types.Jo
 	t.asked = time.Now()
 	saw, why := c.lacksCapacity(ctx, job)
 	if why != "" {
-		why = "not because of missing capacity: " + why
+		why = "for another reason than missing capacity: " + why
 	} else if no, err := c.targets.cannotMove(ctx, t, &step); no != "" || err != nil {
 		if err != nil {
 			no = err.Error()
 		}
-		why = "and it cannot change to target " + step.Target + ": " + no
+		why = "and it cannot move to target " + step.Target + ": " + no
 	}
 	if why != "" {
 		if why != t.stays && ctx.Err() == nil {
 			t.stays = why
-			c.client.progress("job %s (%s) stays: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
+			c.client.progress("job %s (%s) stays in its queue: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
 		}
 		return nil
 	}

@@ -35,7 +35,7 @@ type climber struct {
 // job.
 func (c climber) climb(ctx context.Context, t *plannedJob, job *types.JobDetail) error {
 	var steps []*plannedJob
-	why := "AWS Batch has forgotten the job"
+	why := "AWS Batch has deleted the job"
 	if job != nil {
 		var err error
 		steps, why, err = c.stepsAfter(ctx, t, job)
@@ -154,7 +154,7 @@ func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder
 		for i, index := range chunk {
 			child, found := details[ids[i]]
 			if !found {
-				without, why = without+1, cmp.Or(why, "AWS Batch has forgotten a failed child")
+				without, why = without+1, cmp.Or(why, "AWS Batch has deleted a failed child")
 				continue
 			}
 			step, no := t.rungs.Next(taken, need, &child)

@@ -398,7 +398,7 @@ func TestDamagedClimb(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = c.Resume(t.Context(), waiting.Run)
-		if damage, ok := errors.AsType[*RunDamageError](err); !ok || !strings.Contains(damage.Why, "which of its steps were submitted is lost") {
+		if damage, ok := errors.AsType[*RunDamageError](err); !ok || !strings.Contains(damage.Why, "no longer says which of its steps were submitted") {
 			t.Errorf("%v", err)
 		}
 	})

@@ -114,9 +114,9 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 	case err != nil:
 		why = "the check for duplicates failed: " + err.Error()
 	case lagging:
-		why = "listings lag behind, so a duplicate may not be listed yet"
+		why = "lists of jobs lag behind, so a duplicate may not be listed yet"
 	case seen.duplicates > 0:
-		why = "requests are delivered twice, so a duplicate may not be listed yet"
+		why = "requests were delivered twice, so another duplicate may not be listed yet"
 	}
 	for _, t := range clear {
 		if why == "" {
@@ -212,7 +212,7 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if err := k.run.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
 		return false, err
 	}
-	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", accepted twice because an answer was missing or a request was repeated")
+	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", which was accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
@@ -224,7 +224,7 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if done.Job.StartedAt != nil {
 		started = "; it had started"
 	}
-	k.client.progress("job %s was accepted twice: stopped its duplicate %s, was %s%s; %s counts",
+	k.client.progress("job %s was accepted twice: stopped its duplicate %s, which was %s%s; %s counts",
 		t.name, batch.ShortID(duplicate.id), done.Before, started, batch.ShortID(t.result.ID))
 	return false, nil
 }

@@ -122,7 +122,7 @@ func TestFinishedDuplicate(t *testing.T) {
 		if !ok || len(jobs) != 1 || len(twice.Duplicates) != 1 || twice.Duplicates[0] != (Duplicate{"a", clienttest.TestID(1), clienttest.TestID(2), "SUCCEEDED"}) {
 			t.Fatalf("%+v, %v", jobs, err)
 		}
-		if len(f.Stopped) > 0 || !strings.Contains(err.Error(), clienttest.TestID(2)+" ended SUCCEEDED") {
+		if len(f.Stopped) > 0 || !strings.Contains(err.Error(), clienttest.TestID(2)+" ended as SUCCEEDED") {
 			t.Errorf("%v, stopped %v", err, f.Stopped)
 		}
 	})

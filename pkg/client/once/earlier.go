@@ -50,7 +50,7 @@ func findEarlier(ctx context.Context, c *Client, r *run) error {
 }
 
 // errForgotten means that a job can no longer be used as a dependency.
-var errForgotten = errors.New("the service has forgotten it, because it ended long ago; remove that dependency, or submit that job again")
+var errForgotten = errors.New("it ended so long ago that the service has deleted it; remove that dependency, or submit that job again")
 
 // checkEarlier refuses dependencies on jobs that the service has forgotten. For a job that waits in
 // the client, the remembered outcome of the dependency is enough.

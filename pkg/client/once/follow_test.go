@@ -85,7 +85,7 @@ func TestSubmitNow(t *testing.T) {
 				steps = append(steps, text)
 			}
 			want := []string{"always always: a 00000001", "alarm failure: a 00000001", "behind : always ", "beyond : alarm "}
-			if d := cmp.Diff(want, steps); d != "" || waiting.String() != "4 steps run when their dependencies have ended" {
+			if d := cmp.Diff(want, steps); d != "" || waiting.String() != "4 steps run when their dependencies have finished" {
 				t.Error(waiting, d)
 			}
 			run := onlyRun(t, client)
@@ -208,7 +208,7 @@ func TestInterruptedWait(t *testing.T) {
 		defer cancel()
 		_, err := c.Submit(ctx, threeEnds())
 		if open, ok := errors.AsType[*OpenError](err); !ok || open.Waiting != 4 || open.Unknown != 0 ||
-			!strings.HasSuffix(err.Error(), "accepted 1 of 5 jobs, 4 wait for others to end") {
+			!strings.HasSuffix(err.Error(), "1 of 5 jobs were accepted, 4 wait for others to finish") {
 			t.Errorf("%v", err)
 		}
 		c.Attached = true

@@ -62,7 +62,7 @@ func taskOf(l line) (*plannedJob, error) {
 		return t, nil
 	}
 	if sum := sha256.Sum256(l.Submit); hex.EncodeToString(sum[:]) != l.SHA256 {
-		return nil, errors.New("the request has changed: its sha256 does not match")
+		return nil, errors.New("the request was changed: its sha256 does not match")
 	}
 	t.submit = &awsbatch.SubmitJobInput{}
 	if err := wire.Unmarshal(l.Submit, t.submit); err != nil {
@@ -70,7 +70,7 @@ func taskOf(l line) (*plannedJob, error) {
 	}
 	// The sha256 does not cover the id that batchctl searches for the job with.
 	if tag, tagged := t.submit.Tags[client.SubmissionTag]; tagged && tag != l.Submission {
-		return nil, fmt.Errorf("the submission id has been changed: the request's tag has %s", tag)
+		return nil, fmt.Errorf("the submission id was changed: the request's tag has %s", tag)
 	}
 	t.rungs = rungsOf(t.submit)
 	return t, nil

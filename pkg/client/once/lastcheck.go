@@ -67,7 +67,7 @@ func (d duplicateChecks) leaveReplays() error {
 		return nil
 	}
 	for _, t := range clearOf(d.run.tasks) {
-		if err := d.run.doubt(t, t.lastRequest(), "the submission ended before it was checked for duplicates"); err != nil {
+		if err := d.run.doubt(t, t.lastRequest(), "the submission ended before batchctl checked it for duplicates"); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (d duplicateChecks) awaitLastCheck(ctx context.Context) error {
 	if pause <= 0 {
 		return nil
 	}
-	d.client.progress("an answer was missing, or listings lag behind: checking again for duplicates in %v; Ctrl-C leaves that to the next command", roundUp(pause))
+	d.client.progress("an answer was missing, or lists of jobs lag behind: checking for duplicates again in %v; if you press Ctrl-C, the next command does it", roundUp(pause))
 	if err := rpc.Sleep(ctx, pause); err != nil {
 		return err
 	}

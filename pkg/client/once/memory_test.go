@@ -207,7 +207,7 @@ func TestResolvePart(t *testing.T) {
 		{"sweep:+7", "", "sweep has children 0 to 9", "sweep:9"},
 		{"one:1", "", "one has child 0", "one:0"},
 		{"sweep#1", "", "sweep is an array: write its children with a colon", "sweep:0"},
-		{"sweep:7#2", "", "only replay takes an attempt after the index", "sweep:7"},
+		{"sweep:7#2", "", "only batchctl replay accepts an attempt after the index", "sweep:7"},
 		{"sweep:70#2", "", "no job sweep:70: sweep has children 0 to 9", "sweep:9"},
 		{"train:3", "", "no job train:3: train is not an array", "train"},
 		{"train:x", "", "no job train:x: train is not an array", "train"},

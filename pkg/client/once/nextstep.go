@@ -22,7 +22,7 @@ type EndForgottenError struct{ Job, On, ID string }
 
 // Error names the job and its dependency.
 func (e *EndForgottenError) Error() string {
-	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and the outcome of %s (%s) is forgotten: give up the rest of the run, and submit the job on its own if you need it",
+	return fmt.Sprintf("job %s runs only if one of its dependencies failed, and the target has deleted the outcome of %s (%s): drop the rest of the run, and submit the job on its own if you need it",
 		e.Job, e.On, batch.ShortID(e.ID))
 }
 
@@ -50,9 +50,9 @@ type Waiting struct {
 // String lists the jobs that wait, and the jobs that they wait for.
 func (w *Waiting) String() string {
 	if len(w.Steps) == 1 {
-		return "1 step runs when its dependencies have ended"
+		return "1 step runs when its dependencies have finished"
 	}
-	return fmt.Sprintf("%d steps run when their dependencies have ended", len(w.Steps))
+	return fmt.Sprintf("%d steps run when their dependencies have finished", len(w.Steps))
 }
 
 // nextStep is the decision about a job that waits in the client.

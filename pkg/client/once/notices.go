@@ -27,7 +27,7 @@ func sendNotices(ctx context.Context, c *Client, r *run, known *ends) error {
 		if !due {
 			continue
 		}
-		failed := errors.New("this command sends no messages")
+		failed := errors.New("this command does not send messages")
 		if c.Notify != nil {
 			failed = c.Notify(ctx, receiver, e)
 		}

@@ -113,7 +113,7 @@ func bound(ctx context.Context, c *client.Client, r *run, t *plannedJob) error {
 		list = slices.Clone(asked.ConsumableResourceList)
 	}
 	if len(list) >= maxResources {
-		return fmt.Errorf("it requests %d consumable resources and maxParallel adds one; AWS Batch accepts at most %d: request fewer, or remove maxParallel",
+		return fmt.Errorf("it requests %d consumable resources and maxParallel adds one, but AWS Batch accepts at most %d: request fewer, or remove maxParallel",
 			len(list), maxResources)
 	}
 	in := *t.submit

@@ -20,7 +20,7 @@ type ForgottenError struct {
 
 // Error names the job and the time.
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("job %s may have been accepted on %s, then ended, and the service may have forgotten it",
+	return fmt.Sprintf("job %s may have been accepted on %s, have ended, and been deleted by the service",
 		e.Job, e.When.Local().Format(time.DateTime))
 }
 

@@ -65,10 +65,10 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	}
 	if len(text.damaged) > 0 {
 		if r.stopOnFailure {
-			return nil, text.damage(text.damaged[0], "the line is damaged: the jobs of the run were submitted with --on-failure stop, and whether they are to be stopped is lost")
+			return nil, text.damage(text.damaged[0], "the line is damaged: the run was submitted with --on-failure stop, and the record no longer says whether its jobs must be stopped")
 		}
 		if slices.ContainsFunc(r.tasks, (*plannedJob).laddered) {
-			return nil, text.damage(text.damaged[0], "the line is damaged: a job of the run has onFailure, and which of its steps were submitted is lost")
+			return nil, text.damage(text.damaged[0], "the line is damaged: a job of the run has onFailure, and the record no longer says which of its steps were submitted")
 		}
 		r.damaged = text.where()
 		r.doubtAll()
@@ -88,7 +88,7 @@ func (r *run) checkEdges(text *logText) error {
 			wrong = wrong || e.Job < 0 || e.Job >= i
 		}
 		if wrong {
-			return text.damage(2+i, "the intent refers to a job that is not before it")
+			return text.damage(2+i, "the intent refers to a job that does not precede it")
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 		return r.results(), errors.Join(err, r.log.release())
 	}
 	if r.unsealed {
-		c.progress("run %s: an older version wrote its log, without checksums", r.name)
+		c.progress("run %s: an older version of batchctl wrote its log, without checksums", r.name)
 	}
 	if r.damaged != "" {
 		c.progress("run %s: %s cannot be read: checking every job at the target", r.name, r.damaged)
@@ -43,10 +43,10 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 // was sent, or its jobs ended with its process.
 func (c *Client) abandon(r *run) error {
 	if r.broken {
-		c.progress("run %s had not started and sent nothing: submit it again", r.name)
+		c.progress("run %s sent nothing before it was interrupted: submit it again", r.name)
 		return r.log.remove()
 	}
-	c.progress("run %s belonged to a batchctl run that has ended, and its jobs ended with it", r.name)
+	c.progress("run %s belonged to a batchctl run command that has ended, and its jobs ended with it", r.name)
 	return dropRest(c.Ledger, r)
 }
 

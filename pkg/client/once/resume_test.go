@@ -420,8 +420,9 @@ func TestLockHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = os.WriteFile(filepath.Join(dir, "held"), nil, 0o600)
-		<-t.Context().Done() // until it is killed
-		_ = log.release()    // until here: a log that nothing refers to is closed with its lock
+		// Until it is killed. Without cgo, the runtime ends a program that waits for nothing.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = log.release() // until here: a log that nothing refers to is closed with its lock
 	}
 	l := &Ledger{Dir: t.TempDir(), Target: here}
 	log, err := l.logs().begin("run", nil, []line{worker(lineRun)})
@@ -433,6 +434,9 @@ func TestLockHolder(t *testing.T) {
 	}
 	holder := exec.Command(os.Args[0], "-test.run=^TestLockHolder$")
 	holder.Env = append(os.Environ(), "BATCHCTL_TEST_HOLDER="+l.Dir)
+	if _, err := holder.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := holder.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +448,7 @@ func TestLockHolder(t *testing.T) {
 			t.Fatal("the holder does not hold")
 		}
 	}
-	if _, _, err := l.logs().reopen("run"); err == nil || !strings.Contains(err.Error(), "is in use by process") {
+	if _, _, err := l.logs().reopen("run"); err == nil || !strings.Contains(err.Error(), "has been in use by process") {
 		t.Error(err)
 	}
 	_ = holder.Process.Kill()

@@ -69,7 +69,7 @@ func asSweep(job types.JobDetail, in *awsbatch.SubmitJobInput) error {
 	}
 	if len(job.Container.Command) == 0 {
 		return &RetryError{aws.ToString(job.JobName), aws.ToString(job.JobId),
-			"it runs the default command of its image, which cannot be given a launcher; write the command in the job file, and submit the whole array again"}
+			"it runs the default command of its image, which cannot have a launcher; write the command in the job file, and submit the whole array again"}
 	}
 	s := sweep.Sweep{Kind: sweep.Plain, Launcher: sweep.Shell, Size: batch.ArraySize(job)}
 	in.ContainerOverrides.Command = s.Command(job.Container.Command)

@@ -87,7 +87,7 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 			}
 			if meant := lastNamed(jobs, on.parts[0].Name); meant != on.parts[0] {
 				return &RetryError{*r.job.JobName, *r.job.JobId,
-					"it waits for one of several jobs named " + *on.job.JobName + "; retry it with that one alone, by their ids"}
+					"it depends on one of several jobs named " + *on.job.JobName + "; retry it with that one alone, by their ids"}
 			}
 			r.waitFor(on, d.Type)
 			for _, part := range r.parts {

@@ -93,7 +93,7 @@ func (r *retrying) definition(ctx context.Context, job types.JobDetail) (types.J
 	case aws.ToString(d.Status) == "INACTIVE":
 		return d, no("its definition " + batch.Name(arn) + " is INACTIVE; submit its file again")
 	case d.ContainerProperties == nil || job.Container == nil || job.NodeProperties != nil:
-		return d, no("it has more than one container, or runs on Kubernetes, and batchctl cannot tell what was overridden there; submit its file again")
+		return d, no("it has several containers, or runs on Kubernetes, and batchctl cannot tell which overrides it had; submit its file again")
 	}
 	return d, nil
 }

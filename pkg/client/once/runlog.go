@@ -50,7 +50,7 @@ type LockedError struct {
 
 // Error names the process.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("run %s is in use by process %d on %s since %s; wait for that process, or end it",
+	return fmt.Sprintf("run %s has been in use by process %d on %s since %s; wait for that process, or stop it",
 		e.Run, e.PID, e.Host, e.Since.Local().Format(time.DateTime))
 }
 

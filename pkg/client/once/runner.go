@@ -199,12 +199,12 @@ func (e *OpenError) Error() string {
 	if errors.Is(e.Err, context.Canceled) {
 		why = "interrupted"
 	}
-	text := fmt.Sprintf("%s; accepted %d of %d jobs", why, e.Accepted, e.Jobs)
+	text := fmt.Sprintf("%s; %d of %d jobs were accepted", why, e.Accepted, e.Jobs)
 	if e.Unknown > 0 {
 		text += fmt.Sprintf(", %d may have been accepted", e.Unknown)
 	}
 	if e.Waiting > 0 {
-		text += fmt.Sprintf(", %d wait for others to end", e.Waiting)
+		text += fmt.Sprintf(", %d wait for others to finish", e.Waiting)
 	}
 	if e.Skipped > 0 {
 		text += fmt.Sprintf(", %d are not needed", e.Skipped)

@@ -22,7 +22,7 @@ func stagedOf(texts []plan.Staged) (all []staged) {
 }
 
 // errNoStage is why a plan with texts to stage cannot be submitted.
-var errNoStage = errors.New("batchctl cannot write there")
+var errNoStage = errors.New("batchctl cannot write to this staging location")
 
 // checkStaged refuses a run with texts to stage if this client cannot stage any.
 func checkStaged(r *run, canStage bool) error {
@@ -66,7 +66,7 @@ func (s *stager) stagedText(one staged) (string, error) {
 	path := filepath.Join(s.log.stagedDir(), one.SHA256)
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read the text of the intent: %w", err)
+		return "", fmt.Errorf("read the staged text of the intent: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != one.SHA256 {
 		return "", fmt.Errorf("%s has changed: its sha256 does not match", path)

@@ -35,7 +35,7 @@ func (c *Client) submitPlan(ctx context.Context, p *plan.Plan, wait bool) ([]Sub
 		return nil, nil, err
 	}
 	if !wait && c.Ledger == nil && (r.holds() || slices.ContainsFunc(r.tasks, (*plannedJob).laddered)) {
-		return nil, nil, errors.New("submit: some jobs have to wait until others have ended, and resuming them needs a ledger")
+		return nil, nil, errors.New("submit: some jobs must wait until others have finished, which needs a ledger")
 	}
 	if err := r.open(c.Ledger); err != nil {
 		return nil, nil, err

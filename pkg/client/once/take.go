@@ -11,7 +11,7 @@ type ElsewhereError struct{ Run, Target, Current string }
 
 // Error names both targets.
 func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("run %s belongs to %s, and the current target is %s", e.Run, e.Target, e.Current)
+	return fmt.Sprintf("run %s belongs to %s, but the current target is %s", e.Run, e.Target, e.Current)
 }
 
 // takeRun locks an open submission of this target.

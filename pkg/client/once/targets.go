@@ -43,7 +43,7 @@ func (x *targets) otherTarget(ctx context.Context, name string) (*Client, error)
 	}
 	c := x.own
 	if c.Elsewhere == nil {
-		return nil, fmt.Errorf("target %s: this command cannot open it", name)
+		return nil, fmt.Errorf("target %s: this command does not support it", name)
 	}
 	other, err := c.Elsewhere(ctx, name)
 	if err != nil {

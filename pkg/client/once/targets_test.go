@@ -354,7 +354,7 @@ func TestWaitsForAnotherReason(t *testing.T) {
 			t.Error(d, asked)
 		}
 		all := strings.Join(progress, "\n")
-		for _, text := range []string{"stays: it has been RUNNABLE for 2m0s, not because of missing capacity: environment-invalid, its compute environment is INVALID",
+		for _, text := range []string{"stays in its queue: it has been RUNNABLE for 2m0s, for another reason than missing capacity: environment-invalid, its compute environment is INVALID",
 			"no capacity for 2m0s (at-maxvcpus); cancelled it"} {
 			if strings.Count(all, text) != 1 {
 				t.Errorf("not one %q in:\n%s", text, all)

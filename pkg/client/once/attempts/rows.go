@@ -51,12 +51,8 @@ func (r *Recorder) rows(job types.JobDetail) (rows []history.Attempt) {
 		if a.Container != nil {
 			row.Container, row.ExitCode, row.LogStream = aws.ToString(a.Container.Reason), a.Container.ExitCode, aws.ToString(a.Container.LogStreamName)
 		}
-		for _, task := range a.TaskProperties {
-			for _, c := range task.Containers { // the container that failed, or else the first
-				if row.ExitCode == nil || aws.ToInt32(row.ExitCode) == 0 && aws.ToInt32(c.ExitCode) != 0 {
-					row.Container, row.ExitCode, row.LogStream = aws.ToString(c.Reason), c.ExitCode, aws.ToString(c.LogStreamName)
-				}
-			}
+		if c, ok := batch.TaskEnd(a); ok {
+			row.Container, row.ExitCode, row.LogStream = aws.ToString(c.Reason), c.ExitCode, aws.ToString(c.LogStreamName)
 		}
 		rows = append(rows, row)
 	}

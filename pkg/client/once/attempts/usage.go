@@ -50,7 +50,7 @@ func (r *Recorder) addUsage(ctx context.Context, rows []history.Attempt, details
 				}
 			}
 			if err != nil {
-				once.Do(func() { r.warn(fmt.Errorf("the history lacks what some attempts used: %w", err)) })
+				once.Do(func() { r.warn(fmt.Errorf("the usage of some attempts was not recorded: %w", err)) })
 				return
 			}
 			rows[i].Usage, rows[i].Searched = used, used == nil && (r.Client.LogsAtOnce || age > settled)
