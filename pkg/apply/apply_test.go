@@ -192,7 +192,7 @@ update job queue q computeEnvironmentOrder[0].computeEnvironment "cpu"->"big" co
 			`"schedulingPolicies": [{"name": "fair", "fairsharePolicy": {"shareDecaySeconds": 60}}]`,
 			`"consumableResources": [{"consumableResourceName": "licences", "totalQuantity": 5}]`), `
 update consumable resource licences tags.of "us"->nothing
-replace compute environment cpu-2 computeResources.instanceTypes ["c5.large"]->["c6i.large"] computeResources.maxvCpus 8->4 (with the allocation strategy BEST_FIT, no update changes instanceTypes)
+replace compute environment cpu-2 computeResources.instanceTypes ["c5.large"]->["c6i.large"] computeResources.maxvCpus 8->4 (with the allocation strategy BEST_FIT, an update cannot change instanceTypes)
 update job queue q computeEnvironmentOrder "cpu"->"cpu-2" (it has an environment that is being replaced)
 retire compute environment cpu (replaced by cpu-2)
 `},
@@ -231,7 +231,7 @@ func TestProblems(t *testing.T) {
 		{"an environment that exists nowhere", queue("p", 1, "gpu"), `compute environment "gpu" exists neither in the files nor in the account`},
 		{"one name twice", resources(nil, []string{queue("p", 1, "cpu"), queue("p", 2, "cpu")}), `job queue "p" is also at queues.json:1:`},
 		{"a policy for a queue without one", `{"jobQueueName": "q", "priority": 1, "schedulingPolicyArn": "fair", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "cpu"}]}`,
-			`job queue "q" has no scheduling policy; a queue cannot get a scheduling policy later, or lose it`},
+			`job queue "q" has no scheduling policy; a scheduling policy cannot be added to a queue or removed from it later`},
 		{"another type of resource", `{"consumableResourceName": "licences", "totalQuantity": 3, "resourceType": "NON_REPLENISHABLE"}`,
 			`resourceType of consumable resource "licences" is "REPLENISHABLE" and cannot become "NON_REPLENISHABLE"`},
 		{"an environment that a queue without an owner uses", `{"$schema": "resources.schema.json", "jobQueues": []}`, `compute environment "cpu" cannot be deleted: job queue "q" uses it`},

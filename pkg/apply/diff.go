@@ -220,6 +220,16 @@ func listOf(v any) []any {
 	return list
 }
 
+// objectsOf returns the objects of a list. A server that is not AWS may put anything else there.
+func objectsOf(v any) (list []object) {
+	for _, entry := range listOf(v) {
+		if o, ok := entry.(object); ok {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 // clone returns a deep copy of a JSON value.
 func clone(v any) any {
 	switch v := v.(type) {

@@ -218,11 +218,11 @@ func (s *State) Template() ([]byte, error) {
 		}
 		refer(properties, "SchedulingPolicyArn", document.KindSchedulingPolicy)
 		refer(properties, "JobQueue", document.KindJobQueue)
-		for _, entry := range listOf(properties["ComputeEnvironmentOrder"]) {
-			refer(entry.(object), "ComputeEnvironment", document.KindComputeEnvironment)
+		for _, entry := range objectsOf(properties["ComputeEnvironmentOrder"]) {
+			refer(entry, "ComputeEnvironment", document.KindComputeEnvironment)
 		}
-		for _, entry := range listOf(properties["ServiceEnvironmentOrder"]) {
-			refer(entry.(object), "ServiceEnvironment", document.KindServiceEnvironment)
+		for _, entry := range objectsOf(properties["ServiceEnvironmentOrder"]) {
+			refer(entry, "ServiceEnvironment", document.KindServiceEnvironment)
 		}
 		if r.kind.Kind == document.KindConsumableResource { // CloudFormation requires both
 			properties["ResourceType"], properties["TotalQuantity"] = r.request["resourceType"], r.request["totalQuantity"]
@@ -274,7 +274,9 @@ func capitals(v any, isMap bool) any {
 	return v
 }
 
-func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+func capital(name string) string {
+	return strings.ToUpper(name[:min(1, len(name))]) + name[min(1, len(name)):]
+}
 
 // pascal returns the letters and digits of a name, each word with a capital.
 func pascal(name string) string {
@@ -330,8 +332,8 @@ func (s *State) Terraform() (text []byte, left int, err error) {
 				}
 			}
 			refer(properties, "scheduling_policy_arn", document.KindSchedulingPolicy)
-			for _, entry := range listOf(properties["compute_environment_order"]) {
-				refer(entry.(object), "compute_environment", document.KindComputeEnvironment)
+			for _, entry := range objectsOf(properties["compute_environment_order"]) {
+				refer(entry, "compute_environment", document.KindComputeEnvironment)
 			}
 			if resources[typ] == nil {
 				resources[typ] = object{}

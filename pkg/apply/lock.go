@@ -49,7 +49,7 @@ type LockedError struct {
 
 // Error names the holder.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("another apply is at work here (%s)", e.Holder)
+	return fmt.Sprintf("another apply is running on these resources (%s)", e.Holder)
 }
 
 // LostLockError reports that another apply took the lock over, because this one was silent for too long.
@@ -57,7 +57,7 @@ type LostLockError struct{ Holder string }
 
 // Error names the new holder.
 func (e *LostLockError) Error() string {
-	return fmt.Sprintf("another apply (%s) took over while this one was silent", e.Holder)
+	return fmt.Sprintf("another apply (%s) took over because this one had stopped responding", e.Holder)
 }
 
 // take takes the lock. A *LockedError says that another process holds it.

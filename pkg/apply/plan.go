@@ -27,7 +27,7 @@ type Options struct {
 	Replace bool
 }
 
-// Verb is what a step does.
+// Verb is the action of a step.
 type Verb string
 
 // The verbs of steps.
@@ -56,7 +56,7 @@ type Step struct {
 	live    *Resource // the resource in the account; nil for Create
 }
 
-// Plan is what has to change until the account equals the files.
+// Plan lists the changes that make the account match the files.
 type Plan struct {
 	Steps []*Step `json:"steps"`
 	// Equal counts the resources that need no change.
@@ -156,7 +156,7 @@ func (p *planner) collect(files []*document.File) {
 // resource plans the steps for one resource.
 func (p *planner) resource(w *wanted) {
 	if err := p.state.unread[w.kind.Kind]; err != nil {
-		p.report(w.node.Get(w.kind.name), "", "the %s cannot be compared: %v", w.kind.title, err)
+		p.report(w.node.Get(w.kind.name), "", "cannot compare the %s: %v", w.kind.title, err)
 		return
 	}
 	all := p.state.named(w.kind, w.name)
@@ -170,7 +170,7 @@ func (p *planner) resource(w *wanted) {
 	}
 	live := all[0]
 	if p.Owner != "" && live.owner != "" && live.owner != p.Owner && !p.Take {
-		p.report(w.node.Get(w.kind.name), "leave it to its owner, or take it over: --take", "%s %q belongs to the owner %q", w.kind.title, live.Name, live.owner)
+		p.report(w.node.Get(w.kind.name), "remove it from the files, or take it over: --take", "%s %q belongs to the owner %q", w.kind.title, live.Name, live.owner)
 		return
 	}
 	changes := p.changes(w, live)
@@ -188,7 +188,7 @@ func (p *planner) resource(w *wanted) {
 		if live.Status == statusInvalid {
 			p.plan.Invalid = append(p.plan.Invalid, live.invalid())
 			if len(all) > 1 {
-				p.report(w.node.Get(w.kind.name), "correct what its status reason names in the file", "%v, so it does not replace %q", live.invalid(), all[1].Name)
+				p.report(w.node.Get(w.kind.name), "correct what its status reason names in the file", "%v, so it cannot replace %q", live.invalid(), all[1].Name)
 				return
 			}
 		}
@@ -274,7 +274,7 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 	reason := ""
 	for _, c := range changes {
 		if c.Path == "serviceRole" && isLinked(c.From) != isLinked(c.To) {
-			reason = "no update changes between a service role and AWS Batch's own"
+			reason = "an update cannot switch between a service role and AWS Batch's own role"
 		}
 		for fixed, hint := range w.kind.fixed {
 			if c.Path != fixed && !strings.HasPrefix(c.Path, fixed+".") {
@@ -284,10 +284,10 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 				p.report(nodeAt(w.node, c.Path), hint, "%s of %s %q is %s and cannot become %s", fixed, w.kind.title, live.Name, show(c.From), show(c.To))
 				continue
 			}
-			reason = "no update changes " + fixed
+			reason = "an update cannot change " + fixed
 		}
 		if c.Path == "schedulingPolicyArn" && (c.From == nil || c.To == nil) {
-			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has %s; a queue cannot get a scheduling policy later, or lose it", live.Name, orNo(c.From, "scheduling policy"))
+			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has %s; a scheduling policy cannot be added to a queue or removed from it later", live.Name, orNo(c.From, "scheduling policy"))
 		}
 	}
 	if w.kind.Kind != document.KindComputeEnvironment {
@@ -335,16 +335,16 @@ func infrastructureChange(live *Resource, changes []Change) string {
 		toFargate := member == "type" && strings.HasPrefix(fmt.Sprint(c.To), "FARGATE")
 		switch strategy := resources["allocationStrategy"]; {
 		case member == "type" && toFargate != fargate:
-			return "no update changes between EC2 and Fargate"
+			return "an update cannot switch between EC2 and Fargate"
 		case fargate && !slices.Contains(ofFargate, member):
-			return "on Fargate, no update changes " + member
+			return "on Fargate, an update cannot change " + member
 		case fargate:
 		case c.To == "BEST_FIT":
-			return "no update changes allocationStrategy to BEST_FIT"
+			return "an update cannot change allocationStrategy to BEST_FIT"
 		case strategy == nil || strategy == "BEST_FIT":
-			return "with the allocation strategy BEST_FIT, no update changes " + member
+			return "with the allocation strategy BEST_FIT, an update cannot change " + member
 		case live.request["serviceRole"] != nil && !strings.HasSuffix(fmt.Sprint(live.request["serviceRole"]), linkedRole):
-			return "without AWS Batch's service-linked role, no update changes " + member
+			return "without AWS Batch's service-linked role, an update cannot change " + member
 		}
 	}
 	return ""
@@ -354,7 +354,7 @@ func infrastructureChange(live *Resource, changes []Change) string {
 func (p *planner) replace(w *wanted, live *Resource, changes []Change, reason string) {
 	name := p.nextName(w, live)
 	if len(name) > longestName {
-		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q has to be replaced (%s), and the name of the replacement, %q, is too long", live.Name, reason, name)
+		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q must be replaced (%s), and the name of the replacement, %q, is too long", live.Name, reason, name)
 		return
 	}
 	request := tagged(p.owned(w.request), NameTag, w.name)

@@ -171,7 +171,7 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 			}
 			if jobs > 0 {
 				problems = append(problems, Blocker("wait until they have ended, or replace the environment and let them end: --replace",
-					"%s on compute environment %q; the update replaces its instances, and AWS Batch ends jobs that run 30 minutes longer", running(jobs), s.Name))
+					"%s on compute environment %q; the update replaces its instances, and AWS Batch stops jobs that run for more than 30 more minutes", running(jobs), s.Name))
 			}
 		}
 		queue := s.live
@@ -193,9 +193,9 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 		what := "deleting it would end them"
 		switch {
 		case s.moves:
-			what = "its new environments cannot run jobs of its old ones"
+			what = "its new environments cannot run the jobs of its old ones"
 		case s.kind.Kind == document.KindQuotaShare:
-			what = "deleting its quota share " + fmt.Sprintf("%q", s.Name) + " would end those of the share"
+			what = "deleting its quota share " + fmt.Sprintf("%q", s.Name) + " would end the jobs of the share"
 		}
 		problems = append(problems, Blocker("wait until they have ended, or stop them: batchctl stop "+batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, count(len(ids), "job"), what))
 	}

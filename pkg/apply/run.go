@@ -68,7 +68,7 @@ func (e *InvalidError) Error() string {
 func (r *Runner) Lock(ctx context.Context) (err error) {
 	r.lock, err = r.take(ctx, r.Who)
 	if rpc.Denied(err) || isUnknown(err) {
-		r.warn(fmt.Errorf("nothing keeps another apply away meanwhile: %w", err))
+		r.warn(fmt.Errorf("cannot lock out another apply while this one runs: %w", err))
 		return nil
 	}
 	return err
@@ -375,7 +375,7 @@ func (r *Runner) describe(ctx context.Context, s *Step) (now *Resource, err erro
 	}
 	plural := map[string]string{"computeEnvironment": "computeEnvironments", "jobQueue": "jobQueues", "serviceEnvironment": "serviceEnvironments"}[s.kind.reference]
 	err = r.pages(ctx, s.kind.describe, object{plural: []string{s.Name}}, func(page object) error {
-		for _, d := range listOf(page[s.kind.list]) {
+		for _, d := range objectsOf(page[s.kind.list]) {
 			if found := s.kind.described(d); found.Name == s.Name && found.Status != statusDeleted {
 				now = found
 			}
@@ -408,7 +408,7 @@ func (r *Runner) describeShare(ctx context.Context, s *Step) (*Resource, error) 
 func (k *kind) hasStatus() bool { return k.describe != "" || k.Kind == document.KindQuotaShare }
 
 // ErrSlow reports that a resource did not become VALID, or go away, in time.
-var ErrSlow = errors.New("AWS Batch still works on it")
+var ErrSlow = errors.New("AWS Batch is still working on it")
 
 // poll calls done with growing pauses until it returns true. It keeps the lock meanwhile.
 func (r *Runner) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) error {

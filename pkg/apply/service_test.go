@@ -211,11 +211,11 @@ func TestInvalidReplacement(t *testing.T) {
 	}
 	old, failed := described("cpu", "VALID", nil), described("cpu-2", "INVALID", object{NameTag: "cpu"})
 	plan, problems := NewPlan([]*document.File{file(t, text)}, &State{resources: []*Resource{old, failed}}, Options{})
-	if len(plan.Steps) > 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, `compute environment cpu-2 is INVALID: CLIENT_ERROR - no, so it does not replace "cpu"`) {
+	if len(plan.Steps) > 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, `compute environment cpu-2 is INVALID: CLIENT_ERROR - no, so it cannot replace "cpu"`) {
 		t.Errorf("%s%v", plan.text(), problems)
 	}
 	plan, problems = NewPlan([]*document.File{file(t, environment("cpu", object{"subnets": []string{"subnet-2"}}))}, &State{resources: []*Resource{old, failed}}, Options{})
-	if got := plan.text(); len(problems) > 0 || got != `replace compute environment cpu-3 computeResources.subnets ["subnet-1"]->["subnet-2"] (with the allocation strategy BEST_FIT, no update changes subnets)
+	if got := plan.text(); len(problems) > 0 || got != `replace compute environment cpu-3 computeResources.subnets ["subnet-1"]->["subnet-2"] (with the allocation strategy BEST_FIT, an update cannot change subnets)
 retire compute environment cpu-2 (replaced by cpu-3)
 retire compute environment cpu (replaced by cpu-3)
 ` {
@@ -355,21 +355,21 @@ func TestUpdates(t *testing.T) {
 		{"bidPercentage 100 is the default", want(progressive+`, "bidPercentage": 100`, ""), live(progressive, linked), "", ""},
 		{"in place", want(strings.Replace(progressive, "c5.large", "m5.large", 1), ""), live(progressive, linked), "update compute environment e computeResources.instanceTypes [\"c5.large\"]->[\"m5.large\"]\n", ""},
 		{"to BEST_FIT", want(strings.Replace(progressive, "BEST_FIT_PROGRESSIVE", "BEST_FIT", 1), ""), live(progressive, linked),
-			"replace compute environment e-2 computeResources.allocationStrategy \"BEST_FIT_PROGRESSIVE\"->\"BEST_FIT\" (no update changes allocationStrategy to BEST_FIT)\nretire compute environment e (replaced by e-2)\n", ""},
+			"replace compute environment e-2 computeResources.allocationStrategy \"BEST_FIT_PROGRESSIVE\"->\"BEST_FIT\" (an update cannot change allocationStrategy to BEST_FIT)\nretire compute environment e (replaced by e-2)\n", ""},
 		{"Fargate to Fargate Spot", want(strings.Replace(fargate, "FARGATE", "FARGATE_SPOT", 1), ""), live(fargate, linked),
-			"replace compute environment e-2 computeResources.type \"FARGATE\"->\"FARGATE_SPOT\" (on Fargate, no update changes type)\nretire compute environment e (replaced by e-2)\n", ""},
+			"replace compute environment e-2 computeResources.type \"FARGATE\"->\"FARGATE_SPOT\" (on Fargate, an update cannot change type)\nretire compute environment e (replaced by e-2)\n", ""},
 		{"the subnets of Fargate", want(strings.Replace(fargate, "subnet-1", "subnet-2", 1), ""), live(fargate, linked), "update compute environment e computeResources.subnets [\"subnet-1\"]->[\"subnet-2\"]\n", ""},
 		{"another role", want(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/b", `), live(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/a"`),
 			"update compute environment e serviceRole \"arn:aws:iam::123456789012:role/a\"->\"arn:aws:iam::123456789012:role/b\"\n", ""},
 		{"a role instead of AWS Batch's own", want(progressive, `"serviceRole": "arn:aws:iam::123456789012:role/b", `), live(progressive, linked),
-			"replace compute environment e-2 serviceRole \"arn:aws:iam::123456789012:role/aws-service-role/batch.amazonaws.com/AWSServiceRoleForBatch\"->\"arn:aws:iam::123456789012:role/b\" (no update changes between a service role and AWS Batch's own)\nretire compute environment e (replaced by e-2)\n", ""},
+			"replace compute environment e-2 serviceRole \"arn:aws:iam::123456789012:role/aws-service-role/batch.amazonaws.com/AWSServiceRoleForBatch\"->\"arn:aws:iam::123456789012:role/b\" (an update cannot switch between a service role and AWS Batch's own role)\nretire compute environment e (replaced by e-2)\n", ""},
 		{"an UNMANAGED one", `{"computeEnvironmentName": "e", "type": "MANAGED", "computeResources": {` + progressive + `}}`,
 			`{"computeEnvironmentName": "e", "computeEnvironmentArn": "arn:e", "type": "UNMANAGED", "state": "ENABLED", "serviceRole": "arn:aws:iam::123456789012:role/a"}`,
 			"update compute environment e computeResources nothing->{\"allocationStrategy\":\"BEST_FIT_PROGRESSIVE\",\"instanceRole\":\"ecsInstanceRole\",\"instanceTypes\":[\"c5.large\"],\"maxvCpus\":4,\"minvCpus\":0,\"subnets\":[\"subnet-1\"],\"type\":\"EC2\"} type \"UNMANAGED\"->\"MANAGED\"\n",
-			"compute environment \"e\" is UNMANAGED and cannot be replaced, because its instances belong to its cluster: no update changes type\n"},
+			"compute environment \"e\" is UNMANAGED and cannot be replaced, because its instances belong to its cluster: an update cannot change type\n"},
 		{"a quantity that the file leaves open", `{"consumableResourceName": "c", "resourceType": "REPLENISHABLE"}`, `{"consumableResourceName": "c", "consumableResourceArn": "arn:c", "totalQuantity": 50, "resourceType": "REPLENISHABLE"}`, "", ""},
 		{"a policy that a queue loses", `{"jobQueueName": "q", "state": "ENABLED", "priority": 1, "serviceEnvironmentOrder": []}`, `{"jobQueueName": "q", "jobQueueArn": "arn:q", "state": "ENABLED", "priority": 1, "schedulingPolicyArn": "arn:aws:batch:us-east-1:123456789012:scheduling-policy/p"}`,
-			"update job queue q schedulingPolicyArn \"p\"->nothing\n", "job queue \"q\" has scheduling policy \"p\"; a queue cannot get a scheduling policy later, or lose it\n"},
+			"update job queue q schedulingPolicyArn \"p\"->nothing\n", "job queue \"q\" has scheduling policy \"p\"; a scheduling policy cannot be added to a queue or removed from it later\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			plan, problems, _ := planned(t, Options{}, test.text, test.live)

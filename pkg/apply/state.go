@@ -134,7 +134,7 @@ func (a *Account) read(ctx context.Context, k *kind, s *State) (all []*Resource,
 		return all, nil
 	}
 	err = a.pages(ctx, k.describe, object{}, func(page object) error {
-		for _, d := range listOf(page[k.list]) {
+		for _, d := range objectsOf(page[k.list]) {
 			all = append(all, k.described(d))
 		}
 		return nil
@@ -161,8 +161,7 @@ func (a *Account) pages(ctx context.Context, operation string, in object, read f
 // readEach reads the resources that one operation lists and another describes.
 func (a *Account) readEach(ctx context.Context, k *kind, list string, in object, member, describe string) (all []*Resource, err error) {
 	err = a.pages(ctx, list, in, func(page object) error {
-		for _, summary := range listOf(page[member]) {
-			summary, _ := summary.(object)
+		for _, summary := range objectsOf(page[member]) {
 			var d object
 			if err := a.call(ctx, describe, object{k.reference: summary[k.arn]}, &d); err != nil {
 				if rpc.Missing(err) {
@@ -184,8 +183,8 @@ const mostPolicies = 100
 func (a *Account) readPolicies(ctx context.Context, k *kind) (all []*Resource, err error) {
 	var arns []any
 	err = a.pages(ctx, "ListSchedulingPolicies", object{}, func(page object) error {
-		for _, p := range listOf(page["schedulingPolicies"]) {
-			if p, ok := p.(object); ok && batch.Name(fmt.Sprint(p["arn"])) != lockName {
+		for _, p := range objectsOf(page["schedulingPolicies"]) {
+			if batch.Name(fmt.Sprint(p["arn"])) != lockName {
 				arns = append(arns, p["arn"])
 			}
 		}
@@ -199,7 +198,7 @@ func (a *Account) readPolicies(ctx context.Context, k *kind) (all []*Resource, e
 		if err := a.call(ctx, "DescribeSchedulingPolicies", object{"arns": some}, &out); err != nil {
 			return nil, err
 		}
-		for _, p := range listOf(out["schedulingPolicies"]) {
+		for _, p := range objectsOf(out["schedulingPolicies"]) {
 			all = append(all, k.described(p))
 		}
 	}
@@ -207,16 +206,16 @@ func (a *Account) readPolicies(ctx context.Context, k *kind) (all []*Resource, e
 }
 
 // described returns the resource of a description.
-func (k *kind) described(description any) *Resource {
-	d, _ := description.(object)
+func (k *kind) described(d object) *Resource {
 	text := func(member string) string { s, _ := d[member].(string); return s }
 	r := &Resource{kind: k, Name: text(k.name), Logical: text(k.name), ARN: text(k.arn), Status: text("status"), Reason: text("statusReason"), cluster: batch.Name(text("ecsClusterArn"))}
-	if k.Kind == document.KindQuotaShare && d["jobQueue"] == nil {
-		d["jobQueue"] = d["jobQueueArn"]
-	}
 	r.request = object{}
 	for _, m := range k.members {
-		if v := d[m]; v != nil {
+		v := d[m]
+		if m == "jobQueue" && v == nil {
+			v = d["jobQueueArn"] // of a quota share
+		}
+		if v != nil {
 			r.request[m] = v
 		}
 	}

@@ -26,11 +26,11 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: cmdline.Help("Prints the name of each workload and what it computes.", "batchctl workload list --output json"),
+				Description: cmdline.Help("Prints the name and a description of each workload.", "batchctl workload list --output json"),
 				Flags:       cmdline.OutputFlags(cmdline.JSON[[]workloadRow]()), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
-				Name: "run", Usage: "run one on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
+				Name: "run", Usage: "run a workload on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
 				Description:     cmdline.Help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
@@ -72,8 +72,7 @@ func schemaCommand(con *term.Console) *cli.Command {
 		Name:      "schema",
 		Usage:     "print the JSON schema of a document",
 		UsageText: "batchctl schema [job|workflow|platform|native]\n   batchctl schema output [COMMAND]",
-		Description: cmdline.Help("Without a name it lists the schemas. Put the name of one into a file's \"$schema\", and your editor completes and explains its "+
-			"members.\n\noutput prints the schema of a command's JSON output, or lists these commands. Later versions of batchctl may print more members.",
+		Description: cmdline.Help("Without a name, it lists the schemas. If you put the address of one into a file's \"$schema\", your editor completes and explains the members.\n\noutput prints the schema of a command's JSON output, or lists these commands. Later versions of batchctl may print more members.",
 			"batchctl schema job > job.schema.json\nbatchctl schema platform\nbatchctl schema output status\nbatchctl schema output infra status"),
 		Action: func(c *cli.Context) error { return schema(con, c) },
 	}

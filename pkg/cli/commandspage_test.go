@@ -18,9 +18,12 @@ import (
 func TestCommandsPage(t *testing.T) {
 	app := app(&term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}})
 	var b strings.Builder
-	b.WriteString("# Commands\n\nGenerated from the help texts by `go test ./pkg/cli -run TestCommandsPage -update`. Change those, not this page.\n\n" +
-		"A JOB is a job's name, short id, ARN or submission id. `name:7` is child 7 of an array. A workflow's name, its file, or the id of a submission means all its jobs. Data goes to stdout, everything else to stderr. `--output json` works wherever a command\n" +
-		"prints data. The target is `--target`, else `BATCHCTL_TARGET`, else the platform file's `defaultTarget`, else `local`. [Exit codes](exit-codes.md) have a page of their own.\n")
+	b.WriteString("# Commands\n\n<!-- Generated from the help texts by go test ./pkg/cli -run TestCommandsPage -update. Change those, not this page. -->\n\n" +
+		"For all commands:\n\n" +
+		"- A JOB is a job's name, short id, ARN or submission id. `name:7` is child 7 of an array. A workflow's name, its file, or the id of a submission stands for all its jobs.\n" +
+		"- The target is `--target`, else `BATCHCTL_TARGET`, else the platform file's `defaultTarget`, else `local`.\n" +
+		"- Data goes to stdout, everything else to stderr. Commands that print data accept `--output json`.\n" +
+		"- [Exit codes](exit-codes.md) have their own page.\n")
 	headline := ""
 	for _, c := range app.Commands {
 		if c.Category != headline {

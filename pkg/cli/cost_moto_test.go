@@ -15,9 +15,9 @@ func TestCostAgainstMoto(t *testing.T) {
   "resources": {"vcpus": 1, "memory": "2 GiB"}, "timeout": "90m", "tags": {"team": "a"}}`)
 	out, _ := u.types(exit.OK, "cost array.json")
 	u.wants(out, "train up to 21.60 USD 150 1 1h30m 0.048 0.0163 to 0.048 1/2 of m5.large", // 150 x 1.5 h x 0.096 USD/h
-		"no run of definition train SUCCEEDED in queue cpu, as far as aws 123456789012 us-east-1 knows")
+		"no run of definition train is known to have SUCCEEDED in queue cpu at aws 123456789012 us-east-1")
 	_, said := u.types(exit.Problem, "submit array.json --max-cost 21")
-	u.wants(said, "the jobs may cost 21.60 USD, more than 21.00 USD: nothing was sent")
+	u.wants(said, "the jobs may cost 21.60 USD, more than the limit of 21.00 USD: nothing was sent")
 	u.types(exit.OK, "submit array.json --max-cost 21.60")
 	u.types(exit.OK, "wait train")
 

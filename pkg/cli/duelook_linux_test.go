@@ -150,11 +150,11 @@ func TestDueCheck(t *testing.T) {
 			t.Parallel()
 			l := newLookout(t)
 			l.lose = true
-			out, said := l.types(exit.Unknown, "submit train.json", "checking again for duplicates in ")
+			out, said := l.types(exit.Unknown, "submit train.json", "checking for duplicates again in ")
 			if !strings.Contains(out, "train  cpu") || !strings.Contains(said, "check 1 job for duplicates: interrupted") || !strings.Contains(said, "batchctl resume ") {
 				t.Errorf("%s%s", out, said)
 			}
-			if _, said := l.types(exit.OK, "list", ""); !strings.Contains(said, "may have duplicates: the check is due in ") {
+			if _, said := l.types(exit.OK, "list", ""); !strings.Contains(said, "may have duplicates; the first command after ") {
 				t.Error(said)
 			}
 			// The first request turns up late: the id that was printed stays.
@@ -177,7 +177,7 @@ func TestDueCheck(t *testing.T) {
 // job. If both have run, submit names them.
 func TestSubmitRepeated(t *testing.T) {
 	t.Parallel()
-	const waits = "checking again for duplicates in "
+	const waits = "checking for duplicates again in "
 	l := newLookout(t)
 	l.remote.twice = true
 	_, said := l.types(exit.Unknown, "submit train.json", waits)
@@ -195,7 +195,7 @@ func TestSubmitRepeated(t *testing.T) {
 	}
 	l.age("open/*.jsonl")
 	_, said = l.types(exit.OK, "list", "")
-	if !strings.Contains(said, "job train ran twice: 00000003-0000-4000-8000-000000000000 counts, and its duplicate 00000004-0000-4000-8000-000000000000 ended SUCCEEDED\n") {
+	if !strings.Contains(said, "job train ran twice: 00000003-0000-4000-8000-000000000000 counts; its duplicate 00000004-0000-4000-8000-000000000000 ended as SUCCEEDED\n") {
 		t.Error(said)
 	}
 }

@@ -152,7 +152,7 @@ func TestECSRoad(t *testing.T) {
 	a.said(exit.OK, "ecs status", "GPU-a,GPU-b", "STOPPED", "Essential container in task exited")
 	a.said(exit.OK, "ecs status --json train", `"gpuIds": [`, `"exitCode": 0`)
 	a.said(exit.OK, "ecs logs 0123", "epoch 1")
-	a.said(exit.OK, "ecs stop train", "not stopped: STOPPED already")
+	a.said(exit.OK, "ecs stop train", "not stopped: already STOPPED")
 	a.said(exit.NotDone, "ecs logs trian", "did you mean train?")
 	g.mu.Lock()
 	g.tasks, g.exit = map[string]shape{}, 3
@@ -162,14 +162,14 @@ func TestECSRoad(t *testing.T) {
 	g.mu.Lock()
 	g.tasks = map[string]shape{}
 	g.mu.Unlock()
-	a.said(exit.NotDone, "ecs status", "has no task", "forgets a task about an hour after")
+	a.said(exit.NotDone, "ecs status", "has no task", "about an hour ago and ECS has deleted it")
 	a.said(exit.OK, "ecs logs train", "epoch 1") // the log is there longer than the task
 }
 
 func TestECSLostAnswer(t *testing.T) {
 	g, a := startCluster(t)
 	g.losing = 1
-	a.said(exit.OK, "ecs run train.json --cluster gpu", "it is sent again", "next: batchctl ecs wait 01234567")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "sending the request again", "next: batchctl ecs wait 01234567")
 	if g.runs != 2 || len(g.tasks) != 1 {
 		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
 	}
@@ -201,7 +201,7 @@ func TestECSKilled(t *testing.T) {
 	a.must(cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	close(g.gone)
-	a.said(exit.OK, "ecs run train.json --cluster gpu", "is missing; this command requests the same task")
+	a.said(exit.OK, "ecs run train.json --cluster gpu", "got no answer; this command repeats the same request")
 	if g.runs != 2 || len(g.tasks) != 1 {
 		t.Errorf("%d calls, %d tasks", g.runs, len(g.tasks))
 	}

@@ -21,7 +21,7 @@ import (
 // isProse reports whether the word after batchctl continues a sentence: a verb in -s or -ed, or
 // one of the listed words.
 func isProse(word string) bool {
-	return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ed") || slices.Contains([]string{"and", "available", "binary", "can", "cannot", "could", "did", "document", "found", "in", "into", "itself", "made", "may", "must", "or", "to", "where", "with"}, word)
+	return strings.HasSuffix(word, "s") || strings.HasSuffix(word, "ed") || slices.Contains([]string{"and", "available", "binary", "can", "cannot", "command", "could", "did", "document", "found", "in", "into", "itself", "made", "may", "must", "never", "or", "send", "to", "where", "with", "wrote"}, word)
 }
 
 // hint is a command line in a message.

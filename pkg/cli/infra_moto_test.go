@@ -207,7 +207,7 @@ func TestInfra(t *testing.T) {
 	out, _ = u.types(exit.OK, "infra status"+with)
 	u.wants(out, "team-repo   NOT_DEPLOYED", "team-batch  NOT_DEPLOYED")
 	_, said = u.types(exit.OK, "infra destroy --yes"+with)
-	u.wants(said, "no stacks that batchctl made\n")
+	u.wants(said, "no stacks that batchctl created\n")
 }
 
 // TestInfraTwoPrefixes deploys batchctl's own templates for two prefixes into one account and Region. The only
@@ -293,7 +293,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 		t.Errorf("more than the image pipeline and the ladder is not deployed:\n%s", out)
 	}
 	_, said = u.types(exit.BadUsage, "infra deploy --yes --prefix P2")
-	u.wants(said, "--prefix P2 cannot begin the names of stacks", "2 to 26 lower-case letters")
+	u.wants(said, "invalid --prefix P2: stack names cannot begin with it", "2 to 26 lower-case letters")
 }
 
 // TestInfraLongTemplate deploys a template that is too long for a request. Without a bucket

@@ -405,7 +405,7 @@ func TestInterruptedSubmit(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != exit.Interrupted {
 			t.Errorf("exit code %d", code)
 		}
-		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; accepted 1 of 6 jobs, 2 wait for others to end") || !strings.Contains(said.String(), "continue: batchctl resume ") {
+		if !strings.Contains(out.String(), "prepare") || !strings.Contains(said.String(), "interrupted; 1 of 6 jobs were accepted, 2 wait for others to finish") || !strings.Contains(said.String(), "continue: batchctl resume ") {
 			t.Errorf("%s%s", &out, &said)
 		}
 		if n := len(d.remote.jobs); n != 1 {

@@ -231,7 +231,7 @@ func TestMotoResume(t *testing.T) {
 
 	out, said := u.types(exit.Unknown, "submit flow.json")
 	u.wants(out, "prepare")
-	u.wants(said, "job report: no clear answer", "accepted 1 of 2 jobs, 1 may have been accepted", "continue: batchctl resume ")
+	u.wants(said, "job report: no clear answer", "1 of 2 jobs were accepted, 1 may have been accepted", "continue: batchctl resume ")
 	out, _ = u.types(exit.OK, "resume --dry-run")
 	u.wants(out, "ACCEPTED")
 	u.types(exit.Unknown, "resume")
@@ -239,7 +239,7 @@ func TestMotoResume(t *testing.T) {
 	elsewhere := *u
 	elsewhere.environ = append(elsewhere.environ, "AWS_REGION=eu-west-1")
 	_, said = elsewhere.types(exit.NotDone, "resume")
-	u.wants(said, "belongs to aws 123456789012 us-east-1", "and the current target is aws 123456789012 eu-west-1")
+	u.wants(said, "belongs to aws 123456789012 us-east-1", "but the current target is aws 123456789012 eu-west-1")
 
 	bad.Store(false)
 	out, said = u.types(exit.OK, "resume --settle 100ms")
@@ -248,7 +248,7 @@ func TestMotoResume(t *testing.T) {
 	if n := submits.Load(); n != 2 {
 		t.Errorf("SubmitJob was sent %d times, want 2", n)
 	}
-	u.wants(said, "checking again for duplicates in ") // a minute after the request that had no answer
+	u.wants(said, "checking for duplicates again in ") // a minute after the request that had no answer
 	_, said = u.types(exit.OK, "resume")
 	u.wants(said, "nothing to resume")
 	out, _ = u.types(exit.OK, "list --name report --output json")

@@ -72,7 +72,7 @@ func testTableInS3(t *testing.T, server string) {
 
 	// Without a staging location, or with a missing one, nothing is submitted.
 	_, said := u.types(exit.Problem, "submit shell.json --target bare")
-	u.wants(said, "shell.json:4:12: the cells take ", "[array-staging]", `"staging": "s3://bucket/prefix"`)
+	u.wants(said, "shell.json:4:12: the cells need ", "[array-staging]", `"staging": "s3://bucket/prefix"`)
 	u.write("before.json", jobJSON)
 	_, said = u.types(exit.NotDone, "submit before.json shell.json --target lost")
 	u.wants(said, "s3://nothing/of/us/", "NoSuchBucket", "create the bucket, or give the target another")

@@ -51,7 +51,7 @@ func TestStopNamesakesUnknown(t *testing.T) {
 		if code != exit.OK || !strings.Contains(out.String(), "SUCCEEDED already") {
 			t.Errorf("%s: exit %d, %s", format, code, &out)
 		}
-		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "could not check for jobs of the same names") {
+		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "could not check for other jobs with these names") {
 			t.Errorf("%s: %d times on stderr: %s", format, n, &said)
 		}
 	}

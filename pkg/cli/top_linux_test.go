@@ -181,7 +181,7 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 			before := p.settings()
 			cmd := p.start(t.TempDir(), "top")
 			p.see(screenTaken)
-			p.shows(0, "no job runs or waits")
+			p.shows(0, "no job is running or waiting")
 			if during := p.settings(); during.Lflag&(unix.ECHO|unix.ICANON|unix.ISIG) != 0 {
 				t.Error("keys are echoed, or come by the line")
 			}
@@ -205,8 +205,8 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 	p := openPTY(t)
 	cmd := p.start(state, "top", "--interval", "100ms")
-	p.shows(0, "no engine runs")
-	p.shows(0, "q leave")
+	p.shows(0, "no engine is running")
+	p.shows(0, "q quit")
 	p.press("?")
 	p.shows(0, "quit; the jobs continue")
 	p.press(" ")
@@ -232,7 +232,7 @@ func TestTopOnATerminal(t *testing.T) {
 	if _, _, said := runIn(t, state, "serve", "--stop"); !strings.Contains(said, "the engine has stopped, with 3 jobs") {
 		t.Error(said)
 	}
-	p.shows(0, "no engine runs")
+	p.shows(0, "no engine is running")
 	p.press("q")
 	p.see(screenGiven)
 	if code := exitCode(t, cmd); code != 0 {
@@ -244,7 +244,7 @@ func TestTopOnATerminal(t *testing.T) {
 func TestTopAsksTheTerminalNothing(t *testing.T) {
 	p := openPTY(t)
 	cmd := p.start(t.TempDir(), "top")
-	p.shows(0, "no job runs or waits")
+	p.shows(0, "no job is running or waiting")
 	p.mu.Lock()
 	written := p.seen
 	p.mu.Unlock()

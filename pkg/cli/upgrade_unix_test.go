@@ -170,7 +170,7 @@ func TestUpgrade(t *testing.T) {
 		if !strings.HasSuffix(story, "<nil>") {
 			t.Fatalf("round %d: %s", round, story)
 		}
-		if strings.Contains(story, "this one has replaced it") {
+		if strings.Contains(story, "this version has replaced it") {
 			replaced++
 		}
 		u.ended(bundles*bundle + 1)
@@ -189,7 +189,7 @@ func TestUpgradeWaitsForJobs(t *testing.T) {
 	u := newUpgrade(t)
 	u.ok(u.old, "submit", "slow.json")
 	if stderr := u.ok(u.new, "submit", "job.json", "--wait"); !strings.Contains(stderr,
-		"note: the local engine is batchctl v0.1.0, and this is v0.2.0: it has 1 unfinished job, so this command uses it; the next command replaces it when nothing uses it\n") {
+		"note: the local engine runs batchctl v0.1.0, and this is v0.2.0: it has 1 unfinished job, so this command uses it; a later command replaces it once nothing uses it\n") {
 		t.Error(stderr)
 	}
 	if v := u.serves(); v != "v0.1.0" {
@@ -199,14 +199,14 @@ func TestUpgradeWaitsForJobs(t *testing.T) {
 	u.ok(u.old, "wait", "slow")
 	for range 2 { // the second joins without a word
 		stderr := u.ok(u.new, "submit", "job.json", "--wait")
-		if again := strings.Contains(stderr, "the local engine is"); again != strings.Contains(stderr, "nothing used it, so this one has replaced it") {
+		if again := strings.Contains(stderr, "the local engine runs"); again != strings.Contains(stderr, "nothing used it, so this version has replaced it") {
 			t.Error(stderr)
 		}
 		if v := u.serves(); v != "v0.2.0" {
 			t.Errorf("the idle engine is %s: %s", v, stderr)
 		}
 	}
-	if stderr := u.ok(u.old, "submit", "job.json", "--wait"); strings.Contains(stderr, "the local engine is") || u.serves() != "v0.2.0" {
+	if stderr := u.ok(u.old, "submit", "job.json", "--wait"); strings.Contains(stderr, "the local engine runs") || u.serves() != "v0.2.0" {
 		t.Errorf("%s: %s", u.serves(), stderr)
 	}
 	u.ended(5)
@@ -227,7 +227,7 @@ func TestUpgradeLeavesTheForeground(t *testing.T) {
 		t.Fatal(err)
 	}
 	stderr := u.ok(u.new, "submit", "job.json", "--wait")
-	want := fmt.Sprintf("it belongs to another command (process %d), so this command uses it; to upgrade, end that command and start it again", serve.Process.Pid)
+	want := fmt.Sprintf("it belongs to another command (process %d), so this command uses it; to upgrade, stop that command and start it again", serve.Process.Pid)
 	if !strings.Contains(stderr, want) || u.serves() != "v0.1.0" {
 		t.Errorf("%s: %s", u.serves(), stderr)
 	}

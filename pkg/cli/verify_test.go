@@ -194,14 +194,14 @@ func TestVerifyAgainstMoto(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.expect(0, nil, "verify", "public.json", "--target", "aws", "--output", "json")), &results); err != nil || len(results) < 7 {
 		t.Errorf("json: %v, %+v", err, results)
 	}
-	a.expect(2, []string{`verify queries AWS`}, "verify", "good.json", "--target", "local")
+	a.expect(2, []string{`verify checks what a job needs in AWS`}, "verify", "good.json", "--target", "local")
 
 	_, err := a.batch.UpdateComputeEnvironment(t.Context(), &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("cpu"), State: types.CEStateDisabled})
 	a.must(err)
 	a.expect(1, []string{`^fail +environments .*cpu is DISABLED`}, "verify", "good.json", "--target", "aws")
 	_, err = a.batch.UpdateJobQueue(t.Context(), &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("cpu"), State: types.JQStateDisabled})
 	a.must(err)
-	a.expect(1, []string{`^fail +queue +cpu +its state is DISABLED`}, "verify", "good.json", "--target", "aws")
+	a.expect(1, []string{`^fail +queue +cpu +it is DISABLED and accepts no jobs`}, "verify", "good.json", "--target", "aws")
 }
 
 // TestExplainAgainstMoto explains a job that waits indefinitely. Its account has no snapshots of
@@ -220,7 +220,7 @@ func TestExplainAgainstMoto(t *testing.T) {
 	a.must(err)
 	job, err := a.batch.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("train"), JobQueue: aws.String("cpu"), JobDefinition: definition.JobDefinitionArn})
 	a.must(err)
-	a.expect(0, []string{`^job +train +[0-9a-f]{8} +[A-Z]+$`, `^answer +still normal`, `^not checked +snapshot of the job queue: `}, "explain", "train", "--target", "aws")
+	a.expect(0, []string{`^job +train +[0-9a-f]{8} +[A-Z]+$`, `^answer +normal so far`, `^not checked +snapshot of the job queue: `}, "explain", "train", "--target", "aws")
 
 	// moto leaves the job SUBMITTED. The evidence is changed to RUNNABLE and explained with the
 	// current state of the account.

@@ -33,8 +33,8 @@ func versionCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Include this in a bug report. Only --check sends a request. There is no telemetry.",
 			"batchctl version\nbatchctl version --check\nbatchctl version --output json"),
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "ask GitHub for the newest release"},
-			&cli.StringFlag{Name: "releases-url", Usage: "ask this `URL` instead, of a mirror with the same answer", Value: latestRelease},
+			&cli.BoolFlag{Name: "check", Usage: "check GitHub for a newer release"},
+			&cli.StringFlag{Name: "releases-url", Usage: "query this `URL` instead, for a mirror", Value: latestRelease},
 		}, cmdline.OutputFlags(cmdline.JSON[versionOutput]())...),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {

@@ -105,14 +105,14 @@ func capacityTexts() []string {
 // ec2Quota finds launches that the account's vCPU quota prevents.
 func ec2Quota(b *Bundle) *Verdict {
 	return b.refused(quotaTexts(), High,
-		Fix{Platform: "ask for a higher quota: Service Quotas, Amazon EC2, running On-Demand (or Spot) instances of this family, counted in vCPUs"},
+		Fix{Platform: "request a higher quota: Service Quotas, Amazon EC2, running On-Demand (or Spot) instances of this family, counted in vCPUs"},
 		"the account's EC2 vCPU quota is used up, so no instance starts")
 }
 
 // noCapacity finds launches for which EC2 has no capacity, from the activities or from Batch's
 // reason. The activities come first: they name the instance types.
 func noCapacity(b *Bundle) *Verdict {
-	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or ask for less, so that the job fits more instance types"}
+	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or request less, so that the job fits more instance types"}
 	if v := b.refused(capacityTexts(), High, fix, "EC2 currently has no capacity for the queue's instance types"); v != nil {
 		return v
 	}
@@ -128,7 +128,7 @@ func launchRefused(b *Bundle) *Verdict {
 		return nil
 	}
 	return b.refused([]string{refusals[0].Message}, Medium,
-		Fix{Platform: "fix what the message names: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
+		Fix{Platform: "fix the resource in the message: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
 		"EC2 rejects the launch of the compute environment's instances")
 }
 
@@ -283,7 +283,7 @@ func atMaxvCpus(b *Bundle) *Verdict {
 		}
 		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})
 	}
-	v := waits(evidence, "it waits until other jobs end: the compute environments have reached maxvCpus")
+	v := waits(evidence, "it waits until other jobs end, because the compute environments have reached maxvCpus")
 	v.Fix.Platform = "or raise maxvCpus of compute environment " + could[0].name()
 	return v
 }

@@ -57,7 +57,7 @@ func stateTimeLimit(b *Bundle) *Verdict {
 	}
 	_, reason, _ := strings.Cut(e.JobReason, "reason: ")
 	return e.because(High, Fix{Platform: "fix the reason, or increase maxTimeSeconds in the queue's jobStateTimeLimitActions, which end jobs that wait for this reason"},
-		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason that its jobStateTimeLimitActions names"))
+		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason in its jobStateTimeLimitActions"))
 }
 
 // stopped finds a job that a user, or the end of the local engine, stopped.
@@ -78,7 +78,7 @@ func stopped(b *Bundle) *Verdict {
 	switch {
 	case b.Local && strings.HasPrefix(str(job.StatusReason), "The local engine was stopped"):
 		summary = "the local engine was stopped before the job ended; its jobs stop with it"
-		fix = "run it again: batchctl retry " + batch.ShortID(str(job.JobId))
+		fix = "submit it again: batchctl retry " + batch.ShortID(str(job.JobId))
 	case !b.Local:
 		fix += "; CloudTrail shows who stopped it (TerminateJob, CancelJob)"
 	}
@@ -114,7 +114,7 @@ func spotReclaim(b *Bundle) *Verdict {
 	}
 	fix := Fix{Member: "retryStrategy", Job: "retry after the loss of an instance: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
 		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
-	v := e.because(High, fix, "it lost its instance while it ran, as happens with Spot instances")
+	v := e.because(High, fix, "it lost its instance while it ran, which is normal on Spot")
 	spot := b.spotEvidence()
 	v.Evidence = append(v.Evidence, spot...)
 	if len(spot) == 0 && !slices.ContainsFunc(b.Environments, isSpot) && !e.Mentions("spot") {
@@ -152,7 +152,7 @@ func timedOut(b *Bundle) *Verdict {
 	if t := e.job.Timeout; t != nil && t.AttemptDurationSeconds != nil {
 		limit = fmt.Sprintf(" of %d s", *t.AttemptDurationSeconds)
 	}
-	v := e.because(High, Fix{Member: "timeout", Job: "raise the timeout, or do less work in one attempt"}, "an attempt took longer than the timeout%s", limit)
+	v := e.because(High, Fix{Member: "timeout", Job: "raise the timeout, or do less work in each attempt"}, "an attempt took longer than the timeout%s", limit)
 	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 	return v
 }
@@ -186,7 +186,7 @@ func secretsNotReadable(b *Bundle) *Verdict {
 		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
 		what, c = "a secret that the job names does not exist", High
 	case e.Mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
-		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret has no such key"}
+		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret does not have this key"}
 		what, c = "a secret does not have the key that the job names", High
 	case e.Mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
 		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
@@ -204,7 +204,7 @@ func overridesTooLong(b *Bundle) *Verdict {
 		return nil
 	}
 	// The words of the rule submit-overrides-8192, which finds it before the job is submitted.
-	return e.because(High, Fix{Member: "containerOverrides", Job: "stay below 7680 characters: store long data in S3 and pass its location"},
+	return e.because(High, Fix{Member: "containerOverrides", Job: "use fewer than 7680 characters: store long data in S3 and pass its location"},
 		"the overrides are too long: together with the characters that AWS Batch adds, the limit is 8192")
 }
 
@@ -277,7 +277,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	case b.Local:
 		disk, fix = "a disk on this machine", Fix{Job: "free disk space on this machine: df -h"}
 	case onFargate(e.job):
-		fix = Fix{Member: "ephemeralStorage", Job: "ask for more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; Fargate gives 20 GiB without, 200 at most"}
+		fix = Fix{Member: "ephemeralStorage", Job: "request more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; the default on Fargate is 20 GiB, the maximum 200"}
 	}
 	when := "while it ran"
 	c := Medium // the program may have survived the full disk
@@ -308,11 +308,11 @@ func outOfMemory(b *Bundle) *Verdict {
 	}
 	asked := ""
 	if r, ok := requestOf(e.job); ok {
-		asked = fmt.Sprintf(" than the %d MiB that it asked for", r.MemoryMiB)
+		asked = fmt.Sprintf(" than the %d MiB that it requested", r.MemoryMiB)
 	}
-	fix := Fix{Member: "memory", Job: "ask for as much memory as the program needs at its peak; a retry with the same memory fails again"}
+	fix := Fix{Member: "memory", Job: "request as much memory as the program needs at its peak; a retry with the same memory will probably fail again"}
 	if atStart {
-		return e.because(High, fix, "its container was killed at its start: the requested memory is too small")
+		return e.because(High, fix, "its container was killed when it started: the requested memory is too small")
 	}
 	if killed {
 		return e.because(High, fix, "it used more memory%s and was killed", asked)
@@ -340,7 +340,7 @@ func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *V
 // cellNotRead finds a child that could not read its cell.
 func cellNotRead(b *Bundle) *Verdict {
 	return cmp.Or(
-		b.launched(64, Fix{Job: "restore the file that the log names, or submit the job again", Platform: "or allow the job role to read it: s3:GetObject"},
+		b.launched(64, Fix{Job: "restore the file in the log, or submit the job again", Platform: "or allow the job role to read it: s3:GetObject"},
 			"its cell or command list could not be read, so its program did not start", "cannot read "),
 		b.launched(64, Fix{Job: "submit it again with batchctl, which gives each child its cell: the cell is missing or was changed"},
 			"the launcher did not find its cell, so its program did not start",
@@ -349,13 +349,13 @@ func cellNotRead(b *Bundle) *Verdict {
 
 // inputsNotBrought finds a job whose input could not be downloaded.
 func inputsNotBrought(b *Bundle) *Verdict {
-	return b.launched(66, Fix{Member: "inputs", Job: "correct the location of the input that the log names, or upload the missing file", Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
+	return b.launched(66, Fix{Member: "inputs", Job: "correct the location of the input in the log, or upload the missing file", Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
 		"an input could not be downloaded, so its program did not start", "input ")
 }
 
 // outputsNotCarried finds a job whose output could not be uploaded. Its program succeeded.
 func outputsNotCarried(b *Bundle) *Verdict {
-	return b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location that the log names", Platform: "or allow the job role to write there: s3:PutObject"},
+	return b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location in the log", Platform: "or allow the job role to write there: s3:PutObject"},
 		"its program succeeded, but an output was not uploaded", "output ")
 }
 
@@ -368,9 +368,9 @@ func exitCode(b *Bundle) *Verdict {
 	}
 	code := *e.Exit
 	what := fmt.Sprintf("its own program ended with exit code %d", code)
-	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, it aborted", 135: "SIGBUS, often a full /dev/shm",
-		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, it was asked to stop"}[code]; ok {
-		what = fmt.Sprintf("its own program was ended by signal %d (%s)", code-128, signal)
+	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, the program aborted", 135: "SIGBUS, often a full /dev/shm",
+		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, a request to stop"}[code]; ok {
+		what = fmt.Sprintf("its own program was terminated by signal %d (%s)", code-128, signal)
 	}
 	c := High
 	if code == 137 || code == 143 {
@@ -387,7 +387,7 @@ func exitCode(b *Bundle) *Verdict {
 	log := b.Subject.logLines(5)
 	v.Evidence = append(v.Evidence, log...)
 	if b.Subject.Log != nil && b.Subject.Log.Missing {
-		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "no such log stream: the program wrote nothing, or the log was deleted"})
+		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "no such log stream: the program wrote no output, or the log was deleted"})
 	}
 	return v
 }

@@ -93,7 +93,7 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 		return nil, fmt.Errorf("describe job %s: %w", batch.ShortID(str(&id)), plain(err))
 	}
 	if len(jobs) == 0 {
-		return nil, fmt.Errorf("no job %s: it never was at this target, or it ended so long ago that the target forgot it", id)
+		return nil, errors.New(client.NoJob(id))
 	}
 	b := &Bundle{Version: BundleVersion, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)

@@ -53,7 +53,7 @@ func TestProcess(t *testing.T) {
 		{ranHere(asProcess, 126, "", "sh: 1: ./run: Exec format error"), "wrong-architecture", "than this machine has", "build the program for this machine"},
 		{ranHere(asProcess, -1, "CannotStartContainerError: fork/exec /bin/x: argument list too long"), "container-not-started", "the process could not be started on this machine", "--executor podman"},
 		{ranHere(asProcess, 137, ""), "exit-code", "SIGKILL", "ran out of memory (dmesg)"},
-		{ranHere(asProcess, 137, "OutOfMemoryError: Container killed due to memory usage"), "out-of-memory", "more memory than the 64 MiB", "ask for as much memory"},
+		{ranHere(asProcess, 137, "OutOfMemoryError: Container killed due to memory usage"), "out-of-memory", "more memory than the 64 MiB", "request as much memory"},
 		{ranHere(asProcess, 1, "", "ModuleNotFoundError: No module named 'torch'"), "exit-code", "exit code 1", "if the program needs a file from it, run it in a container"},
 		{ranHere(asProcess, 1, "", "OSError: No space left on device"), "out-of-disk", "a disk on this machine was full", "df -h"},
 		{ranHere(asProcess, 1, "", "NVIDIA-SMI has failed because"), "gpu-driver-missing", "no working GPU driver", "install the NVIDIA driver on this machine"},
@@ -67,7 +67,7 @@ func TestProcess(t *testing.T) {
 		{ranHere(asPodman, 1, "", "Failed to initialize NVML: Unknown Error"), "gpu-access-lost", "its container lost access to its GPU", "on this machine"},
 		{ranHere(asPodman, -1, "CannotStopContainerError: timeout"), "container-not-stopped", "could not stop or remove its container", "the container engine on this machine"},
 		{ranHere(asPodman, 127, `CannotStartContainerError: exec: "blender": executable file not found in $PATH`), "missing-command", "the command blender is not in the image", "correct the command"},
-		{ranHere(asPodman, 137, ""), "out-of-memory", "killed by SIGKILL", "ask for as much memory"},
+		{ranHere(asPodman, 137, ""), "out-of-memory", "killed by SIGKILL", "request as much memory"},
 		{ranHere(asPodman, 127, "", "x: error while loading shared libraries: libgl.so: cannot open"), "missing-command", "a shared library is not in the image", "add the library to the image"},
 		{ranHere(asPodman, 126, "", "sh: ./run: Exec format error"), "wrong-architecture", "the image blender:4 is built for another CPU architecture", "docker buildx"},
 	} {

@@ -33,7 +33,7 @@ func imageNotFound(b *Bundle) *Verdict {
 		return nil
 	}
 	if e.Mentions("invalid reference format") {
-		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without blanks"}, "%s is not the name of an image", orElse(e.Image, "the image"))
+		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without spaces"}, "%s is not the name of an image", orElse(e.Image, "the image"))
 	}
 	c := Medium // "not found" may also concern a layer, a role or a host
 	if e.Mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") || b.imageAbsent() {
@@ -75,7 +75,7 @@ func imageRateLimit(b *Bundle) *Verdict {
 		return nil
 	}
 	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
-		"the registry of %s currently rejects more pulls", e.Image)
+		"the registry of %s is limiting pulls", e.Image)
 }
 
 // imageNoAccess finds a role that is not allowed to pull, and a private image without a login.
@@ -94,7 +94,7 @@ func imageNoAccess(b *Bundle) *Verdict {
 	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials") {
 		c = High
 	}
-	v := e.because(c, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer, and the repository's policy for another account's; private registries elsewhere need repositoryCredentials"},
+	v := e.because(c, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer; for a repository in another account, its policy must allow them too; private registries outside ECR need repositoryCredentials"},
 		"the registry does not allow %s to pull %s", role, e.Image)
 	if e.Mentions("repository does not exist or may require") && b.Image == nil {
 		v.Confidence = Medium
@@ -136,7 +136,7 @@ func registryLogin(b *Bundle) *Verdict {
 	if onFargate(e.job) {
 		route += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
 	}
-	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy has it), " + route},
+	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy includes it), " + route},
 		"ECS could not log in to ECR: the execution role lacks a permission, or the subnet does not reach ECR")
 }
 
@@ -210,23 +210,23 @@ func gpuDriverOld(b *Bundle) *Verdict {
 		return nil
 	}
 	where, newer := "the instance", "or use instances with a newer driver"
-	fix := Fix{Member: "image", Job: "use an image with an older CUDA", Platform: "or give the instances a newer driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId of your own"}
+	fix := Fix{Member: "image", Job: "use an image with an older CUDA version", Platform: "or give the instances a newer driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId of your own"}
 	if b.Local {
 		where, newer = "this machine", "or install a newer driver on this machine"
-		fix = Fix{Member: "image", Job: "use an image with an older CUDA, " + newer}
+		fix = Fix{Member: "image", Job: "use an image with an older CUDA version, " + newer}
 	}
 	if e.Process {
-		fix = Fix{Job: "use a program built for an older CUDA, " + newer}
+		fix = Fix{Job: "use a program built for an older CUDA version, " + newer}
 	}
 	// The container toolkit compares the image's NVIDIA_REQUIRE_CUDA with the driver.
 	if e.Starting("requirement error", "unsatisfied condition") {
-		return e.because(High, fix, "the NVIDIA driver on %s is too old for the CUDA of the image", where)
+		return e.because(High, fix, "the NVIDIA driver on %s is too old for the image's CUDA version", where)
 	}
 	line := b.Subject.logSays("CUDA driver version is insufficient", "CUDA_ERROR_INSUFFICIENT_DRIVER", "driver on your system is too old", "compiled with an unsupported toolchain", "unsatisfied condition: cuda")
 	if line == nil || e.Exited(0) || !e.asksGPU() {
 		return nil
 	}
-	v := e.because(Medium, fix, "the NVIDIA driver on %s is too old for the CUDA of its program", where)
+	v := e.because(Medium, fix, "the NVIDIA driver on %s is too old for the program's CUDA version", where)
 	v.Evidence = append(line, v.Evidence...)
 	return v
 }
@@ -259,12 +259,12 @@ func gpuAccessLost(b *Bundle) *Verdict {
 	case e.Process:
 		v = e.because(c, Fix{Job: "check the GPU and the driver on this machine: batchctl doctor"}, "the GPU on this machine did not answer its program")
 	case c == Low:
-		v = e.because(c, Fix{Job: "run nvidia-smi in the job first; if it fails, submit the job again: the container may have lost its GPU, and a new one gets it back"},
-			"its program found no GPU, although the job asks for one")
+		v = e.because(c, Fix{Job: "run nvidia-smi first in the job; if it fails, submit the job again: the container may have lost its GPU, and a new container gets it back"},
+			"its program found no GPU, although the job requests one")
 	default:
-		fix := Fix{Job: "submit it again: a new container gets the GPU back", Platform: "run no systemctl daemon-reload and no updates on the instances beside jobs, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json"}
+		fix := Fix{Job: "submit it again: a new container gets the GPU back", Platform: "do not run systemctl daemon-reload or updates on instances while jobs run, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json"}
 		if b.Local {
-			fix = Fix{Job: fix.Job + "; run no systemctl daemon-reload on this machine beside jobs"}
+			fix = Fix{Job: fix.Job + "; do not run systemctl daemon-reload on this machine while jobs run"}
 		}
 		v = e.because(c, fix, "its container lost access to its GPU; systemctl daemon-reload on the host can cause this")
 	}
@@ -278,7 +278,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId that lacks it"}
+	fix := Fix{Platform: "give the compute environment an image with the driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, without an imageId of an image that lacks the driver"}
 	where := "the instance"
 	if b.Local {
 		fix = Fix{Job: "install the NVIDIA driver on this machine (batchctl doctor checks it), or run the job where there is one: batchctl submit FILE --target NAME"}
@@ -290,7 +290,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia"):
 		return e.because(High, fix, "the container engine on %s has no NVIDIA runtime", where)
 	case e.Starting("nvidia-smi") && !e.asksGPU():
-		return e.because(Medium, e.askGPU(), "its program needs a GPU, but the job asks for none")
+		return e.because(Medium, e.askGPU(), "its program needs a GPU, but the job does not request one")
 	case e.Starting("nvidia-container-cli", "nvidia-smi"):
 		return e.because(Medium, fix, "%s has no working NVIDIA driver", where)
 	}
@@ -303,7 +303,7 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		return nil
 	}
 	if !e.asksGPU() {
-		v := e.because(Medium, e.askGPU(), "its program needs a GPU, but the job asks for none")
+		v := e.because(Medium, e.askGPU(), "its program needs a GPU, but the job does not request one")
 		v.Evidence = append(line, v.Evidence...)
 		return v
 	}
@@ -314,9 +314,9 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 
 // askGPU is the fix for a job that needs a GPU and requests none.
 func (e *end) askGPU() Fix {
-	fix := Fix{Member: "gpus", Job: "ask for a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
+	fix := Fix{Member: "gpus", Job: "request a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
 	if !e.Process {
-		fix.Job += "; without it the container sees none"
+		fix.Job += "; without this, the container sees no GPU"
 	}
 	return fix
 }
@@ -354,7 +354,7 @@ func missingCommand(b *Bundle) *Verdict {
 	case starting && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
 	case starting && e.Mentions("permission denied", "is a directory"):
-		return e.because(High, fix, "%s cannot be executed: it is not a program, or lacks the permission (chmod +x)", command)
+		return e.because(High, fix, "%s cannot be executed: it is not a program, or is not executable (chmod +x)", command)
 	case e.Exited(127) && library != nil:
 		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)")
 		v.Evidence = append(library, v.Evidence...)
@@ -451,10 +451,10 @@ func containerNotStarted(b *Bundle) *Verdict {
 		!e.Starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
 		return nil
 	}
-	fix := Fix{Job: "read the reason; volumes, devices and user of the container are the usual suspects"}
+	fix := Fix{Job: "read the reason; common causes are the container's volumes, devices and user"}
 	what := "the container could not be started"
 	if e.Mentions("the local engine cannot provide") {
-		return e.because(High, Fix{Member: "podProperties", Job: "remove this from the pod for local runs, or submit the job to AWS Batch"},
+		return e.because(High, Fix{Member: "podProperties", Job: "for local runs, remove this from the pod; or submit the job to AWS Batch"},
 			"the pod depends on something that only a Kubernetes cluster provides")
 	}
 	if e.Process {
@@ -463,8 +463,8 @@ func containerNotStarted(b *Bundle) *Verdict {
 	}
 	switch {
 	case e.HostFailed():
-		what = "the instance's container engine took too long, as happens when the disk is slow or busy with pulls"
-		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or fewer jobs at once; a retry often helps"}
+		what = "the instance's container engine took too long; the usual cause is a slow disk, or one that is busy with image pulls"
+		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or run fewer jobs at once; a retry often helps"}
 	case e.Mentions("efs", "mount.nfs", "mount target"):
 		what = "a file system could not be mounted"
 		fix = Fix{Member: "volumes", Platform: "check the file system's mount targets in these subnets, and port 2049 in its security group"}

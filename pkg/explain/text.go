@@ -57,7 +57,7 @@ func groupOpen(open []Open) (lines []string) {
 		causes[what] = append(causes[what], o.Cause)
 	}
 	for _, what := range order {
-		lines = append(lines, fmt.Sprintf("%s; this leaves open: %s", what, strings.Join(causes[what], ", ")))
+		lines = append(lines, fmt.Sprintf("%s; this does not answer: %s", what, strings.Join(causes[what], ", ")))
 	}
 	return lines
 }

@@ -96,7 +96,7 @@ type Answer struct {
 	Target string `json:"target,omitempty"`
 	// Verdict is nil if no rule found a cause.
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// Standing describes the job without a verdict: "still normal: ..." or an unknown cause.
+	// Standing describes the job without a verdict: "normal so far: ..." or an unknown cause.
 	Standing string `json:"standing,omitempty"`
 	// AskAgain is when a new query can give a better answer, RFC 3339; "" if the answer is final.
 	AskAgain string `json:"askAgain,omitempty"`
@@ -157,7 +157,7 @@ func Explain(b *Bundle) Answer {
 		a.Verdict = best
 	case held != nil:
 		until := b.restsUntil(held)
-		a.Standing = fmt.Sprintf("still normal: scaling up since %s; AWS Batch reports %q, which also appears while a queue scales up", clock(b.waitsSince()), held.firstEvidence())
+		a.Standing = fmt.Sprintf("normal so far: scaling up since %s; AWS Batch reports %q, which also appears during scaling", clock(b.waitsSince()), held.firstEvidence())
 		if b.At-b.waitsSince() >= dwell.Milliseconds() {
 			a.Standing = fmt.Sprintf("not sure yet: %s since %s; AWS Batch has reported %q since %s, which also appears for some minutes while a queue scales up", job.Status, clock(b.waitsSince()), held.firstEvidence(), clock(held.since))
 		}
@@ -237,9 +237,9 @@ func withoutVerdict(b *Bundle) (text, askAgain string) {
 	case job.Status == "FAILED" && str(job.StatusReason) == "":
 		return "unknown cause: " + b.service() + " gave no reason, and batchctl found no evidence why it FAILED", ""
 	case job.Status == "FAILED":
-		return fmt.Sprintf("unknown cause of %q", str(job.StatusReason)), ""
+		return fmt.Sprintf("unknown cause: %q", str(job.StatusReason)), ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
-		return fmt.Sprintf("still normal: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
 	case b.Local || waited >= dwell.Milliseconds():
 		where := ""
 		if at, _ := b.position(); at == 1 {
@@ -250,9 +250,9 @@ func withoutVerdict(b *Bundle) (text, askAgain string) {
 		}
 		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, duration(waited), where), ""
 	case job.Status == "RUNNABLE":
-		return fmt.Sprintf("still normal: RUNNABLE since %s; an instance takes some minutes to start", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: RUNNABLE since %s; an instance takes some minutes to start", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	case job.Status == "STARTING":
-		return fmt.Sprintf("still normal: STARTING since %s, while the image is pulled and the container created", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: STARTING since %s, while the image is pulled and the container created", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	}
-	return fmt.Sprintf("still normal: %s since %s", job.Status, clock(b.waitsSince())), clock(b.At + patience.Milliseconds())
+	return fmt.Sprintf("normal so far: %s since %s", job.Status, clock(b.waitsSince())), clock(b.At + patience.Milliseconds())
 }

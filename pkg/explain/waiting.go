@@ -296,7 +296,7 @@ func EnvironmentRemedy(reason string) string {
 			return known.remedy
 		}
 	}
-	return "correct what its status reason names"
+	return "fix the problem in its status reason"
 }
 
 // environmentDisabled finds a job for which only DISABLED environments are left.
@@ -345,9 +345,9 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 		v.Evidence = append(v.Evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), h.Reason})
 		hint = orElse(hint, h.Hint(r))
 	}
-	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "ask for less, or submit to another queue", Platform: "or add suitable instance types to a compute environment"}
+	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "request less, or submit to another queue", Platform: "or add suitable instance types to a compute environment"}
 	if hint != "" {
-		v.Fix.Job = "ask for less, or submit to another queue; " + hint
+		v.Fix.Job = "request less, or submit to another queue; " + hint
 	}
 	if wide {
 		v.Fix.Platform = "or raise maxvCpus of compute environment " + all[0].name()
@@ -376,8 +376,8 @@ func overMaxvCpus(b *Bundle) *Verdict {
 		return v
 	}
 	return b.reasoned([]string{"MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"}, High,
-		Fix{Member: "vcpus", Job: "ask for fewer vCPUs", Platform: "or raise maxvCpus of the compute environment"},
-		"it asks for more vCPUs than the maxvCpus of the queue's compute environments")
+		Fix{Member: "vcpus", Job: "request fewer vCPUs", Platform: "or raise maxvCpus of the compute environment"},
+		"it requests more vCPUs than the maxvCpus of the queue's compute environments")
 }
 
 // cannotFit finds a job that is too large for every machine. For the local engine it reads the
@@ -387,7 +387,7 @@ func cannotFit(b *Bundle) *Verdict {
 		return v
 	}
 	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
-		Fix{Member: "memory", Job: "ask for less memory, vCPUs or GPUs: instances offer jobs less memory than they have", Platform: "or add instance types that fit it"},
+		Fix{Member: "memory", Job: "request less memory, or fewer vCPUs or GPUs: jobs cannot use all the memory of an instance", Platform: "or add instance types that fit it"},
 		"no compute environment of the queue fits the job")
 	if reason := b.unplaced(); reason != "" {
 		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
@@ -404,7 +404,7 @@ func cannotFit(b *Bundle) *Verdict {
 				member = "vcpus"
 			}
 		}
-		v.Fix = Fix{Member: member, Job: "ask for less, or submit it to a target with suitable machines: batchctl submit FILE --target NAME"}
+		v.Fix = Fix{Member: member, Job: "request less, or submit it to a target with suitable machines: batchctl submit FILE --target NAME"}
 		v.Summary = "the job can never fit this machine"
 	}
 	return v
@@ -413,7 +413,7 @@ func cannotFit(b *Bundle) *Verdict {
 // serviceRole finds an environment whose service role lacks permissions.
 func serviceRole(b *Bundle) *Verdict {
 	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS", "ACTION_REQUIRED"}, Medium,
-		Fix{Platform: "give the compute environment the service-linked role AWSServiceRoleForBatch, or give its service role the permissions of AWSBatchServiceRole"},
+		Fix{Platform: "use the service-linked role AWSServiceRoleForBatch in the compute environment, or give its service role the permissions of AWSBatchServiceRole"},
 		"the compute environment or its service role needs a change")
 }
 
@@ -423,15 +423,15 @@ func consumableLacking(b *Bundle) *Verdict {
 		return nil
 	}
 	for _, c := range b.Consumables {
-		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At), fmt.Sprintf("%d available of %d, the job asks for %d", c.Available, c.Total, c.Asked)}
+		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At), fmt.Sprintf("%d of %d available, the job requests %d", c.Available, c.Total, c.Asked)}
 		switch {
 		case c.Missing:
 			from.Text = "no such resource"
 			return &Verdict{Summary: "the consumable resource " + c.Name + " does not exist", Confidence: High, Evidence: []Evidence{from},
 				Fix: Fix{Member: "consumableResources", Job: "correct its name", Platform: "or create it"}}
 		case c.Total < c.Asked:
-			return &Verdict{Summary: fmt.Sprintf("it asks for %d of the consumable resource %s, which has %d in all", c.Asked, c.Name, c.Total), Confidence: High,
-				Evidence: []Evidence{from}, Fix: Fix{Member: "consumableResources", Job: "ask for less of it", Platform: "or raise its quantity"}}
+			return &Verdict{Summary: fmt.Sprintf("it requests %d of the consumable resource %s, whose total is %d", c.Asked, c.Name, c.Total), Confidence: High,
+				Evidence: []Evidence{from}, Fix: Fix{Member: "consumableResources", Job: "request less of it", Platform: "or raise its quantity"}}
 		case c.Available < c.Asked:
 			return waits([]Evidence{from}, "it waits for %d of the consumable resource %s: %d of %d are free", c.Asked, c.Name, c.Available, c.Total)
 		}

@@ -17,11 +17,16 @@ import (
 
 // Queue is a queue in the output of queues.
 type Queue struct {
-	Name         string                  `json:"name"`
-	State        types.JQState           `json:"state"`
-	Priority     int32                   `json:"priority"`
-	Jobs         map[types.JobStatus]int `json:"jobs"` // unfinished jobs and children by status
+	Name     string        `json:"name"`
+	State    types.JQState `json:"state"`
+	Priority int32         `json:"priority"`
+	// Type is the kind of the queue's environments; absent where the service does not tell it.
+	Type types.JobQueueType `json:"jobQueueType,omitempty"`
+	// Jobs are the numbers of unfinished jobs and children by status. They are absent if the queue has service jobs.
+	Jobs         map[types.JobStatus]int `json:"jobs,omitzero"`
 	Environments []string                `json:"computeEnvironments"`
+	// ServiceEnvironments are those of a queue of service jobs.
+	ServiceEnvironments []string `json:"serviceEnvironments,omitempty"`
 	// EnvironmentStates describes those of Environments that exist, in the same order.
 	EnvironmentStates []Environment `json:"computeEnvironmentDetails"`
 	// MaxvCpus is the sum over the environments; 0 if one has no limit or is unknown.
@@ -48,7 +53,10 @@ type Environment struct {
 
 // New returns a queue without the numbers of its jobs and the capacity in use. environments are those of the target.
 func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) Queue {
-	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority), Environments: []string{}, EnvironmentStates: []Environment{}}
+	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority), Type: q.JobQueueType, Environments: []string{}, EnvironmentStates: []Environment{}}
+	for _, o := range q.ServiceEnvironmentOrder {
+		s.ServiceEnvironments = append(s.ServiceEnvironments, batch.Name(aws.ToString(o.ServiceEnvironment)))
+	}
 	bounded := true
 	for _, o := range q.ComputeEnvironmentOrder {
 		arn := aws.ToString(o.ComputeEnvironment)
@@ -81,6 +89,21 @@ func environmentOf(e types.ComputeEnvironmentDetail) Environment {
 		s.MaxvCpus = e.UnmanagedvCpus
 	}
 	return s
+}
+
+// HasServiceJobs reports whether the jobs of the queue are service jobs, which batchctl does not show.
+func (q Queue) HasServiceJobs() bool { return q.Type == types.JobQueueTypeSagemakerTraining }
+
+// Count formats how many jobs have one of the statuses; "-" if the queue has service jobs.
+func (q Queue) Count(statuses ...types.JobStatus) string {
+	if q.HasServiceJobs() {
+		return "-"
+	}
+	n := 0
+	for _, status := range statuses {
+		n += q.Jobs[status]
+	}
+	return strconv.Itoa(n)
 }
 
 // Capacity formats MaxvCpus; "-" if there is no limit.

@@ -1,6 +1,8 @@
 package jobqueue
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +33,24 @@ func TestNew(t *testing.T) {
 		if len(q.Environments) != len(c.order) || len(q.EnvironmentStates) != c.known || q.Capacity() != c.capacity {
 			t.Errorf("%v: %d environments, %d known, %s; want %d known, %s", c.order, len(q.Environments), len(q.EnvironmentStates), q.Capacity(), c.known, c.capacity)
 		}
+	}
+}
+
+// TestServiceJobs checks that a queue of service jobs shows no number of jobs, and not 0.
+func TestServiceJobs(t *testing.T) {
+	q := New(types.JobQueueDetail{JobQueueName: aws.String("q"), JobQueueType: types.JobQueueTypeSagemakerTraining, ServiceEnvironmentOrder: []types.ServiceEnvironmentOrder{
+		{ServiceEnvironment: aws.String("arn:aws:batch:us-east-1:1:service-environment/training")}}}, nil)
+	if !q.HasServiceJobs() || q.Count(types.JobStatusRunning) != "-" || len(q.ServiceEnvironments) != 1 || q.ServiceEnvironments[0] != "training" {
+		t.Errorf("%+v shows %s jobs", q, q.Count(types.JobStatusRunning))
+	}
+	text, err := json.Marshal(q)
+	if err != nil || strings.Contains(string(text), `"jobs"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	q = New(types.JobQueueDetail{JobQueueName: aws.String("q")}, nil)
+	q.Jobs = map[types.JobStatus]int{types.JobStatusSubmitted: 1, types.JobStatusPending: 2}
+	if got := q.Count(types.JobStatusSubmitted, types.JobStatusPending); q.HasServiceJobs() || got != "3" {
+		t.Errorf("%s jobs, want 3", got)
 	}
 }
 

@@ -43,7 +43,7 @@ func convert(con *term.Console, o convertOptions) error {
 		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
 	if native && o.operation != "" {
-		return exit.Usage("--operation works only with job files; these are requests").Try("omit it")
+		return exit.Usage("--operation applies only to job files, and these are requests").Try("omit it")
 	}
 	if native {
 		return printCompact(con, pairs, baseName(files[0]))
@@ -90,18 +90,18 @@ func areNative(files []*document.File) (bool, error) {
 	for _, f := range files {
 		switch {
 		case f.Part != "":
-			return false, exit.Usage("%s has only %s", f.Source.Name, f.Part).
-				Try("convert the whole request that it belongs to")
+			return false, exit.Usage("%s contains only %s", f.Source.Name, f.Part).
+				Try("convert the whole request that contains it")
 		case len(f.Jobs) > 0:
 		case len(f.Requests) > 0:
-			return false, exit.Usage("%s holds resources of AWS Batch, which have no other form", f.Source.Name).
-				Try("convert reads jobs only; create the resources with batchctl apply")
+			return false, exit.Usage("%s contains AWS Batch resources, which have no other form", f.Source.Name).
+				Try("convert reads only jobs; create the resources with batchctl apply")
 		default:
-			return false, exit.Usage("%s holds no job", f.Source.Name).Try("convert reads job files, workflows, job definitions and submissions")
+			return false, exit.Usage("%s contains no job", f.Source.Name).Try("convert reads job files, workflows, job definitions and submissions")
 		}
 		if isNative(f) != isNative(files[0]) {
 			return false, exit.Usage("%s and %s have different forms", files[0].Source.Name, f.Source.Name).
-				Try("convert the requests in one run, and the job files in another")
+				Try("convert the requests and the job files in separate commands")
 		}
 	}
 	return isNative(files[0]), nil
@@ -156,7 +156,7 @@ func printCompact(con *term.Console, pairs []preview.Requests, name string) erro
 		job := document.Compact(register, r.Submit)
 		if job == nil {
 			return exit.Usage("%s has no compact form", r.Name).
-				Try("a submission must name its definition, and a definition must say what runs")
+				Try("a submission must name its definition, and a definition must have an image")
 		}
 		if i == 0 || r.File != pairs[i-1].File {
 			jobs = append(jobs, nil)
@@ -217,8 +217,8 @@ func printDefinition(con *term.Console, pairs []preview.Requests) error {
 	defining := slices.DeleteFunc(slices.Clone(pairs), func(r preview.Requests) bool { return r.Register == nil })
 	switch len(defining) {
 	case 0:
-		return exit.Usage("%s registers no job definition: it runs %s", pairs[0].Name, pairs[0].Submit.Get("jobDefinition").Str()).
-			Try("aws batch describe-job-definitions shows one that is registered")
+		return exit.Usage("job %s has no definition to register: it uses %s", pairs[0].Name, pairs[0].Submit.Get("jobDefinition").Str()).
+			Try("print it with aws batch describe-job-definitions")
 	case 1:
 		return printTree(con, defining[0].Register)
 	}
@@ -237,7 +237,7 @@ func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	for _, r := range pairs {
 		name := r.Submit.Get("jobName").Str()
 		if seen[name] {
-			return exit.Usage("two jobs are named %s; a job list needs distinct names", name).
+			return exit.Usage("two jobs are named %s, but a job list needs distinct names", name).
 				Try("add --job with one of: %s", preview.Names(pairs))
 		}
 		seen[name] = true
@@ -245,7 +245,7 @@ func printSubmissions(con *term.Console, pairs []preview.Requests) error {
 	}
 	list := jsontree.NewObject(nil)
 	list.Set("jobs", jobs)
-	fmt.Fprintln(con.Err, "note: only batchctl reads a job list; the AWS CLI takes one request, which you choose with --job")
+	fmt.Fprintln(con.Err, "note: only batchctl reads a job list; for the AWS CLI, choose one request with --job")
 	return printTree(con, list)
 }
 

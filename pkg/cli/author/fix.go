@@ -38,7 +38,7 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	case dry:
 		return con.Diff(src, fixed.Text, "--fix")
 	case src.Name == "-":
-		return exit.Usage("--fix cannot write to standard input").Try("see what it would change: batchctl validate - --diff")
+		return exit.Usage("--fix cannot write to standard input").Try("show what it would change: batchctl validate - --diff")
 	case len(fixed.Edits) == 0:
 		return nil
 	}
@@ -52,7 +52,7 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	}
 	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
 	if fixed.SyntaxOnly {
-		fmt.Fprintf(con.Err, "%s: fixed only the syntax; run --fix again for other problems\n", diag.Printable(src.Name))
+		fmt.Fprintf(con.Err, "%s: only the syntax was fixed; run --fix again for other problems\n", diag.Printable(src.Name))
 	}
 	return nil
 }

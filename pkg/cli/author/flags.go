@@ -18,9 +18,9 @@ func ConvertCommand(con *term.Console) *cli.Command {
 		Name:      "convert",
 		Usage:     "convert AWS requests to a job file, or back",
 		UsageText: "batchctl convert [FLAGS] FILE ...",
-		Description: cmdline.Help("AWS requests (a RegisterJobDefinition, a SubmitJob, or both) become one job file; those of several jobs become a workflow. A job "+
-			"file becomes its two requests. A workflow becomes a list of such pairs, or with --operation SubmitJob a job list.\n\nOnly comments "+
-			"are lost. Members without a short form go to jobDefinition and submitJob. The result goes to stdout.",
+		Description: cmdline.Help("AWS requests (RegisterJobDefinition, SubmitJob, or both) become a job file; requests for several jobs become a workflow. A job file becomes its two "+
+			"requests. A workflow becomes a list of such pairs, or a job list with --operation SubmitJob.\n\nOnly comments are lost. Members without a short form "+
+			"go to jobDefinition and submitJob. The result goes to stdout.",
 			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
 				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
 		Flags: []cli.Flag{
@@ -60,9 +60,8 @@ func InitCommand(con *term.Console) *cli.Command {
 		Name:      "init",
 		Usage:     "write a job file or a platform file to start from",
 		UsageText: "batchctl init [FLAGS] [FILE]",
-		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.\n\n--from fills in a template of the platform "+
-			"file. It asks for parameters on a terminal; elsewhere each needs a default or --parameter. The result is checked under the platform "+
-			"file: with errors, nothing is written. A template that is a directory becomes a new directory.",
+		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.\n\n--from fills in a template of the platform file. On a terminal, it asks for the parameters; elsewhere, each needs a default or --parameter. If the "+
+			"result has errors under the platform file, init writes nothing. A template that is a directory becomes a new directory.",
 			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json\n"+
 				"batchctl init --list-templates\nbatchctl init --from train --parameter epochs=20 train.json"),
 		Flags: append([]cli.Flag{
@@ -70,8 +69,8 @@ func InitCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "array", Usage: "an array job"},
 			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
 			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
-			&cli.StringFlag{Name: "from", Usage: "fill in this `TEMPLATE` of the platform file; without a value, list the templates"},
-			&cli.StringSliceFlag{Name: "parameter", Usage: "`NAME=VALUE` for a parameter of the template; may be repeated"},
+			&cli.StringFlag{Name: "from", Usage: "start from this `TEMPLATE` of the platform file; without a value, list the templates"},
+			&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; may be repeated"},
 			&cli.BoolFlag{Name: "list-templates", Usage: "list the templates of the platform file"},
 			&cli.BoolFlag{Name: "force", Usage: "also write a result that has errors"},
 			&cli.StringFlag{Name: "platform-file", Usage: "the platform `FILE` with the templates (default: batchctl.json beside or above the result)"},
@@ -88,8 +87,7 @@ func LSPCommand(con *term.Console) *cli.Command {
 		Name:      "lsp",
 		Usage:     "run the language server for editors",
 		UsageText: "batchctl lsp",
-		Description: cmdline.Help("Reports problems with quick fixes while you type. Hover explains a member; completion offers the next one. An editor starts this "+
-			"command.",
+		Description: cmdline.Help("Your editor starts this command. It reports problems with quick fixes while you type, explains members on hover, and completes them.",
 			"-- Neovim\nvim.lsp.config('batchctl', { cmd = { 'batchctl', 'lsp' }, filetypes = { 'json' } })\nvim.lsp.enable('batchctl')"),
 		Action: func(c *cli.Context) error {
 			return lsp.Serve(c.Context, con.In, con.Out, lsp.Options{Version: cmdline.Version().Version, Log: con.Err})
@@ -104,9 +102,8 @@ func ValidateCommand(con *term.Console) *cli.Command {
 		Usage:     "check files for what AWS Batch would reject or leave stuck",
 		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
 		Description: cmdline.Help("Reports every problem at file:line:column, with the name of the rule and what to do. Problems go to stdout. Warnings do not change "+
-			"the exit code.\n\nIn a directory it checks batchctl documents, skips and counts other files, and respects .gitignore. Waived "+
-			"problems are listed with their reasons. validate also checks CloudFormation templates in JSON and YAML, launch templates and user "+
-			"data.",
+			"the exit code.\n\nIn a directory, it checks the files that it recognises, skips and counts the others, and respects .gitignore. Waived problems are listed with their "+
+			"reasons. Besides job files, it checks AWS Batch requests, CloudFormation templates, launch templates and user data.",
 			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
 				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
@@ -115,14 +112,14 @@ func ValidateCommand(con *term.Console) *cli.Command {
 			cmdline.JSONFlag(cmdline.JSON[[]diag.Record](), cmdline.JSONWith[[]ruleRow]("rules")),
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, such as placement without a platform file, or a skipped file that may be a job file"},
+			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, such as placement without a platform file, or if a skipped file may be a job file"},
 			&cli.StringSliceFlag{Name: "include", Usage: "in directories, check every file that matches this `PATTERN`; may be repeated"},
 			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
 			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " + kindNames()},
-			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-*, without the members that a request cannot have"},
-			&cli.BoolFlag{Name: "fix", Usage: "fix in place what can be fixed safely"},
-			&cli.BoolFlag{Name: "diff", Usage: "show what --fix would change; change nothing"},
+			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-*, and ignore members that a request cannot have"},
+			&cli.BoolFlag{Name: "fix", Usage: "fix the files in place where that is safe"},
+			&cli.BoolFlag{Name: "diff", Usage: "print what --fix would change; change nothing"},
 			&cli.StringFlag{Name: "baseline", Usage: "ignore the problems listed in this `FILE`"},
 			&cli.StringFlag{Name: "write-baseline", Usage: "write the current problems to this `FILE`, for --baseline"},
 			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain the named ones with examples; --output markdown prints a page"},

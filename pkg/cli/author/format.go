@@ -52,7 +52,7 @@ func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *c
 		}
 	}
 	if document.IsYAML(src) {
-		return false, exit.Fail(exit.NotDone, "%s is YAML; fmt formats only JSON", diag.Printable(src.Name)).Try("batchctl validate %s checks a template", diag.Printable(src.Name))
+		return false, exit.Fail(exit.NotDone, "%s is YAML; fmt formats only JSON", diag.Printable(src.Name)).Try("check it as a template: batchctl validate %s", diag.Printable(src.Name))
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {
@@ -67,7 +67,7 @@ func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *c
 	case o.diff:
 		err = con.Diff(src, text, "--write")
 	case o.write && src.Name == "-":
-		err = exit.Usage("--write cannot write to standard input").Try("omit it; the result goes to stdout")
+		err = exit.Usage("--write cannot write to standard input").Try("omit --write; the result goes to stdout")
 	case o.write && changed:
 		err = rewrite(con, src, text)
 	case o.write:

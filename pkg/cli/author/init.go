@@ -27,7 +27,7 @@ func writeStart(ctx context.Context, con *term.Console, o initOptions, unexpecte
 	case isOwn && len(o.starts) > 0:
 		return exit.Usage("init takes either --%s or a template of the platform file", o.starts[0]).Try("remove --%s, or --from", o.starts[0])
 	case len(o.starts) > 1:
-		return exit.Usage("init takes one of --gpu --array --workflow --platform")
+		return exit.Usage("--gpu, --array, --workflow and --platform exclude each other")
 	case !isOwn && (len(o.parameters) > 0 || o.force):
 		return exit.Usage("--parameter and --force apply only to a template").Try("name one: batchctl init --from TEMPLATE; see batchctl init --list-templates")
 	case o.list:

@@ -31,7 +31,7 @@ func findTemplates(o initOptions) (*check.Platform, error) {
 	if path == "" {
 		var found bool
 		if path, found = check.FindPlatform(filepath.Dir(o.path)); !found {
-			return nil, exit.Fail(exit.BadUsage, "templates are in a platform file, and there is no %s here or above", document.PlatformFile).
+			return nil, exit.Fail(exit.BadUsage, "templates are listed in a platform file, and no %s was found here or above", document.PlatformFile).
 				Try("name it: --platform-file FILE")
 		}
 	}
@@ -44,7 +44,7 @@ func listTemplates(con *term.Console, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := input.Refuse(con, onlyErrors(p.Problems), "no templates are listed"); err != nil {
+	if err := input.Refuse(con, onlyErrors(p.Problems), "the platform file has no templates"); err != nil {
 		return err
 	}
 	if p.Content == nil || len(p.Content.Templates) == 0 {
@@ -121,7 +121,7 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 		return exit.Fail(exit.NotDone, "read template %s from %s: %v", t.Name, t.Source, err).Try("correct \"source\" of the template in %s, or the files there", p.Path)
 	}
 	if content.IsDirectory && o.path == "" {
-		return exit.Usage("template %s has %s, which do not fit on stdout", t.Name, term.Plural(len(content.Files), "file")).
+		return exit.Usage("template %s has %s, which cannot go to stdout", t.Name, term.Plural(len(content.Files), "file")).
 			Try("name a new directory: batchctl init --from %s DIRECTORY", t.Name)
 	}
 	values, err := allParameters(ctx, con, t, given)
@@ -164,7 +164,7 @@ func fillIn(con *term.Console, t document.Template, content *template.Content, v
 		}
 		problems = append(problems, wrong...)
 	}
-	return input.Refuse(con, problems, fmt.Sprintf("template %s cannot be filled in, and nothing was written", t.Name))
+	return input.Refuse(con, problems, fmt.Sprintf("cannot fill in template %s; nothing was written", t.Name))
 }
 
 // checkResult prints the problems of the result under the platform file. Errors end init, unless --force is set. rename
@@ -188,11 +188,11 @@ func checkResult(con *term.Console, o initOptions, platform string, documents []
 	err := input.Refuse(con, result.Problems, "nothing was written")
 	if err == nil || !o.force {
 		if f, ok := errors.AsType[*exit.Failure](err); ok {
-			return f.Try("choose other parameters, or write the file anyway with --force")
+			return f.Try("change the parameters, or write the file anyway with --force")
 		}
 		return err
 	}
-	fmt.Fprintln(con.Err, "note: --force writes the result with its problems")
+	fmt.Fprintln(con.Err, "note: --force wrote the result despite its problems")
 	return nil
 }
 

@@ -70,7 +70,7 @@ func TestAskParameters(t *testing.T) {
 		t.Errorf("%v, %v", values, err)
 	}
 	var f *exit.Failure
-	if _, err := ask(t.Context(), strings.NewReader("\nx")); !errors.As(err, &f) || f.Code != exit.NotDone || !strings.Contains(f.Message, "before parameter n") {
+	if _, err := ask(t.Context(), strings.NewReader("\nx")); !errors.As(err, &f) || f.Code != exit.NotDone || !strings.Contains(f.Message, "before the value of parameter n") {
 		t.Errorf("at the end of the input: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -147,7 +147,7 @@ func ask(ctx context.Context, con *term.Console, lines *bufio.Reader, p document
 		text := strings.TrimSpace(a.line)
 		if text == "" && a.err != nil {
 			fmt.Fprintln(con.Err)
-			return "", exit.Fail(exit.NotDone, "the input ended before parameter %s; nothing was written", p.Name)
+			return "", exit.Fail(exit.NotDone, "the input ended before the value of parameter %s; nothing was written", p.Name)
 		}
 		if text == "" && p.Default != nil {
 			text = p.Default.Text

@@ -15,7 +15,7 @@ import (
 // the page of the documentation. With names it prints their entries.
 func rules(con *term.Console, format string, names []string) error {
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		return exit.Usage("--output %s is not a format of the rules", format).Try("the formats are: text json markdown")
+		return exit.Usage("unknown --output %s for rules", format).Try("the formats are: text json markdown")
 	}
 	named, err := rulesNamed(names)
 	switch {
@@ -64,7 +64,7 @@ func unknownRule(name string) error {
 	if near := diag.Near(name, slices.Values(known)); near != "" {
 		return f.Try("did you mean: batchctl validate --rules %s", near)
 	}
-	return f.Try("see them all: batchctl validate --rules")
+	return f.Try("list all rules: batchctl validate --rules")
 }
 
 // listRules prints all rules as a table.

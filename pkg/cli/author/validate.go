@@ -60,8 +60,8 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 	all.Unread = append(unread, all.Unread...)
 	if len(all.Checked) == 0 && len(all.Unread) == 0 && len(all.Skipped.Unchecked) == 0 && !o.onlyRecognized {
 		reportSkipped(con, all.Skipped, o.verbose)
-		return exit.Fail(exit.NotDone, "%s holds no job files", strings.Join(o.Paths, " ")).
-			Try("job files end in .json and have a \"$schema\" of ours or the members of a job; create one: batchctl init job.json")
+		return exit.Fail(exit.NotDone, "%s contains no job files", strings.Join(o.Paths, " ")).
+			Try("a job file ends in .json and has batchctl's \"$schema\" or the members of a job; create one: batchctl init job.json")
 	}
 	if err := applyBaseline(con, o, all); err != nil {
 		return err
@@ -132,13 +132,13 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	fmt.Fprintln(con.Err)
 	reportSkipped(con, all.Skipped, o.verbose)
 	if all.Unknown > 0 {
-		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation knows (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
+		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation can resolve (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
 	switch {
 	case all.WithoutQueues != "":
-		fmt.Fprintf(con.Err, "not checked: whether a queue can hold the jobs (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
+		fmt.Fprintf(con.Err, "not checked: whether the jobs fit a queue (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
 	case all.Unplaced:
-		fmt.Fprintln(con.Err, "not checked: whether a queue can hold the jobs (no platform file; batchctl init --platform batchctl.json creates one)")
+		fmt.Fprintln(con.Err, "not checked: whether the jobs fit a queue (no platform file; create one: batchctl init --platform batchctl.json)")
 	}
 	switch {
 	case len(all.Unread) > 0:
@@ -203,13 +203,13 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, err).Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, exit.Cause(err)).Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
-	fmt.Fprintf(con.Err, "baseline: %s left out", term.Plural(known, "known problem"))
+	fmt.Fprintf(con.Err, "baseline: %s ignored", term.Plural(known, "known problem"))
 	if len(stale) > 0 {
-		fmt.Fprintf(con.Err, ", %s fixed since: write it again", term.Plural(len(stale), "entry of it"))
+		fmt.Fprintf(con.Err, ", %s no longer needed: write it again", term.Plural(len(stale), "entry"))
 	}
 	fmt.Fprintln(con.Err)
 	return nil

@@ -76,7 +76,7 @@ func (o benchOptions) check() error {
 		return exit.Usage("unknown --workload %s", o.workload).Try("the workloads are: matrix image all")
 	case len(o.Paths) == 0:
 	case len(o.Paths) != 2:
-		return exit.Usage("bench needs a CPU file and a GPU file, or no files for the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
+		return exit.Usage("bench needs a CPU file and a GPU file, or no files to run the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
 	case o.chosen:
 		return exit.Usage("--workload cannot be combined with files").Try("omit one of them")
 	}
@@ -86,7 +86,7 @@ func (o benchOptions) check() error {
 // Check refuses values with which nothing can be measured.
 func (o Options) Check() error {
 	if o.Runs < 1 || !(o.Tight > 0) { // also NaN
-		return exit.Usage("--runs must be at least 1, and --tight more than 0 %%").Try("for example: --runs 3 --tight 5")
+		return exit.Usage("--runs must be at least 1, and --tight must be more than 0 %%").Try("for example: --runs 3 --tight 5")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 	began := time.Now()
 	for run := 1; ; run++ {
 		for _, parts := range b.rounds() {
-			fmt.Fprintf(b.Err, "run %d of %d at most: %s\n", run, b.Options.Runs, partNames(parts))
+			fmt.Fprintf(b.Err, "run %d of at most %d: %s\n", run, b.Options.Runs, partNames(parts))
 			if err := b.once(ctx, parts); err != nil {
 				return "", err
 			}
@@ -239,11 +239,11 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 		case !measured:
 			return "nothing could be measured", nil
 		case loose == 0:
-			return fmt.Sprintf("after %s each median is known to %g %%", term.Plural(run, "run"), percent), nil
+			return fmt.Sprintf("after %s, each median is known to within %g %%", term.Plural(run, "run"), percent), nil
 		case run == b.Options.Runs:
-			return fmt.Sprintf("%s known less well than to %g %% after %s; --runs takes more", term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
+			return fmt.Sprintf("%s not yet known to within %g %% after %s; to measure more, raise --runs", term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
 		case b.Options.Limit > 0 && time.Since(began) >= b.Options.Limit:
-			return fmt.Sprintf("%s known less well than to %g %% when the limit of %v was over", term.Plural(loose, "median"), percent, b.Options.Limit), nil
+			return fmt.Sprintf("%s not yet known to within %g %% when the limit of %v was reached", term.Plural(loose, "median"), percent, b.Options.Limit), nil
 		}
 	}
 }

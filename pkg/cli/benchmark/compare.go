@@ -83,7 +83,7 @@ func measurement(path, side string) (*bench.Side, error) {
 		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, err)
 	}
 	if len(log.Results) == 0 {
-		return nil, exit.Fail(exit.NotDone, "%s holds no result lines of the %s", path, side).Try("name a report's benchmark.json, or a log: batchctl logs JOB > old.log")
+		return nil, exit.Fail(exit.NotDone, "%s contains no result lines of the %s", path, side).Try("use a report's benchmark.json, or a log: batchctl logs JOB > old.log")
 	}
 	if !isReport {
 		kind = "" // a log belongs to one job, so all its results count

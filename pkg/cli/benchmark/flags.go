@@ -18,8 +18,7 @@ func BenchCommand(con *term.Console) *cli.Command {
 		Name:      "bench",
 		Usage:     "compare CPU and GPU: speed-up, cost, break-even size",
 		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
-		Description: cmdline.Help("Without files it runs the reference jobs of a workload. Other files are your own jobs: they print the same result lines, or have a rate or "+
-			"a time as \"metrics\". Both jobs "+
+		Description: cmdline.Help("Without files, it runs the reference jobs of a workload. Your own jobs must print the same result lines, or have a rate or a time in \"metrics\". Both jobs "+
 			"are submitted to their queues and followed together, until every median is within 5 % or --runs is reached; the local engine runs "+
 			"them one after the other.\n\nOnly verified results, and metrics, have a time. The report says what could not be measured, and why.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+

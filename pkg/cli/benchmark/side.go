@@ -335,11 +335,11 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 func whyNoResults(found *results.Output, others []string) string {
 	switch {
 	case len(others) > 0:
-		return fmt.Sprintf("the name of the metric %s gives no unit of time: call a rate NAME_per_sec, a time NAME_seconds or NAME_ms", others[0])
+		return fmt.Sprintf("the name of the metric %s has no unit: name a rate NAME_per_sec, or a time NAME_seconds or NAME_ms", others[0])
 	case len(found.Metrics.Names()) > 0:
 		return "the job printed neither a result line nor a number for its metrics " + strings.Join(found.Metrics.Names(), " ")
 	}
-	return "the job printed no result line: have it print JSON, as --format json of the workloads does, or give it \"metrics\""
+	return "the job printed no result line: make it print JSON, as the workloads do with --format json, or add \"metrics\" to the job"
 }
 
 // printVerdict explains why a job failed.

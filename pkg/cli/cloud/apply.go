@@ -46,23 +46,23 @@ type applyOptions struct {
 func ApplyCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "apply",
-		Usage:     "make the queues equal to files",
+		Usage:     "update the queues to match files",
 		UsageText: "batchctl apply [FLAGS] FILE|DIRECTORY ...",
 		Description: cmdline.Help("The files create compute environments, job queues, scheduling policies, consumable resources, quota shares and service environments. "+
-			"A file contains one request, or lists of requests. apply compares them with the account, shows the differences, asks, and changes what differs. It ignores other files of a directory.\n\n"+
-			"What no update can change is replaced: a new compute environment, then the queues that use it, then the old one is deleted once no job runs on it. "+
-			"If it is interrupted, run the same command again.\n\n"+
+			"A file contains one request, or lists of requests. apply compares them with the account, shows the differences, asks, and applies them. It ignores other files in a directory.\n\n"+
+			"If an update cannot make a change, apply replaces the compute environment: it creates a new one, switches the queues to it, and deletes the old one once no job runs on it. "+
+			"If apply is interrupted, run the same command again.\n\n"+
 			"--check changes nothing; its exit code is 4 if something differs, for example after a change by hand.",
 			"batchctl apply queues/ --target prod\nbatchctl apply queues/ --target prod --check\nbatchctl apply queues/ --target prod --owner research --prune --yes"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*apply.Plan]()),
 			&cli.BoolFlag{Name: "check", Aliases: []string{"dry-run"}, Usage: "show what differs; change nothing"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with a `NAME`, in the tag " + apply.OwnerTag},
+			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with this `NAME`, in the tag " + apply.OwnerTag},
 			&cli.BoolFlag{Name: "prune", Usage: "delete the owner's resources that no file mentions"},
 			&cli.BoolFlag{Name: "take", Usage: "take over resources of another owner"},
 			&cli.BoolFlag{Name: "replace", Usage: "replace compute environments instead of updating their instances"},
-			&cli.DurationFlag{Name: "drain", Value: time.Hour, Usage: "wait at most this `TIME` until no job runs on an environment that is to be deleted"},
-			&cli.DurationFlag{Name: "settle", Value: time.Hour, Usage: "wait at most this `TIME` until a resource is VALID"},
+			&cli.DurationFlag{Name: "drain", Value: time.Hour, Usage: "before deleting an environment, wait at most this `TIME` until no job runs on it"},
+			&cli.DurationFlag{Name: "settle", Value: time.Hour, Usage: "wait at most this `TIME` for each resource to become VALID"},
 		)...),
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
@@ -81,9 +81,9 @@ func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
 	case len(o.paths) == 0:
 		return exit.Usage("apply needs a file or a directory").Try("for example: batchctl apply queues.json")
 	case o.plan.Prune && o.plan.Owner == "":
-		return exit.Usage("--prune deletes the resources of an owner, and there is no --owner").Try("name the owner of these files: batchctl apply --owner NAME, once without --prune")
+		return exit.Usage("--prune deletes the resources of an owner, so it needs --owner").Try("add --owner NAME, and run it once without --prune")
 	case !o.dry && !o.yes && !term.IsTerminal(con.In):
-		return exit.Usage("apply needs a confirmation, and there is no terminal").Try("see what it would do: batchctl apply --check; then pass --yes")
+		return exit.Usage("apply needs a confirmation, but there is no terminal").Try("show what it would do: batchctl apply --check; then add --yes")
 	}
 	files, platform, err := resourceFiles(con, o)
 	if err != nil {
@@ -112,7 +112,7 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 	checked := check.New(check.Options{PlatformFile: o.target.Platform, Keep: true, Stdin: con.In}).Check(documents)
 	con.Sources = append(con.Sources, checked.Sources...)
 	for _, err := range checked.Unread {
-		return nil, nil, err
+		return nil, nil, input.Unreadable(err, input.MakeResources)
 	}
 	named := map[string]bool{}
 	for _, d := range documents {
@@ -125,7 +125,7 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		case creates:
 			files = append(files, f)
 		case named[f.Source.Name] && f.Kind != document.KindPlatform && isKnown:
-			return nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply takes the requests of queues and what belongs to them")
+			return nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply reads the requests that create queues and their environments")
 		case f.Kind != document.KindPlatform:
 			other[f.Source] = isKnown
 		}
@@ -142,7 +142,7 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		return nil, nil, err
 	}
 	if len(files) == 0 {
-		return nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export what there is: batchctl export")
+		return nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export the existing resources: batchctl export")
 	}
 	if len(checked.Platforms) > 0 {
 		platform = checked.Platforms[0].Content
@@ -178,7 +178,7 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 		fmt.Fprintf(con.Err, "not used: %s\n", diag.Printable(path))
 	}
 	if len(over) > 0 && o.plan.Prune {
-		return exit.Fail(exit.Problem, "--prune deletes what no file mentions, and %s not used", term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
+		return exit.Fail(exit.Problem, "--prune deletes resources that no file mentions, but %s not used", term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
 			Try("move the files elsewhere, correct them, or name the files of the resources one by one")
 	}
 	return nil
@@ -189,7 +189,7 @@ func unfilled(con *term.Console, files []*document.File) error {
 	for _, f := range files {
 		if len(f.Unknown) > 0 {
 			return exit.Fail(exit.Problem, "%s contains a placeholder, so nothing was changed", f.Source.Name).
-				Try("write the value, or define it in the platform file: \"prefix\" or \"teams\"; see the problems: batchctl validate %s", term.Quoted(f.Source.Name))
+				Try("write the value, or define it in the platform file: \"prefix\" or \"teams\"; list the problems: batchctl validate %s", term.Quoted(f.Source.Name))
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func (a *applying) run(ctx context.Context) error {
 	}
 	switch {
 	case len(plan.Steps) == 0:
-		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s equal to the files\n", diag.Printable(a.label), term.Plural(plan.Equal, "resource"))
+		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.label), term.Plural(plan.Equal, "resource"))
 		return nil
 	case a.o.dry:
 		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label), term.Plural(len(plan.Steps), "change"), plan.Equal)
@@ -295,13 +295,13 @@ func (a *applying) forbidden(ctx context.Context, plan *apply.Plan) (problems di
 	for _, p := range forbidden {
 		switch {
 		case p.Explicit && !p.Conditional:
-			problems = append(problems, apply.Blocker("ask the administrator of your role or user", "a policy forbids you to call %s", p))
+			problems = append(problems, apply.Blocker("ask the administrator of your role or user", "a policy does not allow you to call %s", p))
 		case !a.warned[p]:
 			if a.warned == nil {
 				a.warned = map[rpc.Permission]bool{}
 			}
 			a.warned[p] = true
-			fmt.Fprintf(a.con.Err, "warning: you may not be allowed to call %s, as far as IAM evaluates your policies\n", diag.Printable(p.String()))
+			fmt.Fprintf(a.con.Err, "warning: you may not be allowed to call %s, according to IAM's policy simulator\n", diag.Printable(p.String()))
 		}
 	}
 	return problems
@@ -381,7 +381,7 @@ func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
 		return err
 	}
 	if !plan.Equals(now) {
-		return exit.Fail(exit.Change, "the account has changed since the differences were shown; nothing was changed").Try("see them again: batchctl apply --check")
+		return exit.Fail(exit.Change, "the account has changed since the differences were shown; nothing was changed").Try("show them again: batchctl apply --check")
 	}
 	if err := r.Run(ctx, now, state); err != nil {
 		return a.failed(ctx, err)
@@ -408,14 +408,14 @@ func (a *applying) progress() func(*apply.Step, string) {
 // failed adds the next step to an error.
 func (a *applying) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		fmt.Fprintln(a.con.Err, "interrupted; the same command continues where this one stopped")
+		fmt.Fprintln(a.con.Err, "interrupted; to continue, run the same command again")
 		return context.Cause(ctx)
 	}
 	if draining, ok := errors.AsType[*apply.DrainingError](err); ok {
 		return exit.Fail(exit.Change, "%v; everything else is done", draining).Try("delete the environment once they have ended: run the same command again")
 	}
 	if locked, ok := errors.AsType[*apply.LockedError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", locked).Try("wait until it is done; if it was killed, run the command again after %s", locked.Until.Local().Format("15:04:05"))
+		return exit.Fail(exit.NotDone, "%v", locked).Try("wait until it finishes; if it was killed, run the command again after %s", locked.Until.Local().Format("15:04:05"))
 	}
 	if invalid, ok := errors.AsType[*apply.InvalidError](err); ok && invalid.Environment {
 		return exit.Fail(exit.NotDone, "%v", err).Try("%s; then run the same command again", explain.EnvironmentRemedy(invalid.Reason))
@@ -424,12 +424,12 @@ func (a *applying) failed(ctx context.Context, err error) error {
 		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.settle).Try("run the same command again; --settle waits longer")
 	}
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status/100 == 4 && !rpc.Throttled(err) && !rpc.Denied(err) && !rpc.Expired(err) {
-		return exit.Fail(exit.NotDone, "%v", err).Try("correct what AWS Batch rejects, then run the same command again; what is done stays")
+		return exit.Fail(exit.NotDone, "%v", err).Try("correct what AWS Batch rejected, then run the same command again; completed changes stay")
 	}
 	if rpc.Denied(err) {
 		return exit.Fail(exit.NotDone, "%v", err).Try("add this permission to the role or user, then run the same command again")
 	}
-	return exit.Fail(exit.NotDone, "%v", err).Try("what is done stays; run the same command again")
+	return exit.Fail(exit.NotDone, "%v", err).Try("run the same command again; completed changes stay")
 }
 
 // whoAmI names this user and machine for others who find the lock.
@@ -440,7 +440,7 @@ func whoAmI() string {
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		host = "a machine without a name"
+		host = "an unnamed machine"
 	}
 	return name + "@" + host
 }

@@ -73,7 +73,7 @@ func examined(con *term.Console, r doctor.Report) error {
 		if r.Root != "" {
 			return f.Try("name the root directory of the host: it holds etc, var, proc")
 		}
-		return f.Try("root sees more: sudo batchctl doctor")
+		return f.Try("run it as root to check more: sudo batchctl doctor")
 	}
 	var counts []string
 	for _, s := range doctor.Severities() {

@@ -129,10 +129,10 @@ func ecsJob(con *term.Console, args string, in *input.Input) (*plan.Job, *awsbat
 	}
 	switch {
 	case len(jobs) == 0:
-		return nil, nil, exit.Usage("%s holds no job", args).Try("name a job file: batchctl ecs run job.json")
+		return nil, nil, exit.Usage("%s contains no job", args).Try("name a job file: batchctl ecs run job.json")
 	case len(jobs) > 1:
-		return nil, nil, exit.Fail(exit.Problem, "%s holds %d jobs, but an ECS task is one job; nothing was sent", args, len(jobs)).
-			Try("name a file of one job; a workflow or a large array belongs on AWS Batch: batchctl submit %s", args)
+		return nil, nil, exit.Fail(exit.Problem, "%s contains %d jobs, but an ECS task is one job; nothing was sent", args, len(jobs)).
+			Try("name a file with one job; for a workflow or a large array, use AWS Batch: batchctl submit %s", args)
 	}
 	return jobs[0], definitionIn(planned, jobs[0]), nil
 }
@@ -160,13 +160,13 @@ func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobD
 		for _, reason := range cannot.Reasons {
 			fmt.Fprintf(con.Err, "%s: %s\n", diag.Printable(job.Name), diag.Printable(con.Redacted(reason)))
 		}
-		return nil, exit.Fail(exit.Problem, "ECS cannot hold job %s: nothing was sent", job.Name)
+		return nil, exit.Fail(exit.Problem, "ECS cannot run job %s; nothing was sent", job.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if queue := aws.ToString(job.Submit.JobQueue); queue != noQueue {
-		fmt.Fprintf(con.Err, "note: job queue %s is not used: the task goes to cluster %s\n", diag.Printable(queue), diag.Printable(o.Cluster))
+		fmt.Fprintf(con.Err, "note: job queue %s is ignored; the task goes to cluster %s\n", diag.Printable(queue), diag.Printable(o.Cluster))
 	}
 	for _, lost := range task.Lost {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(lost))
@@ -218,13 +218,13 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 	intent, err := t.record.Begin(&task.Run, task.Name, time.Now(), again)
 	if forgotten, ok := errors.AsType[*ecs.ForgottenError](err); ok {
 		return nil, exit.Fail(exit.Unknown, "%v", err).
-			Try("look: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another: --again", forgotten.Cluster, forgotten.Token)
+			Try("check: aws ecs list-tasks --cluster %s --started-by %s --desired-status STOPPED    then run another task: --again", forgotten.Cluster, forgotten.Token)
 	}
 	if err != nil {
 		return nil, exit.Fail(exit.NotDone, "write the record of the request: %v", err)
 	}
 	if intent.Earlier {
-		fmt.Fprintf(con.Err, "note: the answer to the command of %s is missing; this command requests the same task and does not start a second one\n", intent.Began.Local().Format(time.DateTime))
+		fmt.Fprintf(con.Err, "note: the command of %s got no answer; this command repeats the same request and does not start a second task\n", intent.Began.Local().Format(time.DateTime))
 	}
 	state, err := t.ecs.Run(ctx, task.Stamped(intent.Token))
 	if err == nil {
@@ -240,8 +240,8 @@ func ecsSend(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Tas
 	if ctx.Err() != nil {
 		code = exit.Interrupted
 	}
-	return state, errors.Join(exit.Fail(code, "run task %s: %v; there may be a task", task.Name, err).
-		Try("repeat the command within 24 hours: it finds the task if there is one, and starts one if not"), closing)
+	return state, errors.Join(exit.Fail(code, "run task %s: %v; the task may have started", task.Name, err).
+		Try("repeat the command within 24 hours: it finds the task if it started, and otherwise starts it"), closing)
 }
 
 // printRegistered prints the revision that the task uses, and what changed since
@@ -274,7 +274,7 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	case answer != nil && answer.Code == "ClusterNotFoundException":
 		return exit.Fail(exit.Problem, "%s", text).Try("list the clusters: aws ecs list-clusters; and name one: --cluster NAME")
 	case rpc.Denied(err):
-		return exit.Fail(exit.NotDone, "%s", text).Try("ask for the permission that it names, and for iam:PassRole of the job's roles")
+		return exit.Fail(exit.NotDone, "%s", text).Try("request the permission in the message, and iam:PassRole for the job's roles")
 	case ecs.Refused(err):
 		return exit.Fail(exit.Problem, "%s", text)
 	}

@@ -81,13 +81,13 @@ func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.
 	case arg != "" && cluster != "":
 		return ecs.Entry{Name: arg, Task: arg, Cluster: cluster}, nil
 	case arg == "":
-		return e, exit.Usage("no task was started from here at this target").Try("name one with its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
+		return e, exit.Usage("no task was started from here on this target").Try("name a task and its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
-	f := exit.Fail(exit.NotDone, "no task %s was started from here at this target", arg)
+	f := exit.Fail(exit.NotDone, "no task %s was started from here on this target", arg)
 	if near := diag.Near(arg, slices.Values(names)); near != "" {
 		return e, f.Try("did you mean %s?", near)
 	}
@@ -308,7 +308,7 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail, log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
-			f.warnUnreadable(fmt.Errorf("container %s logs with the driver %s: that log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
+			f.warnUnreadable(fmt.Errorf("container %s uses the log driver %s, so its log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
 		}
 	}
 	if o.follow {
@@ -367,7 +367,7 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 		return call.ecsFailure(ctx, "describe task "+e.Name, err)
 	}
 	if ecs.Stopped(before) {
-		return con.Print(fmt.Sprintf("%s  %s  not stopped: STOPPED already\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
+		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
 	}
 	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.reason); err != nil {
 		return call.ecsFailure(ctx, "stop task "+e.Name, err)

@@ -9,9 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/apply"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
-	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
-	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -35,8 +33,8 @@ func ExportCommand(con *term.Console) *cli.Command {
 		Name:      "export",
 		Usage:     "write the queues of an account as files",
 		UsageText: "batchctl export [FLAGS] [NAME ...]",
-		Description: cmdline.Help("Prints the requests that create the account's compute environments, job queues and what belongs to them. Applying them changes nothing. "+
-			"With a NAME, only that resource; a queue comes with its environments and its scheduling policy.\n\n"+
+		Description: cmdline.Help("Prints the requests that would create the account's compute environments, job queues and related resources. Applying them changes nothing. With a "+
+			"NAME, it prints only that resource; for a queue, also its environments and scheduling policy.\n\n"+
 			"--cloudformation prints a template whose resources CloudFormation can import. --terraform prints a configuration in JSON with import blocks; save it as a .tf.json file.",
 			"batchctl export --target prod --file queues.json\nbatchctl export gpu --target prod\nbatchctl export --target prod --terraform > queues.tf.json"),
 		Flags: jobs.Flags(
@@ -60,31 +58,28 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 		return err
 	}
 	defer out.Drop()
-	in := &input.Input{PlacesNothing: true}
-	if err := in.FindPlatform(o.target); err != nil {
-		return err
-	}
-	if in.Problems.HasErrors() {
-		return input.Complain(con, in.Problems)
-	}
-	t, err := session.OpenTarget(ctx, con, o.target, in.Platform, target.ToRead)
+	t, err := jobs.OpenFor(ctx, con, jobs.Options{Target: o.target}, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
 	state, err := (&apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}).Read(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil {
 		return exit.Fail(exit.NotDone, "%v", err).Try("check the target and your permissions: batchctl queues%s", t.Flags)
 	}
 	noteUnread(con, state)
 	state, missing := state.Choose(o.names)
 	if len(missing) > 0 {
-		return exit.Fail(exit.NotDone, "nothing is called %s", strings.Join(missing, " or ")).Try("see what there is: batchctl export%s", t.Flags)
+		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).Try("list the resources: batchctl export%s", t.Flags)
 	}
 	text, err := exportedText(con, state, o)
 	if err != nil {
 		return err
 	}
+	text = string(diag.PrintableJSON([]byte(text)))
 	if o.file == "" {
 		return con.PrintUnmasked(text)
 	}

@@ -25,7 +25,7 @@ func DoctorCommand(con *term.Console) *cli.Command {
 		Name:      "doctor",
 		Usage:     "diagnose a GPU host or a job's container",
 		UsageText: "batchctl doctor [FLAGS]",
-		Description: cmdline.Help("Finds out whether it runs on a host or in a container. Then it checks:\n"+strings.Join(doctorTopics(), ", ")+".\nIt changes nothing. Checks that hang are reported after at most 40 seconds. Without root, it lists what it could not read.\n\n--root checks only files: the disk of a broken host, or a copy of it.",
+		Description: cmdline.Help("Detects whether it runs on a host or in a container, then checks:\n"+strings.Join(doctorTopics(), ", ")+".\nIt changes nothing. It reports checks that hang after at most 40 seconds, and lists what it could not read without root.\n\n--root checks only files: the disk of a broken host, or a copy of the disk.",
 			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
 		Flags: append(cmdline.OutputFlags(cmdline.JSON[doctor.Report]()),
 			&cli.StringFlag{Name: "root", Usage: "check only the files below this `DIR`; run no program and query no address"},
@@ -61,7 +61,7 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 		Name:      "run",
 		Usage:     "register the task definition if it changed, and run one task",
 		UsageText: "batchctl ecs run [FLAGS] FILE",
-		Description: cmdline.Help("If the answer to the command is lost, repeat it within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
+		Description: cmdline.Help("If ECS's answer is lost, repeat the command within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
 			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
 				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
 		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[ecsRunRow](), cmdline.JSONWith[[]ecsRequestRow]("dry-run"))...),
@@ -73,7 +73,7 @@ func ecsRunCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address (Fargate only)"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent; send nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "with --dry-run, print only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
-			&cli.BoolFlag{Name: "again", Usage: "run another task even if the answer to an earlier command is missing"},
+			&cli.BoolFlag{Name: "again", Usage: "start another task even if the answer to an earlier command is missing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the task stops; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := ecsRunOptionsOf(c)
@@ -101,7 +101,7 @@ func ecsTaskFlags(more ...cli.Flag) []cli.Flag {
 func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
-		Description: cmdline.Help("Without a TASK it shows the tasks that were started from here.",
+		Description: cmdline.Help("Without a TASK, it shows the tasks that you started on this machine.",
 			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
 		Flags: ecsTaskFlags(cmdline.OutputFlags(cmdline.JSON[[]ecsRow]())...), Action: withTasks(con, ecsStatus),
 	}
@@ -120,7 +120,7 @@ func ecsWaitCommand(con *term.Console) *cli.Command {
 func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print the logs of a task", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
-		Description: cmdline.Help("Prints the log. With --follow it continues until the task has stopped.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Description: cmdline.Help("Prints the log. With --follow, it continues until the task has stopped.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
 		Flags: ecsTaskFlags(
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the task has stopped"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
@@ -132,7 +132,7 @@ func ecsLogsCommand(con *term.Console) *cli.Command {
 func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
-		Description: cmdline.Help("ECS sends SIGTERM, and SIGKILL after 30 seconds.",
+		Description: cmdline.Help("ECS sends SIGTERM, then SIGKILL after 30 seconds.",
 			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
 		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the reason `TEXT` that ECS stores with the task"}),
 		Action: withTasks(con, ecsStop),
@@ -145,12 +145,12 @@ func EnvCommand(con *term.Console) *cli.Command {
 		Name:      "env",
 		Usage:     "print the environment for other AWS clients",
 		UsageText: "batchctl env [FLAGS]",
-		Description: cmdline.Help("Uses the engine that batchctl serve or batchctl submit started. Only AWS Batch, CloudWatch Logs and ECS requests go to it; other services still use AWS. The output contains a key that works only for this engine and only while it runs.\n\nThe key and the Region \"local\" apply to every service of the shell, so aws s3 ls fails there: use a subshell, or --unset afterwards. --unset does not restore credentials and variables that you had exported before.",
+		Description: cmdline.Help("Prints the variables of the engine that batchctl serve or batchctl submit started. Only requests to AWS Batch, CloudWatch Logs and ECS go to it. The key works only for this engine, while it runs.\n\nThe key and the Region \"local\" apply to all AWS services in the shell, so aws s3 ls fails there. Use a subshell, or --unset afterwards. --unset does not restore variables that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
 		Flags: append(cmdline.OutputFlags(cmdline.JSON[local.Connection]()),
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
-			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; requests for other services go to the engine too, which rejects them"},
+			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; the engine rejects requests to other services"},
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
@@ -184,7 +184,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
 		Subcommands: []*cli.Command{
 			sub("deploy", "create or update the stacks",
-				"Shows each change set and what it costs a month, asks, and follows the events. All names begin with the prefix, so several can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
+				"Shows each change set and its monthly cost, asks, and follows the events. All names begin with the prefix, so several prefixes can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
 				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]deployed](), withInfra(con, infraDeploy), given, with, prices, yes),
 			sub("status", "show the stacks and the last failure", "Changes nothing.",
 				"batchctl infra status --target prod\nbatchctl infra status --output json", cmdline.JSON[[]infra.State](), withInfra(con, infraStatus)),
@@ -192,7 +192,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
 				"batchctl infra diff --target prod", cmdline.JSON[[]*infra.Proposal](), withInfra(con, infraDiff), given, with, prices),
 			sub("destroy", "drain the queues and delete the stacks",
-				"Disables and drains the queues, then deletes the stacks in reverse order. Asks first, and lists what it keeps: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
+				"Asks, disables and drains the queues, then deletes the stacks in reverse order. It lists the resources that stay: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
 				"batchctl infra destroy --target prod", cmdline.JSON[*infra.Destruction](), withInfra(con, infraDestroy), yes),
 			sub("outputs", "print the queues for the platform file, or add them to it",
 				"--write adds the queues to the platform file, and \"staging\" to the target if the template data is deployed. Nothing else in the file changes. --output json prints all outputs.",
@@ -201,7 +201,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 		},
 		Action: func(c *cli.Context) error {
 			if arg := c.Args().First(); arg != "" {
-				return exit.Usage("infra has no command %s", arg).Try("it has: deploy status diff destroy outputs")
+				return exit.Usage("infra has no command %s", arg).Try("the commands are: deploy status diff destroy outputs")
 			}
 			return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
@@ -224,7 +224,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 		Name:      "serve",
 		Usage:     "serve the AWS Batch API on this machine",
 		UsageText: "batchctl serve [FLAGS]",
-		Description: cmdline.Help("stdout contains the exports that make the aws CLI, boto3 and the SDKs use this engine. Only this machine can reach it, and only with its key. Jobs run on this machine as you. As root, jobs of other clients run as processes only with --allow-root.\n\nCtrl-C and --stop end the engine and its jobs; the state is kept.",
+		Description: cmdline.Help("Prints exports that make the AWS CLI, boto3 and the SDKs use this engine. Only programs on this machine that have its key can use it. Jobs run with your permissions. If you are root, jobs from other clients run as processes only with --allow-root.\n\nCtrl-C and --stop end the engine and its jobs; the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
@@ -232,10 +232,10 @@ func ServeCommand(con *term.Console) *cli.Command {
 			&cli.Float64Flag{Name: "vcpus", Usage: "the `NUMBER` of vCPUs for all jobs", DefaultText: "this machine's"},
 			&cli.IntFlag{Name: "memory", Usage: "the memory for all jobs, in `MIB`", DefaultText: "this machine's"},
 			&cli.IntFlag{Name: "gpus", Value: -1, Usage: "the `NUMBER` of GPUs for all jobs", DefaultText: "those found"},
-			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "the size limit of an attempt's log, in `MIB`; the job continues when its log is full; 0 sets no limit"},
+			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "limit the log of an attempt to this many `MIB`; the job continues when its log is full; 0 sets no limit"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "stop after this `DURATION` without a job or a request; 0 never stops"},
 			&cli.StringSliceFlag{Name: "events", Usage: "deliver the state changes of jobs, as EventBridge events, to `DESTINATION`: file:PATH, unix:PATH or http://127.0.0.1:PORT/PATH; may be repeated"},
-			&cli.BoolFlag{Name: "lenient", Usage: "also accept what moto accepts and AWS Batch rejects, with a notice (for test suites written for moto)"},
+			&cli.BoolFlag{Name: "lenient", Usage: "also accept requests that moto accepts and AWS Batch rejects, with a notice (for test suites written for moto)"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and its jobs"},
@@ -330,13 +330,13 @@ func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
 		Subnets: commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")), PublicIP: c.Bool("public-ip")}
 	switch task := o.task; {
 	case task.LaunchType != "" && task.CapacityProvider != "":
-		return o, exit.Usage("use either a launch type or a capacity provider").Try("omit --launch-type")
+		return o, exit.Usage("--launch-type and --capacity-provider exclude each other").Try("omit --launch-type")
 	case task.LaunchType != "" && task.LaunchType != ecs.EC2 && task.LaunchType != ecs.Fargate:
 		return o, exit.Usage("unknown --launch-type %s", c.String("launch-type")).Try("use one of: EC2 FARGATE")
 	case len(task.Subnets) == 0 && (len(task.SecurityGroups) > 0 || task.PublicIP):
 		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
 	case o.operation != "" && !o.dryRun:
-		return o, exit.Usage("--operation prints a request").Try("add --dry-run")
+		return o, exit.Usage("--operation only prints a request").Try("add --dry-run")
 	}
 	return o, nil
 }

@@ -54,13 +54,13 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	}
 	_, named := call.Given["Project"]
 	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.templates == "" && !named && !infra.ValidPrefix(o.prefix) {
-		return nil, exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+		return nil, exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	// Fail before any request: without a terminal the question cannot be
 	// answered.
 	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
-		return nil, exit.Usage("infra %s needs a confirmation, and there is no terminal", o.Command).
-			Try("see what it would do: batchctl infra %s%s; then pass --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
+		return nil, exit.Usage("infra %s needs a confirmation, but there is no terminal", o.Command).
+			Try("show what it would do: batchctl infra %s%s; then add --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
@@ -70,7 +70,7 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 		return nil, input.Complain(con, in.Problems)
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return nil, exit.Usage("infra manages stacks in AWS; the local engine needs none").Try("name a target: batchctl infra %s --target NAME", o.Command)
+		return nil, exit.Usage("infra manages stacks in AWS, which the local engine does not need").Try("name a target: batchctl infra %s --target NAME", o.Command)
 	}
 	prices, err := preview.PricesFor(o.prices, in)
 	if err != nil {
@@ -141,7 +141,7 @@ func chosenTemplates(all []infra.Template, chosen []string) ([]infra.Template, e
 		if slices.Contains(names, name) {
 			continue
 		}
-		f := exit.Usage("there is no template %q", name)
+		f := exit.Usage("unknown template %q", name)
 		if near := diag.Near(name, slices.Values(names)); near != "" {
 			return nil, f.Try("did you mean %s?", near)
 		}
@@ -285,10 +285,10 @@ func stacksRefused(err error, again string) error {
 	}
 	if e, ok := errors.AsType[*infra.OrphanedQueueError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", e).
-			Try("in three deployments: add the new environment beside the old, move the queue's ComputeEnvironmentOrder to it, remove the old one")
+			Try("use three deployments: add the new environment, change the queue's ComputeEnvironmentOrder to it, remove the old environment")
 	}
 	if e, ok := errors.AsType[*infra.NotOursError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", e).Try("use names of your own: --prefix NAME")
+		return exit.Fail(exit.NotDone, "%v", e).Try("use your own names: --prefix NAME")
 	}
 	if e, ok := errors.AsType[*infra.MissingParameterError](err); ok {
 		return exit.Usage("%v", e).Try("set it: --parameter %s=VALUE", e.Parameter)

@@ -315,7 +315,7 @@ func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
 	for _, s := range states {
 		reason, changed := s.Reason, "-"
 		if s.Foreign {
-			reason = "not made by batchctl"
+			reason = "not created by batchctl"
 		}
 		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
 			changed = term.Short(time.Since(at)) + " ago"
@@ -338,7 +338,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 		return call.failed(ctx, err)
 	}
 	if len(d.Stacks) == 0 {
-		fmt.Fprintln(con.Err, "no stacks that batchctl made")
+		fmt.Fprintln(con.Err, "no stacks that batchctl created")
 	} else {
 		if err := printDestruction(con, textOutput(con, o.Format), d); err != nil {
 			return err

@@ -90,7 +90,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	}
 	target.NameExecutor(con, x.Label, false)
 	if options.ProcessesForBatchctlOnly {
-		fmt.Fprintln(con.Err, "note: you are root: only batchctl's own commands may start processes here; to let every client do so, add --allow-root")
+		fmt.Fprintln(con.Err, "note: you are root, so only batchctl's own commands can start processes here; to allow it for every client, add --allow-root")
 	}
 	if listener == nil {
 		if listener, err = engine.Listen(); err != nil {
@@ -119,9 +119,9 @@ func checkServe(o serveOptions) error {
 	case o.logLimit < 0:
 		return exit.Usage("--log-limit %d is not a number of MiB", o.logLimit).Try("for example: --log-limit 100; 0 keeps everything")
 	case o.gpus < -1:
-		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).Try("for example: --gpus 1; without it those found are used")
+		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).Try("for example: --gpus 1; by default the engine uses the GPUs that it finds")
 	case o.idle < 0:
-		return exit.Usage("--exit-when-idle %s is before now", o.idle).Try("for example: --exit-when-idle 10m")
+		return exit.Usage("--exit-when-idle %s is negative", o.idle).Try("for example: --exit-when-idle 10m")
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	}
 	switch {
 	case listErr != nil:
-		fmt.Fprintf(con.Err, "the engine has stopped, and its jobs with it; listing them failed: %s\n", diag.Printable(listErr.Error()))
+		fmt.Fprintf(con.Err, "the engine and its jobs have stopped; listing the jobs failed: %s\n", diag.Printable(listErr.Error()))
 	case len(jobs) == 0:
 		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
@@ -249,7 +249,7 @@ func listenLoopback(address string) (net.Listener, error) {
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, exit.Usage("--listen %s is not a loopback address", address).
-			Try("the engine runs commands for every client that reaches it; use 127.0.0.1")
+			Try("use 127.0.0.1: the engine runs commands for every client that reaches it")
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

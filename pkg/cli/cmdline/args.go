@@ -248,7 +248,10 @@ func findFlag(flags []cli.Flag, name string) cli.Flag {
 // flag accepts.
 func BadValue(c *cli.Context, err error) error {
 	text, _ := strings.CutSuffix(err.Error(), ": parse error")
-	_, name, ok := strings.Cut(text, " for flag -")
+	value, name, ok := strings.Cut(text, " for flag -")
+	if ok {
+		text = value + " for --" + name // the flag package writes one hyphen
+	}
 	f := exit.Usage("%s", text)
 	if !ok || c.Command == nil {
 		return f

@@ -244,7 +244,7 @@ var ExitMeanings = []struct {
 	Text string
 }{
 	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"}, {exit.NotDone, "not done or not checked"},
-	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "no machine can hold the job"}, {exit.Unknown, "submitted, but an answer is missing"},
+	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "the job does not fit on any machine"}, {exit.Unknown, "submitted, but an answer is missing"},
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 

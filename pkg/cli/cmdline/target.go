@@ -25,32 +25,32 @@ func TargetOptions(c *cli.Context) target.Options {
 // awsFlags have the names that they have in the aws CLI.
 func awsFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` of the AWS configuration (default: the target's, else $AWS_PROFILE)"},
+		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` in the AWS configuration (default: the target's, else $AWS_PROFILE)"},
 		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
-		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server that speaks the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
+		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server with the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
 	}
 }
 
 // ExecutorFlags are the flags of the commands that can run jobs locally.
 func ExecutorFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "executor", Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: targets.local.executor of the platform file, else process)"},
+		&cli.StringFlag{Name: "executor", Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: the platform file's targets.local.executor, else process)"},
 		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs that have the tag " + attempt.ExecutorTag + "=process run as processes although other jobs run in containers"},
-		&cli.BoolFlag{Name: "allow-root", Usage: "as root, also let other clients (aws CLI, SDKs) start processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs with the tag " + attempt.ExecutorTag + "=process run as processes even if other jobs run in containers"},
+		&cli.BoolFlag{Name: "allow-root", Usage: "if you are root, also run jobs from other clients (AWS CLI, SDKs) as processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
 		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of the host"},
 	}
 }
 
 // SecretsFlag is --secrets-from, of the commands that give local jobs the values of their secrets.
 func SecretsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "secrets-from", Usage: "the `SOURCE` of secrets' values for local jobs: env (each from the environment variable of its name), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
+	return &cli.StringFlag{Name: "secrets-from", Usage: "the `SOURCE` of secrets for local jobs: env (environment variables with the secrets' names), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
 }
 
 // TargetFlags are the flags that select a target.
 func TargetFlags() []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the `NAME` of the target: local, aws, or one of the platform file (default: $BATCHCTL_TARGET, else defaultTarget of the platform file, else local)"},
+		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the target's `NAME`: local, aws, or a target in the platform file (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
 		&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
 	}, awsFlags()...)
 }

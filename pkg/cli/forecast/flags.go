@@ -15,31 +15,31 @@ import (
 func ForecastCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "forecast",
-		Usage:     "forecast the use of a queue, and what a change would do",
+		Usage:     "forecast a queue, and the effect of a change",
 		UsageText: "batchctl forecast [FLAGS] [QUEUE]",
 		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. The order of jobs comes from the scheduler of the "+
-			"local engine. Durations come from earlier attempts. Figures are medians, with the middle 80 % of the draws in brackets. Jobs that come later "+
-			"are those of the last day at the same time.\n\n"+
+			"local engine. Durations come from earlier attempts. Figures are medians, with the middle 80 % of the draws in brackets. The forecast assumes that the jobs of the last day come again at the same times.\n\n"+
 			"--set, --policy, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
 			"batchctl apply and for the platform file. --set takes a compute environment or a queue, and a member.\n\n"+
-			"--replay runs a trace instead of the queue's jobs. history is the recorded attempts and the jobs that the target still lists. "+
-			"A file has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). It names the cheapest set of queues that keeps the 95th percentile of waiting below --max-wait.",
+			"--replay simulates a trace instead of the queue's jobs. The trace history has the recorded attempts and the jobs that the target still lists. A file "+
+			"has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). The report names the cheapest compute environments found that "+
+			"keep the wait of 95 % of the jobs below --max-wait.",
 			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --target prod --svg gpu.svg\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
 				"batchctl forecast gpu --add-jobs 'job.json*200'\nbatchctl forecast gpu --set gpu.type=SPOT --spot-reclaims 0.05\n"+
 				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[outlookDocument](), cmdline.JSONWith[sizingDocument]("replay"), cmdline.JSONWith[[]simulate.Accuracy]("accuracy")),
 			preview.PricesFlag(),
-			&cli.DurationFlag{Name: "for", Value: defaultSpan, Usage: "forecast this `DURATION`"},
+			&cli.DurationFlag{Name: "for", Value: defaultSpan, Usage: "the `DURATION` to forecast"},
 			&cli.StringSliceFlag{Name: "set", Usage: "propose a `CHANGE`: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"},
-			&cli.StringSliceFlag{Name: "add-jobs", Usage: "propose the jobs of this `FILE`, with *N that many times; may be repeated"},
+			&cli.StringSliceFlag{Name: "add-jobs", Usage: "propose more jobs from this `FILE`, N times with FILE*N; may be repeated"},
 			&cli.StringFlag{Name: "policy", Usage: "propose the scheduling policy in this `FILE` for the queue"},
-			&cli.StringFlag{Name: "without-share", Usage: "propose to leave out the waiting jobs of this `SHARE`"},
-			&cli.Float64Flag{Name: "spot-reclaims", Usage: "propose that EC2 takes each Spot instance back `N` times an hour"},
+			&cli.StringFlag{Name: "without-share", Usage: "propose a queue without the waiting jobs of this `SHARE`"},
+			&cli.Float64Flag{Name: "spot-reclaims", Usage: "propose that EC2 reclaims each Spot instance `N` times an hour"},
 			&cli.StringFlag{Name: "replay", Usage: "run this `TRACE`: history, FILE.swf or FILE.csv"},
-			&cli.DurationFlag{Name: "max-wait", Value: defaultMostWait, Usage: "with --replay, the limit of waiting for 95 % of the jobs, a `DURATION`"},
-			&cli.StringFlag{Name: "svg", Usage: "write the use by share to this `FILE`"},
+			&cli.DurationFlag{Name: "max-wait", Value: defaultMostWait, Usage: "with --replay, the longest wait for 95 % of the jobs, a `DURATION`"},
+			&cli.StringFlag{Name: "svg", Usage: "draw the vCPUs by share to this `FILE`"},
 			&cli.StringFlag{Name: "html", Usage: "with --replay, write the sizing report to this `FILE`"},
-			&cli.Uint64Flag{Name: "seed", Usage: "the `NUMBER` from which the draws start; the same one gives the same forecast", Value: 1},
+			&cli.Uint64Flag{Name: "seed", Usage: "the `NUMBER` that seeds the random draws; the same number gives the same forecast", Value: 1},
 			&cli.BoolFlag{Name: "accuracy", Usage: "compare earlier forecasts with what happened"},
 		)...),
 		Action: func(c *cli.Context) error {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
@@ -48,6 +50,14 @@ type options struct {
 	mostWait     time.Duration
 	svg, html    string
 	seed         uint64
+	read         files
+}
+
+// files are the contents of the files that options name. They are read before the target is opened, so that a wrong
+// file is reported before any request, and Ctrl-C ends the wait for a pipe.
+type files struct {
+	policy *types.FairsharePolicy // of --policy
+	trace  *simulate.Trace        // of --replay, if that is a file
 }
 
 // proposes reports whether the options propose a change.
@@ -59,15 +69,15 @@ func (o options) proposes() bool {
 func (o options) check() error {
 	switch {
 	case len(o.Args) > 1:
-		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).Try("name one of: %s; without a name it is for all queues", strings.Join(o.Args, " "))
+		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).Try("name one of: %s; or none, for all queues", strings.Join(o.Args, " "))
 	case o.span <= 0 || o.span > longestSpan:
 		return exit.Usage("--for %s: want a duration of more than 0 and at most %s", o.span, longestSpan)
 	case o.reclaims < 0 || o.reclaims > 60 || math.IsNaN(o.reclaims):
 		return exit.Usage("--spot-reclaims %g: want a number from 0 to 60", o.reclaims)
 	case o.html != "" && o.replay == "":
-		return exit.Usage("--html is the sizing report of --replay").Try("add --replay history, or use --svg for the picture of a forecast")
+		return exit.Usage("--html applies only to the sizing report of --replay").Try("add --replay history, or use --svg for the chart of a forecast")
 	case o.replay != "" && (len(o.addJobs) > 0 || o.svg != "" || o.withoutShare != ""):
-		return exit.Usage("--replay has its own jobs and report").Try("leave out --add-jobs, --without-share and --svg")
+		return exit.Usage("--replay excludes --add-jobs, --without-share and --svg").Try("omit them")
 	case o.mostWait < 0:
 		return exit.Usage("--max-wait %s is negative", o.mostWait)
 	}
@@ -122,6 +132,9 @@ func forecast(ctx context.Context, con *term.Console, o options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.readFiles(con); err != nil {
+		return err
+	}
 	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
 	if err != nil {
 		return err
@@ -166,7 +179,7 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 		return nil, err
 	}
 	if len(seen.State.Queues) == 0 {
-		return nil, exit.Fail(exit.NotDone, "the target has no queue with compute environments")
+		return nil, exit.Fail(exit.NotDone, "the target has no job queue with compute environments")
 	}
 	if _, err := (observe.Store{Dir: call.Submissions.Dir}).Learn(call.Submissions.Target, seen.Started()); err != nil {
 		return nil, err
@@ -174,7 +187,7 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 	return &world{call, seen, func(entry string, spot bool) ([]simulate.InstanceType, error) {
 		list := observe.Types(types, prices, reader.Region(), spot, []string{entry})
 		if len(list) == 0 {
-			return nil, fmt.Errorf("the catalogue does not know instance type %s", entry)
+			return nil, fmt.Errorf("instance type %s is not in the catalogue", entry)
 		}
 		return list, nil
 	}, reader.Offers}, nil
@@ -241,10 +254,10 @@ func arrive(seen *observe.Observation, span time.Duration) {
 	stable.Sort(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	seen.State.Jobs = append(seen.State.Jobs, later...)
 	if n == 0 {
-		seen.Unknown = append(seen.Unknown, "which jobs come: none ended in the last day, so none are assumed")
+		seen.Unknown = append(seen.Unknown, "which jobs will be submitted: none ended in the last day, so the forecast assumes none")
 		return
 	}
-	seen.Unknown = append(seen.Unknown, fmt.Sprintf("which jobs come: %d are assumed, as many as came yesterday at this time", n))
+	seen.Unknown = append(seen.Unknown, fmt.Sprintf("which jobs will be submitted: the forecast assumes %d, as many as yesterday at this time", n))
 }
 
 // proposed returns the state after the proposed change.
@@ -264,22 +277,31 @@ func proposed(ctx context.Context, con *term.Console, o options, w *world) (*sim
 	return next, nil
 }
 
+// readFiles reads the files of --policy and --replay.
+func (o *options) readFiles(con *term.Console) (err error) {
+	if o.policy != "" {
+		src, err := input.Read(con, o.policy)
+		if err != nil {
+			return exit.Usage("--policy: %v", err)
+		}
+		if o.read.policy, err = simulate.ParsePolicy([]byte(src.Text)); err != nil {
+			return exit.Usage("--policy %s: %v", o.policy, err)
+		}
+	}
+	if o.replay != "" && o.replay != recorded {
+		o.read.trace, err = readTrace(o.replay)
+	}
+	return err
+}
+
 // changed returns a state with the changes of --policy, --set and --spot-reclaims.
 func changed(o options, w *world, state *simulate.State) (*simulate.State, error) {
-	if o.policy != "" {
-		text, err := os.ReadFile(o.policy)
-		if err != nil {
-			return nil, exit.Usage("--policy: %v", err)
-		}
-		p, err := simulate.ParsePolicy(text)
-		if err != nil {
-			return nil, exit.Usage("--policy %s: %v", o.policy, err)
-		}
-		at, err := onlyQueue(o, w, "--policy is for one queue")
+	if o.read.policy != nil {
+		at, err := onlyQueue(o, w, "--policy changes one queue")
 		if err != nil {
 			return nil, err
 		}
-		state = state.WithPolicy(at, p)
+		state = state.WithPolicy(at, o.read.policy)
 	}
 	var changes []simulate.Change
 	for _, text := range o.set {
@@ -333,7 +355,7 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 		}
 		some := preview.JobsOf(&shadow, j)
 		if len(some) == 0 {
-			return nil, exit.Usage("--add-jobs %s: job %s goes to queue %s, which is not in this forecast", arg, j.Name, batch.Name(*j.Submit.JobQueue))
+			return nil, exit.Usage("--add-jobs %s: job %s is for queue %s, which is not in this forecast", arg, j.Name, batch.Name(*j.Submit.JobQueue))
 		}
 		for range times {
 			for _, one := range some {
@@ -404,7 +426,7 @@ func showAccuracy(ctx context.Context, con *term.Console, o options) error {
 		return con.MaskedJSON(list)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(con.Err, "no forecasts yet: submit makes one for each job that waits")
+		fmt.Fprintln(con.Err, "no forecasts yet: batchctl submit records one for each job that has to wait")
 		return nil
 	}
 	t := con.Table("QUEUE", "FORECASTS", "OPEN", "IN 80 % INTERVAL", "LATER THAN MEDIAN", "VERDICT")

@@ -46,49 +46,61 @@ type sizingDocument struct {
 // mostSets is how many sets a sizing report has.
 const mostSets = 20
 
-// readTrace reads the trace of --replay.
-func readTrace(o options, w *world) (*simulate.Trace, error) {
-	if o.replay == "history" {
-		var attempts []history.Attempt
-		for a, err := range w.call.Ledger.History().All() {
-			if err == nil && w.call.Ledger.Covers(a.Target) { // history reports damaged rows
-				attempts = append(attempts, a)
-			}
-		}
-		return w.seen.Replay(attempts), nil
-	}
-	f, err := os.Open(o.replay)
+// recorded is the value of --replay for the recorded attempts.
+const recorded = "history"
+
+// mostTrace limits the size of a trace, in bytes.
+const mostTrace = 512 << 20
+
+// readTrace reads a trace file of --replay.
+func readTrace(path string) (*simulate.Trace, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, exit.Usage("--replay: %v", err).Try("name history, or a file .swf or .csv")
+		return nil, exit.Usage("--replay: %v", err).Try("use %s, or a .swf or .csv file", recorded)
 	}
 	defer f.Close()
+	in := &io.LimitedReader{R: f, N: mostTrace + 1}
 	var trace *simulate.Trace
-	switch strings.ToLower(filepath.Ext(o.replay)) {
+	switch strings.ToLower(filepath.Ext(path)) {
 	case ".swf":
-		trace, err = simulate.ReadSWF(f)
+		trace, err = simulate.ReadSWF(in)
 	case ".csv":
-		trace, err = simulate.ReadCSV(f)
+		trace, err = simulate.ReadCSV(in)
 	default:
-		return nil, exit.Usage("--replay %s: want history, or a file .swf or .csv", o.replay)
+		return nil, exit.Usage("--replay %s: want %s, or a .swf or .csv file", path, recorded)
+	}
+	if in.N == 0 {
+		err = fmt.Errorf("longer than %d MiB", mostTrace>>20)
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.Problem, "read %s: %v", o.replay, err)
+		return nil, exit.Fail(exit.Problem, "read %s: %v", path, exit.Cause(err))
 	}
 	return trace, nil
 }
 
+// recordedTrace is the trace of the recorded attempts, and of the jobs that the target still lists.
+func recordedTrace(w *world) *simulate.Trace {
+	var attempts []history.Attempt
+	for a, err := range w.call.Ledger.History().All() {
+		if err == nil && w.call.Ledger.Covers(a.Target) { // history reports damaged rows
+			attempts = append(attempts, a)
+		}
+	}
+	return w.seen.Replay(attempts)
+}
+
 // replay is forecast --replay.
 func replay(ctx context.Context, con *term.Console, o options, w *world) error {
-	trace, err := readTrace(o, w)
-	if err != nil {
-		return err
+	trace := o.read.trace
+	if trace == nil {
+		trace = recordedTrace(w)
 	}
 	if len(trace.Jobs) == 0 {
-		return exit.Fail(exit.Problem, "%s has no job that a replay can run", o.replay)
+		return exit.Fail(exit.Problem, "%s contains no job that can be replayed", o.replay)
 	}
 	assign := func(j simulate.Job) int { return j.Queue } // history has the jobs of all queues
-	if o.replay != "history" {
-		queue, err := onlyQueue(o, w, "the jobs of a trace file go to one queue")
+	if o.replay != recorded {
+		queue, err := onlyQueue(o, w, "a replay sends all jobs of a trace file to one queue")
 		if err != nil {
 			return err
 		}
@@ -149,7 +161,7 @@ func printSizing(con *term.Console, d sizingDocument) error {
 		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", term.Plural(n, "row"), why)
 	}
 	if d.Waited != nil {
-		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s in the median, 95 %% of them at most %s\n", simulate.WaitText(float64(d.Waited[0])), simulate.WaitText(float64(d.Waited[1])))
+		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s (median); 95 %% waited at most %s\n", simulate.WaitText(float64(d.Waited[0])), simulate.WaitText(float64(d.Waited[1])))
 	}
 	fmt.Fprintln(con.Out)
 	t := con.Table("SET", "MAXVCPUS", "WAIT P95", "COST", "IDLE VCPU HOURS", "FAIRNESS", "KEEPS LIMIT")

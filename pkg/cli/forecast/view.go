@@ -37,7 +37,7 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 		fmt.Fprintln(con.Out, line)
 	}
 	for _, c := range d.Costs {
-		fmt.Fprintf(con.Out, "\nthis costs share %s %s: its jobs wait that much longer on average\n", diag.Printable(c.Share), simulate.WaitText(c.WaitMs))
+		fmt.Fprintf(con.Out, "\nthe jobs of share %s wait %s longer on average\n", diag.Printable(c.Share), simulate.WaitText(c.WaitMs))
 	}
 	if len(d.Patch) > 0 {
 		if err := printPatch(con, d.Patch, d.PlatformPatch); err != nil {

@@ -152,7 +152,7 @@ func (a *jobAdvice) noteOthers(groups []advise.Group) {
 		}
 	}
 	if others > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%s with another image, command or environment of this definition do not count", term.Plural(others, "attempt")))
+		a.Notes = append(a.Notes, fmt.Sprintf("excluded: %s with another image, command or environment of this definition", term.Plural(others, "attempt")))
 	}
 }
 
@@ -182,7 +182,7 @@ func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input
 		m.State.Environments, err = t.Environments(asked, m.State.EnvironmentNames()...)
 	}
 	if err != nil { // the advice is useful without
-		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; --offline does not query them\n", diag.Printable(exit.From(err).Message))
+		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; to skip querying them: --offline\n", diag.Printable(exit.From(err).Message))
 		m.State = nil
 	}
 	return m, errors.Join(ctx.Err(), t.Close())

@@ -16,12 +16,10 @@ import (
 func HistoryCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "history",
-		Usage:     "list the recorded attempts of jobs, and what they used",
+		Usage:     "list recorded attempts and the resources they used",
 		UsageText: "batchctl history [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Lists the newest attempts first. It reads the record in the state directory and sends no request. So it also has jobs that AWS Batch "+
-			"has forgotten.\n\nA JOB is a job's name or id, a definition, or a submission id. Memory and CPUs are shown as used and requested; "+
-			"only jobs with \"measure\": true have what they used. COST is the attempt's share of the smallest machine of its queue, "+
-			"on demand, if the platform file describes the queue.",
+		Description: cmdline.Help("Lists the newest attempts first, from the history in the state directory. It sends no request, and includes jobs that AWS Batch has forgotten.\n\nA JOB is a job's name or id, a definition, or a submission id. history shows used and requested memory and CPUs; only jobs with \"measure\": true have used figures. COST is the on-demand price of the attempt's share "+
+			"of the smallest instance in its queue, if the platform file describes the queue.",
 			"batchctl history\nbatchctl history resnet-train --since 30d\nbatchctl history --status FAILED --queue gpu\n"+
 				"batchctl history --limit 0 --output csv > attempts.csv"),
 		Flags: jobs.Flags(
@@ -50,12 +48,11 @@ func HistoryCommand(con *term.Console) *cli.Command {
 func AdviseCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "advise",
-		Usage:     "propose the sizes of jobs from what they used",
+		Usage:     "propose job sizes from measured use",
 		UsageText: "batchctl advise [FLAGS] [FILE or JOB ...]",
-		Description: cmdline.Help("Compares what the attempts of each job definition requested with what they used. The proposed memory covers 99 % of runs with "+
-			"99 % confidence, and is a size that the machines of the queue offer. With fewer than 30 measured runs, advise proposes nothing, "+
-			"except more memory after attempts that ran out of it.\n\nA JOB is a job's name or id, or a definition; it stands for its definition. "+
-			"For a FILE, advise also prints the change of the file, and --fix makes it. Only jobs with \"measure\": true are measured.",
+		Description: cmdline.Help("Compares the requested resources of each job definition with the used ones. The proposed memory covers 99 % of runs with 99 % confidence, and is a "+
+			"size that the queue's instances offer. With fewer than 30 measured runs, advise proposes only more memory for jobs that ran out of it.\n\nA JOB is a definition, or the name or id of a job, which stands for its definition. For a FILE, advise also prints the change to the file, and --fix "+
+			"makes it. Only jobs with \"measure\": true are measured.",
 			"batchctl advise\nbatchctl advise resnet-train --since 30d\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
 				"batchctl advise sweep.json --queue gpu --json"),
 		Flags: append(append(append(input.Flags(), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[[]jobAdvice]())...),
@@ -80,8 +77,7 @@ func DiffCommand(con *term.Console) *cli.Command {
 		Name:      "diff",
 		Usage:     "compare a run that worked with one that did not",
 		UsageText: "batchctl diff [FLAGS] GOOD BAD",
-		Description: cmdline.Help("Compares everything that the jobs were asked to do, where they ran, and what they used. The most likely cause of the failure is the "+
-			"first. Credentials are shown as asterisks.\n\nGOOD and BAD are jobs, children of arrays (sweep:7), or submissions, whose jobs are "+
+		Description: cmdline.Help("Compares the descriptions of the jobs, where they ran, and what they used. The most likely cause of the failure comes first. Credentials are masked.\n\nGOOD and BAD are jobs, children of arrays (sweep:7), or submissions, whose jobs are "+
 			"compared by name. The exit code is 0 if nothing differs, and 4 if something does.",
 			"batchctl diff 3f2a91c0 9b1e77d2\nbatchctl diff sweep:3 sweep:7\nbatchctl diff 3f2a91c0 9b1e77d2 --target prod --json"),
 		Flags: jobs.Flags(cmdline.OutputFlags(cmdline.JSON[[]compare.Comparison]())...),

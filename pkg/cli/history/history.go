@@ -87,7 +87,7 @@ func list(con *term.Console, o listOptions) error {
 		err = printRows(con, rows)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(con.Err, "%d more; see them all: batchctl history --limit 0\n", hidden)
+		fmt.Fprintf(con.Err, "%d more; to list all: batchctl history --limit 0\n", hidden)
 	}
 	return err
 }

@@ -18,8 +18,7 @@ func ChildCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl child COMMAND [ARGUMENT ...]",
 		Description: cmdline.Help("Runs one child of an array whose job has \"launcher\": \"batchctl\". Copy batchctl into the image. child reads the cell of "+
 			"AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the URL or file in BATCHCTL_ARRAY_URL. It sets MATRIX_NAME for each value, "+
-			"replaces ${{ matrix.NAME }} in the arguments, and starts the command.\n\nWithout a command it runs the child's part of a command "+
-			"list. With \"launcher\": \"image\", make it the entry point of the image.",
+			"replaces ${{ matrix.NAME }} in the arguments, and starts the command.\n\nWithout a command, it runs the child's part of a command list. With \"launcher\": \"image\", make it the entry point of the image.",
 			`ENTRYPOINT ["/usr/local/bin/batchctl", "child"]`),
 		SkipFlagParsing: true,
 		Action: func(c *cli.Context) error {
@@ -41,12 +40,10 @@ func StageCommand(con *term.Console) *cli.Command {
 			"batchctl stage in\n" +
 			"batchctl stage out [EXIT-CODE]\n" +
 			"batchctl stage install DIRECTORY",
-		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" start with stage. Copy batchctl into the image. BATCHCTL_STAGE says what to download and "+
-			"upload. The exit code is that of the program. batchctl's own exit codes are: 64 for an invalid document or variable; 66 if an "+
+		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" start with stage. Copy batchctl into the image. BATCHCTL_STAGE says what to download and upload. The exit code is the program's. batchctl's own exit codes are: 64 for an invalid document or variable; 66 if an "+
 			"input could not be downloaded; 73 if an output could not be uploaded although the program succeeded; 126 and 127 if the program "+
-			"cannot be started.\n\nIn a task of Amazon ECS that AWS Batch did not start, ${AWS_BATCH_JOB_ID} in a location is the task's id.\n\nin and out do one part each, for your own scripts. EXIT-CODE is that of the program (default 0) and decides "+
-			"which outputs are uploaded. install copies batchctl and the machine's CA certificates to a directory. A container "+
-			"that starts first can pass them on in a shared volume.",
+			"cannot be started.\n\nIn a task of Amazon ECS that AWS Batch did not start, ${AWS_BATCH_JOB_ID} in a location is the task's id.\n\nFor your own scripts, in only downloads and out only uploads. EXIT-CODE is the program's (default 0) and decides which outputs to upload. install "+
+			"copies batchctl and the machine's CA certificates to a directory, for example to a volume that containers share.",
 			"batchctl stage -- python train.py --epochs 10\n"+
 				`ENTRYPOINT ["/usr/local/bin/batchctl", "stage", "--"]`+"\n"+
 				"batchctl stage install /shared"),

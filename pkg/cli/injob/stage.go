@@ -141,7 +141,7 @@ func install(con *term.Console, dir string) error {
 		return exit.Fail(exit.NotDone, "find batchctl's own program: %v", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name a directory that this user may write to")
+		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name a directory that this user can write to")
 	}
 	// The program is copied, not linked: the directory is a volume of another
 	// container.

@@ -69,7 +69,7 @@ func askTaskID(ctx context.Context, client *http.Client, url string) (id string,
 	if id == "" || strings.ContainsFunc(id, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 	}) {
-		return "", false, fmt.Errorf("the answer of %s has the TaskARN %q, which names no task", url, task.TaskARN)
+		return "", false, fmt.Errorf("the answer of %s has an invalid TaskARN: %q", url, task.TaskARN)
 	}
 	return id, false, nil
 }

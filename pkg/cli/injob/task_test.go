@@ -26,9 +26,9 @@ func TestTaskID(t *testing.T) {
 		"none":         {[]int{404}, "", "!404", 1},
 		"not JSON":     {nil, "<html>", "!no TaskARN", 1},
 		"no ARN":       {nil, "{}", "!no TaskARN", 1},
-		"a path":       {nil, `{` + arn + `c/.."}`, "!names no task", 1},
-		"another ARN":  {nil, `{"TaskARN":"arn:aws:ecs:us-west-2:111122223333:cluster/a"}`, "!names no task", 1},
-		"nothing else": {nil, `{` + arn + `c/"}`, "!names no task", 1},
+		"a path":       {nil, `{` + arn + `c/.."}`, "!invalid TaskARN", 1},
+		"another ARN":  {nil, `{"TaskARN":"arn:aws:ecs:us-west-2:111122223333:cluster/a"}`, "!invalid TaskARN", 1},
+		"nothing else": {nil, `{` + arn + `c/"}`, "!invalid TaskARN", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := 0

@@ -36,7 +36,7 @@ func ofCheck(err error) *exit.Failure {
 	case errors.As(err, &read):
 		return exit.From(Unreadable(err, makeJob))
 	case errors.As(err, &pattern) && pattern.Err == check.ErrNoMatch:
-		return exit.Fail(exit.NotDone, "%v", err).Try("** stands for any depth: 'jobs/**/*.json'")
+		return exit.Fail(exit.NotDone, "%v", err).Try("** matches directories at any depth: 'jobs/**/*.json'")
 	case errors.As(err, &pattern):
 		return exit.Usage("%v", err)
 	case errors.As(err, &types):
@@ -52,6 +52,8 @@ const (
 	MakePlan     = "batchctl plan JOB_FILE --out"
 	MakeBaseline = "batchctl validate FILES --write-baseline"
 	MakeLog      = "batchctl logs JOB >"
+	// MakeResources writes the existing resources as requests.
+	MakeResources = "batchctl export --file"
 )
 
 // Unreadable explains an error of reading a file. maker is the command that
@@ -62,7 +64,7 @@ func Unreadable(err error, maker string) error {
 		return err
 	}
 	if read.Err == check.ErrDirectory {
-		return exit.Fail(exit.NotDone, "%s is a directory", read.Path).Try("name a job file, or check them all: batchctl validate %s", read.Path)
+		return exit.Fail(exit.NotDone, "%s is a directory", read.Path).Try("name a job file, or check the whole directory: batchctl validate %s", read.Path)
 	}
 	f := exit.Fail(exit.NotDone, "read %s: %v", read.Path, read.Err)
 	if !errors.Is(read.Err, fs.ErrNotExist) {

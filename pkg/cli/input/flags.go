@@ -34,8 +34,8 @@ func OptionsOf(c *cli.Context) Options {
 func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside or above the job file)"},
-		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` of instance types newer than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
-		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` for SubmitJob's parameters, or @FILE, a JSON object of them; may be repeated"},
+		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` with newer instance types than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
+		&cli.StringSliceFlag{Name: "parameters", Usage: "set a parameter of SubmitJob, `NAME=VALUE`, or @FILE with a JSON object of them; may be repeated"},
 	}
 }
 
@@ -44,7 +44,7 @@ func VariationFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "set", Usage: "change a member of the file, `PATH=VALUE`: resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON or text; may be repeated"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the container, `NAME=VALUE`, or NAME to copy your own; may be repeated"},
-		&cli.BoolFlag{Name: "keep-going", Usage: "continue with the next lines of a command list after one failed"},
+		&cli.BoolFlag{Name: "keep-going", Usage: "if a line of a command list fails, continue with the next ones"},
 	}
 }
 

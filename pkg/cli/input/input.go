@@ -108,8 +108,8 @@ func differentPlatforms(platforms []*check.Platform) error {
 		}
 		each = append(each, fmt.Sprintf("%s has %s", platform.First, of))
 	}
-	return exit.Usage("job files of one submission need the same platform file: %s", strings.Join(each, ", ")).
-		Try("submit them one after the other, or name a platform file for all of them: --platform FILE")
+	return exit.Usage("all job files of a submission must use the same platform file: %s", strings.Join(each, ", ")).
+		Try("submit them one by one, or choose a platform file for all of them: --platform FILE")
 }
 
 // FindPlatform finds the platform file of a command that takes no job file:
@@ -233,7 +233,7 @@ func addParameters(object *jsontree.Node, path string) error {
 	if err != nil {
 		if read, ok := errors.AsType[*check.ReadError](err); ok {
 			return exit.Fail(exit.NotDone, "read the parameters of %s: %v", read.Path, read.Err).
-				Try(`name a file with a JSON object of strings, such as { "epochs": "10" }`)
+				Try(`use a file with a JSON object of strings, such as { "epochs": "10" }`)
 		}
 		return err
 	}

@@ -143,7 +143,7 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 func (s Setting) problem(format string, args ...any) diag.List {
 	src := diag.NewSource("--set", s.argument)
 	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.argument, '=')},
-		Message: fmt.Sprintf(format, args...), Hint: "see the members: batchctl schema job"}}
+		Message: fmt.Sprintf(format, args...), Hint: "list the members: batchctl schema job"}}
 }
 
 // element finds an element of an array by its number, or by its name: a job of a
@@ -173,7 +173,7 @@ func ParseEnvironment(args []string) (*jsontree.Node, error) {
 		if !given {
 			var isSet bool
 			if value, isSet = os.LookupEnv(name); !isSet {
-				return nil, exit.Usage("--env %s: no variable of that name is set here", name).Try("give the value: --env %s=VALUE", name)
+				return nil, exit.Usage("--env %s: this variable is not set here", name).Try("add the value: --env %s=VALUE", name)
 			}
 		}
 		if name == "" {

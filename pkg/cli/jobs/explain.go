@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -71,7 +72,7 @@ func explainBundle(con *term.Console, o explainOptions) error {
 		return exit.Usage("--bundle cannot be combined with --%s", o.targetFlags[0]).Try("batchctl explain --bundle %s", path)
 	}
 	if len(o.Args) > 0 {
-		return exit.Usage("--bundle contains the job; do not name one").Try("batchctl explain --bundle %s", path)
+		return exit.Usage("--bundle already contains the job, so name no job").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
 	if path != "-" {
@@ -84,7 +85,7 @@ func explainBundle(con *term.Console, o explainOptions) error {
 	}
 	b, err := explain.Read(in)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read %s: %v", path, err).Try("create one: batchctl explain JOB --record FILE")
+		return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("create one: batchctl explain JOB --record FILE")
 	}
 	return printAnswer(con, o.Format, explain.Explain(b))
 }
@@ -92,14 +93,10 @@ func explainBundle(con *term.Console, o explainOptions) error {
 // recordBundle writes the evidence to a file that only its owner can read.
 func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
 	// 0600: evidence can contain names and reasons that are not public.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err))
+	if err := newfile.Write(path, newfile.ForOwner, func(w io.Writer) error { return explain.Write(w, b) }); err != nil {
+		return err
 	}
-	if err := errors.Join(explain.Write(f, b), f.Close()); err != nil {
-		return exit.Fail(exit.NotDone, "write %s: %v", path, err)
-	}
-	fmt.Fprintf(con.Err, "wrote %s; it replays without a target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
+	fmt.Fprintf(con.Err, "wrote %s; to read it without access to the target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
 	return nil
 }
 
@@ -163,7 +160,7 @@ func locationsOf(con *term.Console, path, job string) ([]explain.Location, error
 	}
 	locations, found := explain.Locate(file, job)
 	if !found {
-		return nil, exit.Fail(exit.BadUsage, "%s holds no job %s", path, job).Try("omit --file, or name the file that contains it")
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job %s", path, job).Try("omit --file, or name the file with that job")
 	}
 	return locations, nil
 }

@@ -21,10 +21,9 @@ func ExplainCommand(con *term.Console) *cli.Command {
 		Name:      "explain",
 		Usage:     "explain why a job waits or failed",
 		UsageText: "batchctl explain [FLAGS] [JOB]",
-		Description: cmdline.Help("A JOB is a job's name, short id or ARN. For the name of a workflow, explain takes the job that failed, or else the first that waits. "+
-			"Without a JOB, explain uses the last submission.\n\nSome causes also appear "+
-			"while instances start. explain reports them only after 10 minutes and two observations; until then it says when to ask again. "+
-			"--record saves the evidence, without credentials, for a colleague to read with --bundle.",
+		Description: cmdline.Help("A JOB is a job's name, short id or ARN. For the name of a workflow, explain chooses the job that failed, or else the first job that waits. "+
+			"Without a JOB, explain uses the last submission.\n\nSome causes also appear while instances start. explain reports them only after 10 minutes and two observations; until then, it says when to try "+
+			"again. --record saves the evidence, without credentials, for a colleague to read with --bundle.",
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[explain.Answer]()),
@@ -60,7 +59,7 @@ func StatusCommand(con *term.Console) *cli.Command {
 		Usage:     "show the status of jobs",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
 		Description: cmdline.Help("A JOB is a job's name, short id, ARN or submission id; name:7 is child 7 of an array. The name of a workflow, its file, or the id of a "+
-			"submission means all its jobs. If several jobs or submissions have the name, status shows the newest and lists others.\n\nWithout a JOB, "+
+			"submission means all its jobs. If several jobs or submissions have the name, status shows the newest and lists the others.\n\nWithout a JOB, "+
 			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration\nbatchctl status calibration.json"),
 		Flags:  Flags(append(cmdline.OutputFlags(cmdline.JSON[[]jobRow]()), cmdline.SubmissionFlag())...),
@@ -103,9 +102,9 @@ func LogsCommand(con *term.Console) *cli.Command {
 		Name:      "logs",
 		Usage:     "print job logs",
 		UsageText: "batchctl logs [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Prints the log of the last attempt. With --follow it continues until the job has finished.\n\nAdd the index to name a child of an "+
-			"array: 3f2a91c0:7. The name of an array means all its children, one after the other. --first-error prints one line for each "+
-			"distinct failure, found in the last 1000 lines of each log.",
+		Description: cmdline.Help("Prints the log of the last attempt. With --follow, it continues until the job has finished.\n\nAdd the index to name a child of an "+
+			"array: 3f2a91c0:7. The name of an array stands for all its children, one after the other. --first-error prints one line for each distinct failure, from the last 1000 "+
+			"lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error")), cmdline.SubmissionFlag(),
@@ -148,8 +147,8 @@ func StopCommand(con *term.Console) *cli.Command {
 		Name:      "stop",
 		Usage:     "cancel or terminate jobs",
 		UsageText: "batchctl stop [FLAGS] JOB ...",
-		Description: cmdline.Help("Name each job, or a workflow or its file for all jobs of its newest submission. A prefix of a name stops nothing. A running job gets SIGTERM, and SIGKILL "+
-			"after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
+		Description: cmdline.Help("Write complete names: a prefix stops nothing. A workflow or its file stands for all jobs of its newest submission. A running job gets SIGTERM, then "+
+			"SIGKILL after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
 			"not stop.",
 			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]stopRow]()), cmdline.SubmissionFlag(),

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ type ErrStuck struct {
 func (e *ErrStuck) Reason() string { return "job " + e.Job.Name + explain.Unplaced + ": " + e.why }
 
 // Error names the job.
-func (e *ErrStuck) Error() string { return "this machine can never hold job " + e.Job.Name }
+func (e *ErrStuck) Error() string { return "this machine can never run job " + e.Job.Name }
 
 // Run watches until every job has ended, and returns exit.OK, exit.Problem or
 // exit.NotDone. An interrupt ends the watch, not the jobs. Run may be called
@@ -242,6 +243,9 @@ func Outcome(job types.JobDetail) string {
 	} else if job.Container != nil {
 		exit = aws.ToString(job.Container.Reason)
 	}
+	if n := len(job.Attempts); n > 0 {
+		exit = cmp.Or(taskOutcome(job.Attempts[n-1]), exit)
+	}
 	if n := len(job.EksAttempts); n > 0 {
 		exit = podOutcome(job.EksAttempts[n-1])
 	}
@@ -252,6 +256,26 @@ func Outcome(job types.JobDetail) string {
 		return exit
 	}
 	return term.JoinClauses(reason, exit)
+}
+
+// taskOutcome returns how each container of an ECS task with several ended; "" for another attempt.
+func taskOutcome(a types.AttemptDetail) string {
+	var clauses []string
+	for _, task := range a.TaskProperties {
+		for _, c := range task.Containers {
+			of := ""
+			if len(task.Containers) > 1 {
+				of = " of container " + aws.ToString(c.Name)
+			}
+			if c.ExitCode != nil {
+				clauses = append(clauses, fmt.Sprintf("exit code %d%s", *c.ExitCode, of))
+			}
+			if reason := aws.ToString(c.Reason); reason != "" {
+				clauses = append(clauses, reason+of)
+			}
+		}
+	}
+	return term.JoinClauses(clauses...)
 }
 
 // podOutcome returns how the containers of a pod ended.

@@ -52,7 +52,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 		err = printSummaries(con, jobs)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(con.Err, "%d more; see them all: batchctl list --limit 0%s\n", hidden, call.Flags)
+		fmt.Fprintf(con.Err, "%d more; to list all: batchctl list --limit 0%s\n", hidden, call.Flags)
 	}
 	return err
 }
@@ -122,7 +122,7 @@ func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
 	}
 	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
 		return f, exit.Usage("no job was created after %s and before %s", o.createdAfter, o.createdBefore).
-			Try("--created-after is the earlier one of the two")
+			Try("--created-after must be the earlier time")
 	}
 	return f, nil
 }
@@ -152,7 +152,7 @@ func ParseTime(flag, value string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, exit.Usage("--%s %q is not a time", flag, value).
-		Try("write a date, a date with a time of day, or a while ago: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
+		Try("write a date, a date with a time, or an age: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
 }
 
 // ResolveFilter replaces the queue aliases and the array in a filter by names and
@@ -208,7 +208,7 @@ func parseStatuses(names []string) ([]types.JobStatus, error) {
 	for _, name := range names {
 		status := types.JobStatus(strings.ToUpper(name))
 		if !slices.Contains(known, status) {
-			return nil, exit.Usage("unknown status %q", name).Try("the states are: %v", known)
+			return nil, exit.Usage("unknown status %q", name).Try("the statuses are: %v", known)
 		}
 		out = append(out, status)
 	}

@@ -88,7 +88,7 @@ func (o logOptions) parse() (*logCall, error) {
 	case o.firstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
 		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("omit --follow, --attempt, --tail and --since")
 	case o.failed && l.Follow:
-		return nil, exit.Usage("a FAILED job writes nothing more").Try("omit --follow or --failed")
+		return nil, exit.Usage("a FAILED job writes no more output").Try("omit --follow or --failed")
 	}
 	return l, nil
 }
@@ -169,7 +169,7 @@ func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed boo
 	}
 	if len(ids) == 0 {
 		return nil, exit.Usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
-			Try("choose from those: --children 0-9")
+			Try("choose among those: --children 0-9")
 	}
 	return ids, nil
 }
@@ -185,7 +185,7 @@ func (l *logCall) bound(ids *[]string) string {
 	if len(l.Known) == 1 {
 		_, from, _ := batch.SplitChildID((*ids)[l.limit])
 		_, to, _ := batch.SplitChildID((*ids)[min(2*l.limit, all)-1])
-		next = fmt.Sprintf("the next: --children %d-%d, ", from, to)
+		next = fmt.Sprintf("next: --children %d-%d, ", from, to)
 	}
 	*ids = (*ids)[:l.limit]
 	return fmt.Sprintf("%d of %d logs were read; %sall: --limit 0", l.limit, all, next)
@@ -336,7 +336,7 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 		case job.Status == types.JobStatusFailed || job.Forgotten:
 			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
-			fmt.Fprintf(con.Err, "%s has written nothing; it is %s; details: batchctl status %s%s\n",
+			fmt.Fprintf(con.Err, "%s has written no output and is %s; details: batchctl status %s%s\n",
 				diag.Printable(session.NameOf(job.JobDetail)), diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.Flags)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -39,6 +40,15 @@ type Call struct {
 // arguments. The caller closes the result. Reading from a local engine that was
 // never used is an error.
 func OpenFor(ctx context.Context, con *term.Console, o Options, why target.Need) (*Call, error) {
+	platform, err := platformFor(con, o)
+	if err != nil {
+		return nil, err
+	}
+	return openWith(ctx, con, o, platform, why)
+}
+
+// platformFor returns the platform file of a command about jobs; nil if there is none.
+func platformFor(con *term.Console, o Options) (*document.Platform, error) {
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
 		return nil, err
@@ -46,16 +56,21 @@ func OpenFor(ctx context.Context, con *term.Console, o Options, why target.Need)
 	if in.Problems.HasErrors() {
 		return nil, input.Complain(con, in.Problems)
 	}
-	if why == target.ToRead && o.Target.NameFrom(in.Platform) == target.Local {
+	return in.Platform, nil
+}
+
+// openWith is OpenFor with the platform file found.
+func openWith(ctx context.Context, con *term.Console, o Options, platform *document.Platform, why target.Need) (*Call, error) {
+	if why == target.ToRead && o.Target.NameFrom(platform) == target.Local {
 		if err := wasUsed(o.Target); err != nil {
 			return nil, err
 		}
 	}
-	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, why)
+	t, err := session.OpenTarget(ctx, con, o.Target, platform, why)
 	if err != nil {
 		return nil, err
 	}
-	return &Call{Target: t, Format: o.Format, Platform: in.Platform}, nil
+	return &Call{Target: t, Format: o.Format, Platform: platform}, nil
 }
 
 // wasUsed returns an error if the local engine has no state directory: there is nothing to
@@ -75,7 +90,16 @@ func wasUsed(o target.Options) error {
 // OpenJobs opens the target and finds the jobs that the arguments name. The
 // ledger describes those that the service has forgotten.
 func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need) (*Call, error) {
-	call, err := OpenFor(ctx, con, o, why)
+	platform, err := platformFor(con, o)
+	if err != nil {
+		return nil, err
+	}
+	if why == target.ToChange && o.Target.NameFrom(platform) == target.Local {
+		if err := look(ctx, con, o, platform); err != nil {
+			return nil, err
+		}
+	}
+	call, err := openWith(ctx, con, o, platform, why)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +115,19 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 	}
 	keepEnds(call.Target, details(call.Known)...)
 	return call, nil
+}
+
+// look returns the error of arguments that name no job of the local engine, without starting one.
+func look(ctx context.Context, con *term.Console, o Options, platform *document.Platform) error {
+	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: io.Discard}, Sources: con.Sources}
+	call, err := openWith(ctx, quiet, o, platform, target.ToRead)
+	if err != nil {
+		return err
+	}
+	if call.Engine != nil { // the state on disk: no engine runs
+		_, err = Resolve(ctx, quiet, o, call.Target, call.Platform)
+	}
+	return errors.Join(err, call.Close())
 }
 
 // keepEnds records in the ledger how jobs ended, because AWS Batch forgets jobs
@@ -128,7 +165,7 @@ func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target
 	r := NewResolver(con, o.Command, t, platform)
 	switch {
 	case submission != "" && len(args) > 0:
-		return nil, exit.Usage("--submission already names the jobs; do not name %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
+		return nil, exit.Usage("--submission already selects the jobs; omit %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
 		return r.Resolve(ctx, submission, session.WholeSubmission)
 	case len(args) == 0:

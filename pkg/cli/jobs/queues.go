@@ -33,7 +33,13 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 		return err
 	}
 	if denied != nil {
-		fmt.Fprintf(con.Err, "note: what jobs hold is not shown: %s\n", diag.Printable(con.Redacted(denied.Error())))
+		fmt.Fprintf(con.Err, "note: the vCPUs in use are not shown: %s\n", diag.Printable(con.Redacted(denied.Error())))
+	}
+	for _, q := range queues {
+		if q.HasServiceJobs() {
+			name := diag.Printable(q.Name)
+			fmt.Fprintf(con.Err, "note: batchctl does not show the service jobs of queue %s: aws batch list-service-jobs --job-queue %s\n", name, name)
+		}
 	}
 	if call.Format == "json" {
 		return con.MaskedJSON(queues)
@@ -56,9 +62,9 @@ func PrintQueues(con *term.Console, queues []jobqueue.Queue) error {
 	t := con.Table(head...)
 	for _, q := range queues {
 		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
-			strconv.Itoa(q.Jobs[types.JobStatusSubmitted] + q.Jobs[types.JobStatusPending]), strconv.Itoa(q.Jobs[types.JobStatusRunnable]),
-			strconv.Itoa(q.Jobs[types.JobStatusStarting]), strconv.Itoa(q.Jobs[types.JobStatusRunning]),
-			cmp.Or(q.InUse(), "-"), q.Capacity(), strings.Join(q.Environments, " ")}
+			q.Count(types.JobStatusSubmitted, types.JobStatusPending), q.Count(types.JobStatusRunnable),
+			q.Count(types.JobStatusStarting), q.Count(types.JobStatusRunning),
+			cmp.Or(q.InUse(), "-"), q.Capacity(), strings.Join(slices.Concat(q.Environments, q.ServiceEnvironments), " ")}
 		if shared {
 			cells = append(cells, cmp.Or(q.Shares(), "-"))
 		}
@@ -76,8 +82,10 @@ func (call *Call) states(ctx context.Context, names []string) (states []jobqueue
 	}
 	for i := range states {
 		s := &states[i]
-		if s.Jobs, err = call.Depth(ctx, s.Name); err != nil {
-			return nil, nil, err
+		if !s.HasServiceJobs() {
+			if s.Jobs, err = call.Depth(ctx, s.Name); err != nil {
+				return nil, nil, err
+			}
 		}
 		snapshot, err := call.QueueSnapshot(ctx, s.Name)
 		switch {
@@ -131,11 +139,14 @@ func (call *Call) Described(ctx context.Context, names []string) ([]jobqueue.Que
 	return states, nil
 }
 
-// HasQueue reports whether an argument names one of the queues: by its name, ARN
-// or alias.
-func (call *Call) HasQueue(states []jobqueue.Queue, arg string) bool {
+// QueueNamed returns the queue that an argument names: by its name, ARN or alias.
+func (call *Call) QueueNamed(states []jobqueue.Queue, arg string) (q jobqueue.Queue, found bool) {
 	name := batch.Name(call.queueName(arg))
-	return slices.ContainsFunc(states, func(s jobqueue.Queue) bool { return s.Name == name })
+	at := slices.IndexFunc(states, func(s jobqueue.Queue) bool { return s.Name == name })
+	if at < 0 {
+		return q, false
+	}
+	return states[at], true
 }
 
 // queueName returns the queue of an alias in the platform file. It returns other

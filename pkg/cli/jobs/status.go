@@ -93,7 +93,7 @@ func serviceOf(t *target.Target) string {
 func fromLedger(job types.JobDetail, service string, now time.Time) string {
 	source := "from the ledger; " + service + " no longer has it"
 	if job.Status == once.StatusExpired {
-		return fmt.Sprintf("submitted %s; how it ended was never seen (%s)", longAgo(job.CreatedAt, now), source)
+		return fmt.Sprintf("submitted %s; batchctl never saw how it ended (%s)", longAgo(job.CreatedAt, now), source)
 	}
 	how := term.JoinClauses(string(job.Status), Outcome(job))
 	return fmt.Sprintf("ended %s: %s (%s)", longAgo(job.StoppedAt, now), how, source)
@@ -247,7 +247,7 @@ func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Ti
 		if a.Container != nil && a.Container.ExitCode != nil {
 			text += fmt.Sprintf(", exit code %d", *a.Container.ExitCode)
 		}
-		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, aws.ToString(a.StatusReason)))
+		field(fmt.Sprintf("attempt %d", i+1), term.JoinClauses(text, taskOutcome(a), aws.ToString(a.StatusReason)))
 	}
 	for i, a := range d.EksAttempts {
 		text := term.JoinClauses(term.Took(a.StartedAt, a.StoppedAt, now), podOutcome(a))

@@ -50,7 +50,7 @@ func (r stopRow) text() string {
 	case r.DryRun:
 		return head + fmt.Sprintf("would be sent %s, is %s", r.Call, r.Before)
 	case r.Children > 0:
-		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob to %d children that still ran)", r.Status, r.Before, r.Call, r.Children)
+		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob for %d children that were still running)", r.Status, r.Before, r.Call, r.Children)
 	}
 	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
 }
@@ -63,7 +63,7 @@ func rowOf(j once.Submitted) stopRow {
 // stop is batchctl stop.
 func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	if len(o.Args) == 0 && o.Submission == "" {
-		return exit.Usage("stop needs a job").Try("name one: batchctl stop NAME; batchctl list shows them; or all of a submission: --submission NAME")
+		return exit.Usage("stop needs a job").Try("name a job: batchctl stop NAME (batchctl list shows the names); or all jobs of a submission: --submission NAME")
 	}
 	why := target.ToChange
 	if o.dryRun {
@@ -81,7 +81,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	// Another job with the same name may be meant.
 	namesakes, unchecked := call.namesakes(ctx)
 	if unchecked != nil && ctx.Err() == nil {
-		fmt.Fprintf(con.Err, "batchctl: could not check for jobs of the same names: %s\n", diag.Printable(unchecked.Error()))
+		fmt.Fprintf(con.Err, "batchctl: could not check for other jobs with these names: %s\n", diag.Printable(unchecked.Error()))
 	}
 	rows = append(rows, namesakes...)
 	if call.Format == "json" {
@@ -97,7 +97,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; requests that were sent cannot be undone").
+		return exit.Fail(exit.Interrupted, "interrupted; batchctl cannot undo requests that it already sent").
 			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
@@ -193,6 +193,6 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 // namesake returns the row of such a job.
 func namesake(job types.JobDetail) stopRow {
 	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
-	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job of this name: stop it by its id"
+	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job with this name: stop it by its id"
 	return r
 }

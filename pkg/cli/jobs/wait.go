@@ -127,7 +127,7 @@ func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (na
 			name = r.Name
 			continue
 		}
-		fmt.Fprintf(con.Err, "note: onFailure and notify of submission %s need a command that waits for all of its jobs: batchctl resume %s%s\n", r.Name, r.Name, t.Flags)
+		fmt.Fprintf(con.Err, "note: onFailure and notify of submission %s need a command that waits for all its jobs: batchctl resume %s%s\n", r.Name, r.Name, t.Flags)
 	}
 	return name, nil
 }
@@ -165,7 +165,7 @@ func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []onc
 	case err == nil:
 		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return code, exit.Fail(exit.TimedOut, "not everything finished in time; %s", stillRunning(len(jobs))).Try("%s", next)
+		return code, exit.Fail(exit.TimedOut, "not all jobs finished in time; %s", stillRunning(len(jobs))).Try("%s", next)
 	case ctx.Err() != nil:
 		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", stillRunning(len(jobs))).Try("%s", next)
 	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
@@ -200,13 +200,13 @@ func warnOnce(con *term.Console, say func(string)) func(error) {
 	var mu sync.Mutex
 	printed := map[string]bool{}
 	return func(err error) {
-		text := "note: a call failed and is repeated: " + err.Error()
+		text := "note: a call failed; trying again: " + err.Error()
 		kind := "failing"
 		switch {
 		case client.Expired(err):
-			kind, text = "expired", "note: the credentials expired; they are loaded again"
+			kind, text = "expired", "note: the credentials expired; loading them again"
 		case client.Throttled(err):
-			kind, text = "throttled", "note: the service limits the rate of calls, of all clients together; this command now sends fewer"
+			kind, text = "throttled", "note: the service limits the call rate of all clients together; this command now sends fewer calls"
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -34,9 +34,14 @@ func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	if !o.by.Valid() {
 		return exit.Usage("unknown --by %s", o.by).Try("use one of: job array workflow tag:NAME")
 	}
+	if o.MaxCost != "" {
+		if _, err := parseMaxCost(o.MaxCost); err != nil {
+			return err
+		}
+	}
 	if o.namesJobs() {
 		if o.MaxCost != "" {
-			return exit.Usage("--max-cost limits the jobs of a file; these jobs are already submitted").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
+			return exit.Usage("--max-cost limits the jobs of a file, but these jobs are already submitted").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
 		}
 		return costAfter(ctx, con, o)
 	}
@@ -114,15 +119,24 @@ func reviewCost(o Options, in *input.Input, planned *plan.Plan, v *plan.Review, 
 	return overCost(o.MaxCost, cost.Before(planned.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
 }
 
+// parseMaxCost reads the value of --max-cost.
+func parseMaxCost(text string) (float64, error) {
+	most, err := cost.ParseUSD(text)
+	if err != nil {
+		return 0, exit.Usage("--max-cost %s: %v", text, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+	}
+	return most, nil
+}
+
 // overCost returns an error if estimates exceed maxCost, an amount of US dollars
 // as written. "" sets no limit.
 func overCost(maxCost string, list []cost.Estimate, outcome string) error {
 	if maxCost == "" {
 		return nil
 	}
-	most, err := cost.ParseUSD(maxCost)
+	most, err := parseMaxCost(maxCost)
 	if err != nil {
-		return exit.Usage("--max-cost %s: %v", maxCost, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return err
 	}
 	over := cost.Over(list, most)
 	if over == nil {
@@ -291,7 +305,7 @@ func (g *costPage) estimate(e cost.Estimate) {
 		g.Line("high", "%s%s, each alone at %s USD an hour", name, text, cost.Figure(e.Rate.Alone))
 	}
 	if u := e.Rate.Unused; u != nil {
-		why := "if no other job takes them"
+		why := "if no other job uses them"
 		if u.Closed {
 			why = "and no other such job fits beside it"
 		}
@@ -321,6 +335,6 @@ func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 	if slices.ContainsFunc(rates, func(r cost.Rate) bool { return r.Spot != nil }) {
 		g.More("%s", plantext.SpotNote(prices))
 	} else {
-		g.More("no Spot price is known; --prices FILE can add lines of spot:TYPE")
+		g.More("no Spot price is known; add lines of spot:TYPE with --prices FILE")
 	}
 }

@@ -109,11 +109,11 @@ func substituteQueue(queue string, call *jobs.Call, in *input.Input) (string, er
 		return "", nil
 	}
 	if in.Platform == nil {
-		return "", exit.Usage("--queue %s: there is no platform file that describes it", queue).Try("name one: --platform FILE")
+		return "", exit.Usage("--queue %s: no platform file describes this queue", queue).Try("name one: --platform FILE")
 	}
 	q, ok := in.Platform.Queue(queue)
 	if !ok || len(q.Environments) == 0 {
-		return "", exit.Usage("--queue %s: %s describes no computeEnvironments of it", queue, in.PlatformFile).Try("describe them there; the file's queues are: %s", strings.Join(aliases(in), " "))
+		return "", exit.Usage("--queue %s: %s gives no computeEnvironments for this queue", queue, in.PlatformFile).Try("add them to the file; its queues are: %s", strings.Join(aliases(in), " "))
 	}
 	return q.Name, nil
 }
@@ -145,7 +145,7 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 // wildcard.
 func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOptions, handles []string, since time.Time) (ids []string, err error) {
 	if len(o.jobs) > 0 || o.submission != "" {
-		return nil, exit.Usage("--since lists jobs by their names").Try("batchctl cost NAME --since %s", o.since)
+		return nil, exit.Usage("--since selects jobs by name").Try("batchctl cost NAME --since %s", o.since)
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
 	filter, queue := client.Filter{CreatedAfter: since}, ""
@@ -171,7 +171,7 @@ func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOp
 	}
 	if len(ids) == 0 {
 		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(handles, " "), "any name"), o.since).
-			Try("see what there is: batchctl list --created-after %s%s", o.since, call.Flags)
+			Try("list the jobs: batchctl list --created-after %s%s", o.since, call.Flags)
 	}
 	return client.Distinct(ids), nil
 }
@@ -379,7 +379,7 @@ func printSpent(con *term.Console, a *account) error {
 		g.Line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")
 	}
 	if isFree {
-		g.Line("prices", "none: this machine costs nothing; --queue QUEUE of the platform file shows what it would have cost")
+		g.Line("prices", "none: this machine costs nothing; to see the cost in a queue of the platform file: --queue QUEUE")
 	} else {
 		if total.Alone.Known() && total.Alone.USD > total.Cost.High.USD {
 			g.Line("at most", "%s USD, if every attempt had its machine alone", cost.Figure(total.Alone.USD))

@@ -52,7 +52,7 @@ func openHistory(whole context.Context, con *term.Console, o target.Options, in 
 		return h, nil
 	// Without a state directory there is no history to open.
 	case w.Local && neverRan(o):
-		h.why = "no run of it SUCCEEDED yet: the local engine was never used"
+		h.why = "no run of it has SUCCEEDED yet: the local engine was never used"
 		return h, nil
 	}
 	t, err := session.OpenTarget(whole, con, o, in.Platform, target.ToRead)
@@ -77,7 +77,7 @@ func (h *earlierRuns) of(j plan.JobReview) cost.History {
 	}
 	definition, _ = batch.SplitRevision(definition)
 	queue := aws.ToString(j.Submit.JobQueue)
-	noRun := fmt.Sprintf("no run of definition %s SUCCEEDED in queue %s, as far as %s knows", definition, batch.Name(queue), h.target)
+	noRun := fmt.Sprintf("no run of definition %s is known to have SUCCEEDED in queue %s at %s", definition, batch.Name(queue), h.target)
 	if j.QueueReview.Asked && !j.QueueReview.Found {
 		return cost.History{Unknown: noRun}
 	}

@@ -22,10 +22,10 @@ func CostCommand(con *term.Console) *cli.Command {
 		Name:      "cost",
 		Usage:     "estimate what jobs will cost, or show what they did cost",
 		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...\n   batchctl cost [FLAGS] --since TIME [FILE or JOB ...]",
-		Description: cmdline.Help("For job files, the lower bound is one attempt on the job's share of the cheapest machine. It takes the median of earlier runs. "+
-			"The upper bound is every attempt for its whole timeout, alone on the smallest machine that fits.\n\nFor jobs, the cost is the time "+
-			"of every attempt. The name of a workflow means all its jobs. With --since, a FILE means the jobs that were submitted with it. The report shows which attempts were wasted. Jobs without a figure are listed and are not in the sums. The start "+
-			"of instances, idle time, storage, logs and transfers are not included. Spot prices vary.",
+		Description: cmdline.Help("For job files, the lower bound is one attempt with the median duration of earlier runs, on the job's share of the cheapest instance. The upper bound "+
+			"is every attempt for its whole timeout, alone on the smallest instance that fits.\n\nFor jobs, the cost covers every attempt, and the report shows which attempts were wasted. With --since, a FILE stands for the jobs that were "+
+			"submitted with it. Jobs without a figure are listed, but not in the sums. Starting instances, idle time, storage, logs and transfers are not "+
+			"included. Spot prices vary.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
 				"batchctl cost calibration.json --since 1d --by workflow\nbatchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[estimateDocument](), cmdline.JSON[spentDocument]())...),
@@ -47,7 +47,7 @@ func PricesFlag() cli.Flag {
 
 // MaxCostFlag is --max-cost, which WithinCost applies.
 func MaxCostFlag() cli.Flag {
-	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` of US dollars, or that have no upper bound; see batchctl cost"}
+	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` in US dollars, or have no upper bound; see batchctl cost"}
 }
 
 // GraphCommand is batchctl graph.
@@ -56,15 +56,15 @@ func GraphCommand(con *term.Console) *cli.Command {
 		Name:      "graph",
 		Usage:     "draw the jobs of a file and their dependencies",
 		UsageText: "batchctl graph [FLAGS] [FILE or JOB ...]",
-		Description: cmdline.Help("Draws the jobs as they would be submitted, with split arrays and inserted steps. It does not query the target. For "+
-			"the name of a workflow or job, or with --submission, it draws submitted jobs with their status.",
+		Description: cmdline.Help("For a FILE, draws the jobs as they would be submitted, with split arrays and inserted steps, and does not query the target. For the name of a job or "+
+			"workflow, or with --submission, draws the submitted jobs with their status.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
 				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph calibration\nbatchctl graph --submission pipeline.json\n"+
 				"batchctl graph calibration --critical-path --out calibration.svg"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: the extension of --out, else text)"},
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"},
-			&cli.BoolFlag{Name: "critical-path", Usage: "mark the chain of submitted jobs that the whole submission waited for"},
+			&cli.BoolFlag{Name: "critical-path", Usage: "mark the submitted jobs that decided when the submission ended"},
 			&cli.StringFlag{Name: "link", Usage: "link each submitted job to this `ADDRESS` in SVG and DOT; {id} stands for the job's id"}),
 		Action: with(func(c *cli.Context, o Options) error {
 			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out"), link: c.String("link"), critical: c.Bool("critical-path")}
@@ -82,8 +82,8 @@ func PlanCommand(con *term.Console) *cli.Command {
 		Name:      "plan",
 		Usage:     "show what a submission would do; change nothing",
 		UsageText: "batchctl plan [FLAGS] FILE ...",
-		Description: cmdline.Help("Validates the file. Then it queries the target for at most 5 seconds and reads the registered definitions, queues and compute "+
-			"environments. --offline queries nothing. The plan lists what could not be checked.\n\nThe exit code is 0 if every job definition "+
+		Description: cmdline.Help("Validates the file. Then it reads the registered definitions, queues and compute environments from the target, for at most 5 seconds. With --offline, "+
+			"it reads nothing. The plan lists everything that it could not check.\n\nThe exit code is 0 if every job definition "+
 			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked. It is 1 if the "+
 			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
 			"--cli-input-json`. --operation prints one of them and queries nothing.\n\nWith --output markdown, stdout is a comment for a pull "+

@@ -77,7 +77,7 @@ func graphFormat(o graphOptions) (string, error) {
 	case ".txt", ".text", "":
 		return "text", nil
 	}
-	return "", exit.Usage("--out %s: no graph format has this ending", o.out).Try("use .svg, .dot or .txt, or name the format: --output svg")
+	return "", exit.Usage("--out %s: unknown file extension", o.out).Try("use .svg, .dot or .txt, or choose the format: --output svg")
 }
 
 // graphOf returns the graph of the files, or of the submitted jobs that the
@@ -297,7 +297,7 @@ func plannedNode(con *term.Console, j *plan.Job) graph.Node {
 	n := graph.Node{Name: shown(con, j.Name), Queue: shown(con, j.Queue.Queue)}
 	if j.Join {
 		n.Kind = graph.Join
-		n.Labels = append(n.Labels, "inserted: a job waits for 20 others at most")
+		n.Labels = append(n.Labels, "inserted by batchctl: a job waits for at most 20 others")
 	}
 	if a := j.Submit.ArrayProperties; a != nil && a.Size != nil {
 		n.Kind = graph.Array

@@ -142,12 +142,12 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 		return nil, err
 	}
 	if len(planned.Jobs) == 0 && slices.ContainsFunc(in.Files, func(f *document.File) bool { return len(f.Requests) > 0 }) {
-		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
-			Try("it creates queues or what belongs to them: batchctl apply %s --check shows what would change", term.Quoted(o.Paths[0]))
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
+			Try("it creates queues or related resources; to show what would change: batchctl apply %s --check", term.Quoted(o.Paths[0]))
 	}
 	if len(planned.Jobs) == 0 {
-		return nil, exit.Fail(exit.BadUsage, "%s holds no job", strings.Join(o.Paths, " ")).
-			Try("%s takes job files, workflows, job definitions and submissions; the rest is read along with them", o.Command)
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
+			Try("%s needs job files, workflows, job definitions or submissions; it reads other files only for checks", o.Command)
 	}
 	NoteRequests(con, in.Files)
 	if o.Times > 1 {

@@ -63,7 +63,7 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 // queryTarget fetches the state of the target that the plan needs. Only a target
 // that does not exist, or a wrong account, is an error. What cannot be queried is
 // reported in the result.
-func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.TargetState, error) {
+func queryTarget(whole context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.TargetState, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
@@ -77,9 +77,12 @@ func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.In
 	if unqueried.Local && neverRan(o.Target) {
 		return unqueried, nil // an engine that never ran has no definitions or queues
 	}
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	ctx, cancel := context.WithTimeout(whole, queryTimeout)
 	defer cancel()
 	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, name, target.ToRead)
+	if err != nil && whole.Err() != nil {
+		return nil, whole.Err() // Ctrl-C is no reason to print a plan
+	}
 	if err != nil {
 		f := exit.From(err)
 		// submit may run with a Region, such as in CI
@@ -91,6 +94,9 @@ func queryTarget(ctx context.Context, con *term.Console, o Options, in *input.In
 	}
 	// The account in the answers may differ from accountId of the target.
 	w := targetState(ctx, t, planned)
+	if whole.Err() != nil {
+		return nil, errors.Join(whole.Err(), t.Close())
+	}
 	if account := w.Account(); entry.AccountID != "" && account != "" && account != entry.AccountID {
 		return nil, target.WrongAccount(name, entry.AccountID, account, nil)
 	}
@@ -151,7 +157,7 @@ func writePlan(con *term.Console, path string, document []byte) error {
 	if err := newfile.Write(path, newfile.ForOwner, newfile.Bytes(document)); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "the plan is written to %s\n", diag.Printable(path))
+	fmt.Fprintf(con.Err, "wrote the plan to %s\n", diag.Printable(path))
 	return nil
 }
 
@@ -175,7 +181,7 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("create it: %s %s", input.MakePlan, term.Quoted(path))
 	}
 	for _, reason := range notChecked {
-		fmt.Fprintf(con.Err, "note: the plan is not checked in full: %s\n", diag.Printable(con.Redacted(reason)))
+		fmt.Fprintf(con.Err, "note: the plan is only partly checked: %s\n", diag.Printable(con.Redacted(reason)))
 	}
 	if len(changes) == 0 {
 		return nil

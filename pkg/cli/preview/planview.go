@@ -142,7 +142,7 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState, awaited []string) 
 // them.
 func (g *PlanPage) array(j *plan.Job) {
 	if j.Join {
-		g.Line("  inserted", "does nothing; AWS Batch allows at most 20 dependencies")
+		g.Line("  inserted", "does nothing: AWS Batch allows at most 20 dependencies per job")
 	}
 	if what := session.DescribeSweep(session.PlannedSweep(j)); what != "" {
 		g.Line("  children", "%s", what)
@@ -151,7 +151,7 @@ func (g *PlanPage) array(j *plan.Job) {
 		g.Line("  cells", "%s of the array %s", j.Cells, j.Group)
 	}
 	if j.MaxParallel > 0 {
-		g.Line("  parallel", "at most %d children at once, with a consumable resource that is deleted afterwards", j.MaxParallel)
+		g.Line("  parallel", "at most %d children at once, with a temporary consumable resource", j.MaxParallel)
 	}
 	for _, pub := range j.Published {
 		g.Line("  publishes", "%s: %s, to %s", pub.Path, DescribePublished(pub), pub.URL)
@@ -208,7 +208,7 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.TargetState) {
 			g.More("  %s", cutChange(change.String()))
 		}
 		if len(d.Changes) == 0 {
-			g.More("  no member differs, but it has no tag of batchctl: another tool registered it")
+			g.More("  no member differs, but it lacks batchctl's tag: another tool registered it")
 		}
 	case plan.DefinitionNamed:
 		g.Line("  uses", "revision %d of the definition", d.Revision)
@@ -217,7 +217,7 @@ func (g *PlanPage) definition(j plan.JobReview, w *plan.TargetState) {
 	case plan.DefinitionMissing:
 		g.Line("  uses", "a definition that does not exist")
 	case plan.DefinitionNotChecked:
-		g.More("not checked: what is registered%s", reasonText(d.Reason, w))
+		g.More("not checked: registered definitions%s", reasonText(d.Reason, w))
 	}
 }
 
@@ -304,7 +304,7 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		what += ", without " + strings.Join(names, ", ")
 	}
 	if c.Hours == 0 {
-		what += " an hour, and no bound: there is no timeout"
+		what += " an hour, without an upper bound: there is no timeout"
 	}
 	g.Line("  price", "%s; %s in %s, %s", what, plantext.PurchaseOptions(c), c.Region, c.Prices)
 	if c.Replaces != "" {
@@ -386,7 +386,7 @@ func (g *PlanPage) total(v *plan.Review) {
 	case sum.Priced == 0:
 		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.Line("total", "%s for %s, and in addition %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
+		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
 	default:
 		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
 	}
@@ -406,7 +406,7 @@ func (g *PlanPage) policy(v *plan.PolicyReview) {
 		g.Line("policy", "%s of %s, all met", term.Plural(len(v.PolicyRules), "rule"), v.File)
 		return
 	}
-	g.Line("policy", "%s of %s, met but for", term.Plural(len(v.PolicyRules), "rule"), v.File)
+	g.Line("policy", "%s of %s, met except for", term.Plural(len(v.PolicyRules), "rule"), v.File)
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {

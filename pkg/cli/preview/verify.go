@@ -31,7 +31,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	}
 	// The local engine creates what a plan names.
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return exit.Usage("verify queries AWS; the local engine needs only the file").
+		return exit.Usage("verify checks what a job needs in AWS, and the local engine needs only the job file").
 			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))
 	}
 	planned, err := BuildPlan(ctx, con, o, in, false)
@@ -87,7 +87,7 @@ func verified(con *term.Console, t *target.Target, results []verify.Result, stri
 		return exit.Silent(exit.Problem)
 	case counts[verify.NotChecked] > 0 && strict:
 		return exit.Fail(exit.NotDone, "could not check %s", term.Plural(counts[verify.NotChecked], "thing")).
-			Try("ask for the permissions that the lines name, or leave --strict out")
+			Try("request the permissions in these lines, or omit --strict")
 	}
 	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(next)))
 	return nil

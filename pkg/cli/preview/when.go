@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/forecast/observe"
@@ -52,17 +53,17 @@ func recorded(t *target.Target) (attempts []history.Attempt) {
 // a note, because the plan is right without it.
 func addWhen(whole context.Context, con *term.Console, o Options, in *input.Input, v *plan.Review) error {
 	note := func(why string) error {
-		fmt.Fprintf(con.Err, "note: no forecast: %s\n", why)
+		fmt.Fprintf(con.Err, "note: no forecast: %s\n", diag.Printable(why))
 		return nil
 	}
 	if o.Offline {
-		return exit.Usage("--when queries the target, and --offline does not").Try("leave out one of them")
+		return exit.Usage("--when and --offline exclude each other").Try("omit one of them")
 	}
 	if v.Target != nil && v.Target.Unreached != "" {
 		return note(v.Target.Unreached)
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local && neverRan(o.Target) {
-		return note("the local engine was never used, so jobs start at once")
+		return note("the local engine was never used, so jobs start immediately")
 	}
 	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
@@ -185,7 +186,7 @@ func answerOf(t *target.Target, seen *observe.Observation, jobs []int) (forecast
 		if a.Queue == answer.Queue {
 			answer.Start = answer.Start.Stretched(a.Stretch, answer.Now)
 			if a.Poor {
-				answer.Unknown = append(answer.Unknown, fmt.Sprintf("this queue's habits: only %.0f %% of %d forecasts were right", 100*a.Coverage, a.Forecasts))
+				answer.Unknown = append(answer.Unknown, fmt.Sprintf("the accuracy for this queue is low: only %.0f %% of %d forecasts were right", 100*a.Coverage, a.Forecasts))
 			}
 		}
 	}

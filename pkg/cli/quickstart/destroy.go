@@ -52,7 +52,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 		return exit.Usage("quickstart destroy takes no names").Try("it deletes everything with the prefix %s", o.prefix)
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
-		return exit.Usage("quickstart destroy needs a confirmation, and there is no terminal").Try("pass --yes")
+		return exit.Usage("quickstart destroy needs a confirmation, but there is no terminal").Try("pass --yes")
 	}
 	q := begin(con, o)
 	in := &input.Input{PlacesNothing: true}

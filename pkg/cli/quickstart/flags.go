@@ -22,11 +22,10 @@ func QuickstartCommand(con *term.Console) *cli.Command {
 		Name:      "quickstart",
 		Usage:     "deploy, run the CPU/GPU benchmark, and clean up",
 		UsageText: "batchctl quickstart [FLAGS]\n   batchctl quickstart destroy [FLAGS]",
-		Description: cmdline.Help("Prints what it will create and the highest cost, and asks. Then it deploys the stacks, pushes the images to ECR, and runs the matrix "+
-			"and image benchmarks on CPU and GPU. The reports are cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and "+
-			"others.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and gives the reason. "+
-			"Everything it created stays until batchctl quickstart destroy, or is deleted with --destroy-after. --target local runs the same on "+
-			"this machine.",
+		Description: cmdline.Help("Shows what it will create and the maximum cost, and asks. Then it deploys the stacks, pushes the images to ECR, and runs the matrix and image "+
+			"benchmarks on CPU and GPU. The reports are cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and "+
+			"others.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and prints the reason. Delete everything with batchctl "+
+			"quickstart destroy, or pass --destroy-after. --target local runs the same benchmarks on this machine.",
 			"batchctl quickstart --target local\nbatchctl quickstart --target aws --max-cost 5\nbatchctl quickstart --target aws --yes --destroy-after --published\n"+
 				"batchctl quickstart destroy"),
 		Flags: jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, "quickstart", 30*time.Minute), quickstartFlags())...),
@@ -65,13 +64,13 @@ func quickstartFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
 		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + quickstart.LocalSizes + ")"},
 		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
-		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "the `NUMBERS` of images processed at a time"},
+		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "the batch sizes: `NUMBERS` of images processed at a time"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the jobs, `NAME=VALUE`; may be repeated"},
 		&cli.StringSliceFlag{Name: "set", Usage: "change a member of all jobs, `PATH=VALUE`, such as timeout=1h; may be repeated"},
 		&cli.StringFlag{Name: "cpu-image", Usage: "use this `IMAGE` for the CPU jobs instead of building one"},
 		&cli.StringFlag{Name: "gpu-image", Usage: "use this `IMAGE` for the GPU jobs instead of building one"},
-		&cli.StringFlag{Name: "builder", Value: "container", Usage: "what builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
+		&cli.StringFlag{Name: "builder", Value: "container", Usage: "the program that builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
 		&cli.StringFlag{Name: "workloads", Usage: "the `DIRECTORY` of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"},
 		&cli.StringFlag{Name: "gpu-base", Usage: "the base `IMAGE` of the GPU image, with a C library or CUDA (default: the Dockerfile's)"},
 		&cli.StringFlag{Name: "registry", Usage: "push to the registry `HOST/PREFIX` instead of ECR, with your own login; the hosts must reach it"},

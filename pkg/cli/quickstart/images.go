@@ -33,7 +33,7 @@ func (w *images) offer() (lines []string) {
 		}
 	}
 	for _, image := range w.Built {
-		how := "is there already"
+		how := "already exists"
 		if !image.Exists {
 			how = fmt.Sprintf("built here by %s, %.1f MB and its base", w.builder, float64(len(image.Program))/1e6)
 		}
@@ -97,7 +97,7 @@ func (q *sequence) findPrograms(sides []string) error {
 			path, err = filepath.EvalSymlinks(path)
 		}
 		if err != nil {
-			return exit.Fail(exit.NotDone, "find batchctl: %v", err).Try("name the folder of batchctl-workloads: --workloads DIRECTORY")
+			return exit.Fail(exit.NotDone, "find batchctl: %v", err).Try("name the directory of batchctl-workloads: --workloads DIRECTORY")
 		}
 		dir = filepath.Dir(path)
 	}
@@ -107,8 +107,8 @@ func (q *sequence) findPrograms(sides []string) error {
 	}
 	var ok bool
 	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
-		return exit.Fail(exit.NotDone, "%s holds no batchctl-workloads for Linux on x86_64 that can reach a GPU: jobs on AWS need it in an image", dir).
-			Try("build it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its folder: --workloads DIRECTORY    or use existing images: --cpu-image IMAGE --gpu-image IMAGE", dir)
+		return exit.Fail(exit.NotDone, "%s contains no batchctl-workloads for Linux on x86_64 with GPU support: jobs on AWS need it in an image", dir).
+			Try("build it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its directory: --workloads DIRECTORY    or use existing images: --cpu-image IMAGE --gpu-image IMAGE", dir)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (q *sequence) pushImages(ctx context.Context) error {
 		}
 		outcome := "pushed"
 		if image.Exists {
-			outcome = "there already"
+			outcome = "already exists"
 		}
 		fmt.Fprintf(q.Err, "image %s: %s\n", diag.Printable(image.Name), outcome)
 	}

@@ -133,7 +133,7 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 			return nil, err
 		}
 		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
-			fmt.Fprintf(q.Err, "%s: job %s of the run before is not usable; submitting it again\n", part.Label(), batch.ShortID(j.ID))
+			fmt.Fprintf(q.Err, "%s: job %s of the previous run is not usable; submitting it again\n", part.Label(), batch.ShortID(j.ID))
 			return nil, nil
 		}
 		fmt.Fprintf(q.Err, "%s: continuing with job %s\n", diag.Printable(part.Label()), batch.ShortID(j.ID))

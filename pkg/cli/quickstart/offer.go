@@ -111,12 +111,12 @@ func (q *sequence) text(o *quickstart.Offer) string {
 		g.Line("costs", "unknown: %s", o.Why)
 	} else {
 		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()), cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
-		g.More("without the start and idle time of machines, disks, logs and transfers")
+		g.More("excludes the start and idle time of machines, disks, logs and transfers")
 	}
 	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly), strings.Join(o.Standing, " and "))
 	from := o.Prices.String() + ", " + o.Region
 	if o.Elsewhere {
-		from += ", for want of those of " + q.t.Config.Region + ": --prices FILE"
+		from += ", because there are none for " + q.t.Config.Region + ": --prices FILE"
 	}
 	g.Line("prices", "%s", from)
 	after := "gone afterwards: --destroy-after"

@@ -57,7 +57,7 @@ func begin(con *term.Console, o options) *sequence {
 // after an error, if anything may have been created.
 func run(ctx context.Context, con *term.Console, o options) error {
 	if len(o.Paths) > 0 {
-		return exit.Usage("quickstart takes no names").Try("it has one command: batchctl quickstart destroy")
+		return exit.Usage("quickstart takes no names").Try("its only command is: batchctl quickstart destroy")
 	}
 	q := begin(con, o)
 	if err := o.Check(); err != nil {
@@ -71,10 +71,10 @@ func run(ctx context.Context, con *term.Console, o options) error {
 		return q.local(ctx, in.Platform)
 	}
 	if !quickstart.ValidPrefix(o.prefix) {
-		return exit.Usage("--prefix %s cannot begin the names of stacks", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+		return exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
-		return exit.Usage("quickstart needs a confirmation, and there is no terminal").
+		return exit.Usage("quickstart needs a confirmation, but there is no terminal").
 			Try("pass --yes and --max-cost USD; or without AWS: batchctl quickstart --target local")
 	}
 	if err := q.open(ctx, in.Platform); err != nil {
@@ -131,7 +131,7 @@ func (q *sequence) runSteps(ctx context.Context) error {
 	}
 	yes, err := q.o.confirm("continue?")
 	if err != nil || !yes {
-		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to see it without AWS: batchctl quickstart --target local")))
+		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to try it without AWS: batchctl quickstart --target local")))
 	}
 	q.agreed = true
 	// From here on, destroy must find what this process creates.

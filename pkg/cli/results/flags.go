@@ -17,7 +17,7 @@ func heatmapFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
 		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
-		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` whose numbers are drawn (default: the only one that has numbers)"},
+		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` to draw (default: the only one that has numbers)"},
 		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "how to combine several values of one cell: mean, min or max"},
 	}
 }
@@ -28,9 +28,8 @@ func ReplayCommand(con *term.Console) *cli.Command {
 		Name:      "replay",
 		Usage:     "run one attempt of a job again on this machine",
 		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
-		Description: cmdline.Help("The attempt must have finished. Without a number it is the last one. replay lists what cannot be the same on this machine: "+
-			"secrets, roles, volumes, missing devices. The output goes to stdout. A COMMAND replaces the job's command and gets the same "+
-			"environment.",
+		Description: cmdline.Help("The attempt must have finished; without a number, it is the last one. replay lists everything that cannot be the same on this machine, such as "+
+			"secrets, roles, volumes and devices. The output goes to stdout. A COMMAND replaces the job's command and gets the same environment.",
 			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
 		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
@@ -52,12 +51,10 @@ func ResultsCommand(con *term.Console) *cli.Command {
 		Name:      "results",
 		Usage:     "collect the results of jobs as a table",
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Each child's row is the last JSON object in the last 1000 lines of its log. The \"metrics\" of a job file add "+
-			"numbers from other lines. All members become columns, beside the axes of the matrix or the columns of the table. If you name several jobs, "+
-			"such as an array and its retry, the newer result of a cell counts. Jobs that are not arrays have a row each. "+
-			"Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch "+
-			"downloads them: to the local path of the output, or to JOB/INDEX/NAME; --to sets another directory. A local file that differs is "+
-			"kept, unless you pass --force.",
+		Description: cmdline.Help("Each child has a row: the last JSON object in the last 1000 lines of its log. The \"metrics\" of a job file add numbers from other lines. All members "+
+			"become columns, beside the axes of the matrix or the columns of the table. If you name several jobs, such as an array and its retry, the newer result "+
+			"of a cell counts. Jobs that are not arrays have one row each. Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch downloads them to the local path of the output, or to JOB/INDEX/NAME; --to "+
+			"sets another directory. It overwrites a local file that differs only with --force.",
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
 				"batchctl results train-1gpu train-4gpu train-8gpu\nbatchctl results train --outputs\nbatchctl results train --fetch --to results"),

@@ -88,7 +88,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	names := h.axes
 	if names == nil {
 		if axes < 2 {
-			return 0, 0, 0, exit.Usage("a heat map needs two axes; the array has %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("a heat map needs two axes, and these jobs have %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
 		}
 		names = []string{t.Axis(0), t.Axis(1)}
 	}
@@ -104,7 +104,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	var at [3]int
 	for i, name := range names {
 		if at[i] = slices.Index(all, name); at[i] < 0 {
-			return 0, 0, 0, exit.Usage("there is no column %q", name).Try("the columns are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("unknown column %q", name).Try("the columns are: %s", strings.Join(all, " "))
 		}
 	}
 	return at[0], at[1], at[2], nil
@@ -131,7 +131,7 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 		}
 	}
 	if len(found) != 1 {
-		return 0, exit.Usage("several columns have numbers: %s", term.Plural(len(found), "column")).Try("add --value COLUMN; there are: %s", strings.Join(found, " "))
+		return 0, exit.Usage("several columns have numbers: %s", term.Plural(len(found), "column")).Try("choose one with --value COLUMN: %s", strings.Join(found, " "))
 	}
 	return slices.Index(t.Columns(), found[0]), nil
 }

@@ -78,7 +78,7 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if len(outputs) == 0 {
-		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("give the job file some: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
+		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("add them to the job file: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.Target)
 	// Download then fails for a local file that differs, and accepts one with the
@@ -462,9 +462,9 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed > 0 && differ:
-		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output")).Try("overwrite with --force, or keep both with --to DIRECTORY")
+		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output")).Try("overwrite with --force, or keep both with --to DIRECTORY")
 	case failed > 0:
-		return exit.Fail(exit.NotDone, "%s could not be fetched", term.Plural(failed, "output"))
+		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output"))
 	}
 	return nil
 }

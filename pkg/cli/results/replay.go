@@ -256,9 +256,9 @@ func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, co
 	case err != nil && code < 0:
 		return exit.Fail(exit.NotDone, "the replay did not finish: %v", err)
 	case err != nil:
-		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the attempt itself ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the original attempt ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
 	default:
-		fmt.Fprintf(con.Err, "ended with exit code %d; the attempt itself ended %s\n", code, diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d; the original attempt ended %s\n", code, diag.Printable(before))
 	}
 	if code != 0 || err != nil {
 		return exit.Silent(exit.Problem)

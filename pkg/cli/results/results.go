@@ -102,8 +102,8 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (rows result
 			continue // a step of a workflow that is not an array
 		}
 		if found && !slices.Equal(axes, of.Names()) {
-			return rows, exit.Usage("%s and a job before it have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
-				Try("name one of them, or those of one array")
+			return rows, exit.Usage("%s and an earlier job in the list have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
+				Try("name one of them, or only jobs of one array")
 		}
 		axes, found = of.Names(), true
 		jobChildren, err := childrenOf(ctx, call, job.JobDetail, of)
@@ -215,7 +215,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		for next < len(children) && children[next].id != until {
 			child := children[next]
 			if err := table.Add(child.Child, outputs[child.id]); err != nil {
-				return exit.Fail(exit.NotDone, "%v", err).Try("name single children as in JOB:3, or omit --every-line")
+				return exit.Fail(exit.NotDone, "%v", err).Try("name single children, such as JOB:3, or omit --every-line")
 			}
 			if metric, text, ok := outputs[child.id].NoNumber(); ok && !odd[metric] {
 				odd[metric] = true // once for a metric is enough to fix its expression

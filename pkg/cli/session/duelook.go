@@ -44,7 +44,7 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 			continue
 		}
 		if wait := time.Until(r.CheckDue); wait > 0 {
-			fmt.Fprintf(con.Err, "note: jobs of run %s may have duplicates: the check is due in %v, and the next command after that does it; to wait for it: batchctl resume %[1]s%[3]s\n",
+			fmt.Fprintf(con.Err, "note: jobs of run %s may have duplicates; the first command after %v checks for them; to wait for the check: batchctl resume %[1]s%[3]s\n",
 				r.Name, (wait + time.Second - 1).Truncate(time.Second), t.Flags)
 			continue
 		}
@@ -125,9 +125,9 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	case errors.As(err, &forgotten):
 		return f.Try("check your results, then: batchctl resume --submit-again %[1]s    or drop it: batchctl resume --drop %[1]s", runOf(err)+t.Flags)
 	case errors.As(err, &due):
-		return f.Try("check again: batchctl resume %s    (other commands for this target do it, too)", due.Run+t.Flags)
+		return f.Try("check again: batchctl resume %s    (other commands for this target also check)", due.Run+t.Flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.Try("compare what they did: batchctl status %s %s%s", batch.ShortID(twice.Duplicates[0].ID), batch.ShortID(twice.Duplicates[0].Duplicate), t.Flags)
+		return f.Try("compare the two jobs: batchctl status %s %s%s", batch.ShortID(twice.Duplicates[0].ID), batch.ShortID(twice.Duplicates[0].Duplicate), t.Flags)
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):
@@ -167,7 +167,7 @@ func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platfor
 // LeadOn adds the next step to an error about a job that does not exist.
 func LeadOn(t *target.Target, err error) error {
 	if missing, ok := errors.AsType[*client.NoSuchJobError](err); ok && missing.Near == "" {
-		return exit.Fail(exit.NotDone, "%v", missing).Try("see what there is: batchctl list%s", t.Flags)
+		return exit.Fail(exit.NotDone, "%v", missing).Try("list the jobs: batchctl list%s", t.Flags)
 	}
 	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
 		return exit.Fail(exit.NotDone, "%v", err).Try("name one that exists: %s", part.Use)

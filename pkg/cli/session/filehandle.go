@@ -142,7 +142,7 @@ func (r *Resolver) OpenRun(handle string, open []once.OpenRun) (string, error) {
 		return handle, nil
 	}
 	if len(runs) > 1 {
-		r.note(fmt.Sprintf("%d open submissions fit %s; this is the newest, %s", len(runs), handle, runs[0].Run), runNotes(runs[1:]))
+		r.note(fmt.Sprintf("%d open submissions match %s; this is the newest, %s", len(runs), handle, runs[0].Run), runNotes(runs[1:]))
 	}
 	return runs[0].Run, nil
 }
@@ -177,7 +177,7 @@ func (r *Resolver) fileAtService(ctx context.Context, f jobFile) []client.Known 
 // noSubmission is the error for a file without a submission. It names the newest one that has a job
 // of the file.
 func (r *Resolver) noSubmission(f jobFile, known []client.Known) error {
-	fail := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs of %s to this target", f.path)
+	fail := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs in %s to this target", f.path)
 	for _, k := range slices.Backward(known) {
 		if name, _ := f.jobs.job(k.Name); name == "" {
 			continue
@@ -191,7 +191,7 @@ func (r *Resolver) noSubmission(f jobFile, known []client.Known) error {
 		slices.Sort(names)
 		return fail.Try("the newest submission with one of them is %s: batchctl status --submission %s%s", strings.Join(names, " "), batch.ShortID(k.ID), r.Target.Flags)
 	}
-	return fail.Try("see what there is: batchctl list%s", r.Target.Flags)
+	return fail.Try("list the jobs: batchctl list%s", r.Target.Flags)
 }
 
 // Since returns the ids of all jobs that a handle means and that the filter selects, such as by the

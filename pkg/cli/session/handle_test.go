@@ -79,9 +79,9 @@ func TestResolver(t *testing.T) {
 		{"status", "pipe.json", AnyJobs, "pre 80, main 81", "note: pipe.json was submitted 2 times; this is the newest, beef0005; choose another by its id:\n  beef0001  AGE  recon\n"},
 		{"status", "plain", AnyJobs, "pre 80, main 81", "note: plain was submitted 2 times; this is the newest, beef0005; choose another by its id:\n  beef0001  AGE  recon\n"},
 		{"status", "changed.json", AnyJobs, "pre 80, main 81", "note: changed.json was submitted 2 times; this is the newest, beef0005; choose another by its id:\n  beef0001  AGE  recon\n"},
-		{"stop", "changed.json", WholeSubmission, "the ledger has no submission of the jobs of changed.json to this target; the newest submission with one of them is main pre: batchctl status --submission 00000051 --target local", ""},
+		{"stop", "changed.json", WholeSubmission, "the ledger has no submission of the jobs in changed.json to this target; the newest submission with one of them is main pre: batchctl status --submission 00000051 --target local", ""},
 		{"status", "count.json", AnyJobs, "echo-1 48, echo-2 49", ""},
-		{"status", "none.json", AnyJobs, "the ledger has no submission of the jobs of none.json to this target; see what there is: batchctl list --target local", ""},
+		{"status", "none.json", AnyJobs, "the ledger has no submission of the jobs in none.json to this target; list the jobs: batchctl list --target local", ""},
 		{"status", "gone.json", AnyJobs, "read gone.json: no such file or directory; name a job or the workflow instead: batchctl list --target local shows them", ""},
 		{"status", "pre", AnyJobs, "pre 80", "note: 2 jobs are named pre; this is the newest, 00000050; choose another by its id:\n  00000010  AGE  submission beef0001 recon\n"},
 		{"logs", "pre", WholeSubmission, "pre 80, main 81", "note: 2 submissions have a job pre; this is the newest, beef0005; choose another by its id:\n  beef0001  AGE  recon\n"},
@@ -93,7 +93,7 @@ func TestResolver(t *testing.T) {
 		{"list", "pipe.json", OneJob, "pipe.json is a submission of 2 jobs: pre 00000050, main 00000051; choose one of them: batchctl list --array 00000050 --target local", ""},
 		{"status", "rekon", AnyJobs, "no job or workflow has the id or name rekon, did you mean recon?", ""},
 		{"status", "rekon", WholeSubmission, "no job or workflow has the id or name rekon; did you mean --submission recon?", ""},
-		{"status", "nothing-like-it", AnyJobs, "no job or workflow has the id or name nothing-like-it; see what there is: batchctl list --target local", ""},
+		{"status", "nothing-like-it", AnyJobs, "no job or workflow has the id or name nothing-like-it; list the jobs: batchctl list --target local", ""},
 	} {
 		r, notes := resolving(t, tt.command, entries...)
 		jobs, err := r.Resolve(t.Context(), tt.handle, tt.extent)
@@ -151,7 +151,7 @@ func TestOpenRun(t *testing.T) {
 		var notes bytes.Buffer
 		r := &Resolver{Con: &term.Console{Streams: term.Streams{Err: &notes}}, Command: "resume"}
 		got, err := r.OpenRun(handle, open)
-		if got != want || err != nil || (handle == "recon") != strings.Contains(notes.String(), "note: 2 open submissions fit recon; this is the newest, beef0002") {
+		if got != want || err != nil || (handle == "recon") != strings.Contains(notes.String(), "note: 2 open submissions match recon; this is the newest, beef0002") {
 			t.Errorf("OpenRun(%s) = %s, %v, want %s; %s", handle, got, err, want, &notes)
 		}
 	}

@@ -59,7 +59,7 @@ func checkRetried(planned *plan.Plan, blows []attempt.Blow) error {
 				hint = `add { "onReason": "OutOfMemoryError*", "action": "RETRY" } before the rule of evaluateOnExit that matches`
 			}
 		}
-		return exit.Fail(exit.Problem, "job %s does not survive %s: its retry strategy allows %s and ends the job there", diag.Printable(j.Name), blows[n], term.Plural(int(attempts), "attempt")).Try("%s", hint)
+		return exit.Fail(exit.Problem, "job %s would not survive %s: its retry strategy allows %s, and then the job fails", diag.Printable(j.Name), blows[n], term.Plural(int(attempts), "attempt")).Try("%s", hint)
 	}
 	return nil
 }
@@ -83,15 +83,15 @@ func drillPlan(ctx context.Context, con *term.Console, t *target.Target, planned
 		return nil, err
 	}
 	if t.Engine == nil {
-		return nil, exit.Fail(exit.NotDone, "a drill needs an engine of its own, and another batchctl uses this state directory").Try("give it one: batchctl run FILE --state-dir DIRECTORY --drill ...")
+		return nil, exit.Fail(exit.NotDone, "a drill needs an engine of its own, but another batchctl command is using this state directory").Try("use another directory: batchctl run FILE --state-dir DIRECTORY --drill ...")
 	}
 	var before []once.Submitted
 	var reference map[local.RunKey]time.Duration
 	if slices.ContainsFunc(blows, func(b attempt.Blow) bool { return b.Percent != 0 }) {
-		fmt.Fprintln(con.Err, "drill: this run has no failures; it measures the job")
+		fmt.Fprintln(con.Err, "drill: this run measures the job, without failures")
 		list, err := runJobs(ctx, con, t, planned, log)
 		if err != nil {
-			fmt.Fprintln(con.Err, "drill: the job fails without the drill, so there was no drill")
+			fmt.Fprintln(con.Err, "drill: not done: the job fails even without the drill")
 			return list, err
 		}
 		before = session.WithID(list)
@@ -122,20 +122,20 @@ func drillText(blows []attempt.Blow) string {
 // has its jobs, if there was one.
 func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, reference map[local.RunKey]time.Duration, before, list []once.Submitted) error {
 	if early := t.Engine.Unharmed(session.IDs(list)...); len(early) > 0 && early[0].Outlived {
-		return exit.Fail(exit.Problem, "drill: %s exited with 0 within %v after SIGTERM, so no attempt failed and this proves nothing", early[0].RunKey, attempt.StopTimeout).
-			Try("exit with an error at SIGTERM, which a shell ignores as the first process of a container; or use oom, which kills at once")
+		return exit.Fail(exit.Problem, "drill: %s exited with status 0 within %v after SIGTERM, so no attempt failed and the drill proves nothing", early[0].RunKey, attempt.StopTimeout).
+			Try("let the program exit with an error on SIGTERM (a shell that is the first process of a container ignores it); or use oom, which kills immediately")
 	} else if len(early) > 0 {
-		return exit.Fail(exit.Problem, "drill: %s finished before all failures, so it proves nothing", early[0].RunKey).
+		return exit.Fail(exit.Problem, "drill: %s finished before all failures happened, so the drill proves nothing", early[0].RunKey).
 			Try("use an earlier time, or a percentage: --drill reclaim@40%%")
 	}
 	fmt.Fprintf(con.Err, "drill: the job survived %s\n", drillText(blows))
 	if before == nil {
-		fmt.Fprintln(con.Err, "drill: there was no run without failures to compare with; a percentage makes one")
+		fmt.Fprintln(con.Err, "drill: there was no run without failures to compare with; use a percentage to get one")
 		return nil
 	}
 	for key, ran := range t.Engine.RunningTimes(session.IDs(list)...) {
 		if was := reference[key]; was > 0 {
-			fmt.Fprintf(con.Err, "drill: %s ran %.1f s in all attempts, %.1f s without failures: %.1f s of work were repeated\n",
+			fmt.Fprintf(con.Err, "drill: %s ran for %.1f s in all attempts, and for %.1f s without failures: it repeated %.1f s of work\n",
 				key, ran.Seconds(), was.Seconds(), max(0, ran-was).Seconds())
 		}
 	}
@@ -144,8 +144,8 @@ func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, ref
 	case err != nil:
 		return exit.Fail(exit.NotDone, "drill: compare the outputs: %v", err)
 	case len(different) > 0:
-		return exit.Fail(exit.Problem, "drill: the outputs differ from those without failures: %s", strings.Join(different, ", ")).
-			Try("save everything that the result depends on in the checkpoint, such as the state of random numbers")
+		return exit.Fail(exit.Problem, "drill: the outputs differ from those of the run without failures: %s", strings.Join(different, ", ")).
+			Try("save everything that the result depends on in the checkpoint, such as the state of the random number generator")
 	case files == 0:
 		fmt.Fprintln(con.Err, "drill: there are no outputs with a local path to compare")
 	default:

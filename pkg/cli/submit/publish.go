@@ -51,7 +51,7 @@ func (s *Sending) publish(ctx context.Context) error {
 			case err != nil:
 				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err)
 			case in.From != local.URL:
-				return exit.Fail(exit.Problem, "%s changed during the submission", local.Path).Try("submit again when it no longer changes")
+				return exit.Fail(exit.Problem, "%s changed during the submission", local.Path).Try("submit again once the file no longer changes")
 			}
 			if s.Target.IsLocal() {
 				// gc deletes staged files by their age; this one is in use again.
@@ -62,9 +62,9 @@ func (s *Sending) publish(ctx context.Context) error {
 			sent := ""
 			switch {
 			case moved.Kept >= local.Files:
-				sent = ", there already"
+				sent = ", already there"
 			case moved.Kept > 0:
-				sent = fmt.Sprintf(", %d of them there already", moved.Kept)
+				sent = fmt.Sprintf(", %d of which already existed", moved.Kept)
 			}
 			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(local.Path), preview.DescribePublished(local), sent)
 		}
@@ -84,7 +84,7 @@ func (s *Sending) checkStagePaths() error {
 			if strings.HasPrefix(path, "/") {
 				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path", Source: src, Span: span,
 					Message: fmt.Sprintf("%q would be a path on this machine, because the job runs as a process", path),
-					Hint:    "run it in a container: --executor podman; or write a relative path, below the directory in which the job runs"})
+					Hint:    "run it in a container: --executor podman; or write a relative path, which is below the job's working directory"})
 			}
 		}
 		for _, in := range j.Places.Inputs {

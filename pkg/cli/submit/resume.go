@@ -74,7 +74,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 func chosen(open []once.OpenRun, names []string) ([]once.OpenRun, error) {
 	for _, name := range names {
 		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == name }) {
-			return nil, exit.Fail(exit.NotDone, "no open run is named %s", name).Try("see what is open: batchctl resume --dry-run")
+			return nil, exit.Fail(exit.NotDone, "no interrupted submission is named %s", name).Try("list them: batchctl resume --dry-run")
 		}
 	}
 	if len(names) == 0 {
@@ -125,7 +125,7 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 
 // elsewhere is the error for a run of another target.
 func elsewhere(r once.OpenRun, t *target.Target) error {
-	hint := "choose that account and Region: --target, or AWS_PROFILE and AWS_REGION"
+	hint := "choose that account and Region: --target NAME, or AWS_PROFILE and AWS_REGION"
 	if r.Target == target.Local {
 		hint = "resume there: batchctl resume --target local " + r.Name
 	}

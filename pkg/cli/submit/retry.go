@@ -59,7 +59,7 @@ func retryFailure(t *target.Target, err error) error {
 	)
 	switch {
 	case errors.As(err, &nothing):
-		return exit.Fail(exit.NotDone, "%v", err).Try("see how they ended: batchctl status --submission JOB%s", t.Flags)
+		return exit.Fail(exit.NotDone, "%v", err).Try("show how they ended: batchctl status --submission JOB%s", t.Flags)
 	case errors.As(err, &running):
 		return exit.Fail(exit.NotDone, "%v", err).Try("wait: batchctl wait %s%s    or retry the children that failed so far: --partial", batch.ShortID(running.ID), t.Flags)
 	case errors.As(err, &unknown):

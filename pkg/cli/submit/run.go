@@ -117,7 +117,7 @@ func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []onc
 			return endErr
 		}
 		return exit.Fail(exit.Unplaceable, "%v", stuck).
-			Try("ask for less, or run it where its queue has such machines: batchctl submit --target NAME")
+			Try("request less, or run it where its queue has larger machines: batchctl submit FILE --target NAME")
 	case ctx.Err() != nil && len(list) > 0:
 		fmt.Fprintln(con.Err, "stopping the job; press Ctrl-C again to quit at once")
 		if endErr := EndAll(con, t, list, "interrupted"); endErr != nil {

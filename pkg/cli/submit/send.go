@@ -154,7 +154,7 @@ func (s *Sending) printWaiting(w *once.Waiting) {
 		names = append(names, step.Name)
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(s.Err, "%s (%s) run after others have finished, which AWS Batch cannot wait for: batchctl resume %s%s waits and submits them\n",
+		fmt.Fprintf(s.Err, "not submitted yet: %s (%s), which must wait until other jobs have ended; to wait and submit: batchctl resume %s%s\n",
 			term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
 	}
 	names = nil

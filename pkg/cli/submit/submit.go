@@ -240,9 +240,9 @@ func nameEarlier(con *term.Console, t *target.Target) error {
 	}
 	for _, r := range open {
 		if newer, ok := errors.AsType[*once.RunDamageError](r.Damage); ok && newer.Newer {
-			fmt.Fprintf(con.Err, "note: an unfinished submission needs a newer batchctl: %s\n", diag.Printable(newer.Error()))
+			fmt.Fprintf(con.Err, "note: an interrupted submission needs a newer batchctl: %s\n", diag.Printable(newer.Error()))
 		} else if r.Damage != nil {
-			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; what was accepted: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.Flags)
+			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; to list the accepted jobs: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.Flags)
 		}
 		if r.Target == t.Submissions.Target && r.Accepted+r.Waiting+r.Skipped < r.Jobs {
 			fmt.Fprintf(con.Err, "note: the submission of %s was interrupted, and this is a new one; to finish it: batchctl resume %s%s\n",

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // selection is the part of a target that the arguments choose.
@@ -36,7 +37,9 @@ func (r *topReader) choose(ctx context.Context) error {
 	}
 	var found []string
 	for _, arg := range r.args {
-		if r.call.HasQueue(queues, arg) {
+		if q, isQueue := r.call.QueueNamed(queues, arg); q.HasServiceJobs() {
+			return exit.Fail(exit.NotDone, "queue %s has service jobs, which batchctl does not show", arg).Try("list them: aws batch list-service-jobs --job-queue %s", q.Name)
+		} else if isQueue {
 			chosen.queues = append(chosen.queues, arg)
 			continue
 		}
@@ -51,7 +54,8 @@ func (r *topReader) choose(ctx context.Context) error {
 		return err
 	}
 	for _, job := range known {
-		if queue := batch.Name(aws.ToString(job.JobQueue)); r.call.HasQueue(queues, queue) {
+		queue := batch.Name(aws.ToString(job.JobQueue))
+		if _, isQueue := r.call.QueueNamed(queues, queue); isQueue {
 			chosen.queues = append(chosen.queues, queue)
 		}
 	}

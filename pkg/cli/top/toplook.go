@@ -162,10 +162,11 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err != nil {
 		return nil, err
 	}
+	queues = slices.DeleteFunc(queues, jobqueue.Queue.HasServiceJobs) // top shows jobs
 	s := &topSnapshot{Target: titleOf(r.call), Queues: []topQueue{}, Jobs: []topJob{}}
 	if n := len(queues); n > topQueues {
 		queues = queues[:topQueues]
-		s.Note = fmt.Sprintf("the first %d of %d queues; name those that you mean: batchctl top QUEUE", topQueues, n)
+		s.Note = fmt.Sprintf("showing the first %d of %d queues; to choose others: batchctl top QUEUE", topQueues, n)
 	}
 	statuses, err := r.readQueues(ctx, queues)
 	if err != nil {
@@ -215,7 +216,7 @@ func (r *topReader) readQueues(ctx context.Context, queues []jobqueue.Queue) ([]
 func titleOf(call *jobs.Call) string {
 	switch {
 	case call.IsLocal() && call.Engine != nil:
-		return call.Label + " (no engine runs; this is the content of its directory)"
+		return call.Label + " (no engine is running; this is its last recorded state)"
 	case call.IsLocal() || call.Platform == nil:
 		return call.Label
 	}

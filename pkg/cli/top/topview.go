@@ -93,9 +93,9 @@ func (m *topModel) body(now time.Time) []term.Line {
 	case len(all) > 0:
 		lines = append(lines, jobGrid(all, now).Lines(m.width, first, first+len(shown))...)
 	case m.filter != "":
-		lines = append(lines, term.Text(fmt.Sprintf("no job that runs or waits has %q in its name; Esc shows all", m.filter), term.StyleFaint))
+		lines = append(lines, term.Text(fmt.Sprintf("no running or waiting job has %q in its name; Esc shows all jobs", m.filter), term.StyleFaint))
 	default:
-		lines = append(lines, term.Text("no job runs or waits", term.StyleFaint))
+		lines = append(lines, term.Text("no job is running or waiting", term.StyleFaint))
 	}
 	return lines
 }
@@ -165,7 +165,7 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 			last = 1 // for the line below
 		}
 		if len(kept)+len(blocks[i])+last > space {
-			return append(kept, term.Text(fmt.Sprintf("and %d more queues; batchctl top QUEUE shows one", len(order)-n), term.StyleFaint))
+			return append(kept, term.Text(fmt.Sprintf("and %d more queues; to show one: batchctl top QUEUE", len(order)-n), term.StyleFaint))
 		}
 		kept = append(kept, blocks[i]...)
 	}
@@ -351,7 +351,7 @@ func (m *topModel) footer(now time.Time) []term.Line {
 		return append(lines, append(term.Text("name: ", term.StyleTitle), append(term.Text(m.filter, ""), term.Segment{Text: "_"})...))
 	}
 	left := term.Text(m.position(), "")
-	keys := term.Text("q leave  s sort  / filter  ? help", term.StyleFaint)
+	keys := term.Text("q quit  s sort  / filter  ? help", term.StyleFaint)
 	if gap := m.width - left.Width() - keys.Width(); gap >= 2 {
 		left = append(left.Pad(left.Width()+gap, false), keys...)
 	}
@@ -370,7 +370,7 @@ func (m *topModel) position() string {
 	}
 	text := fmt.Sprintf("jobs %d-%d of %d", m.top+1, m.top+len(shown), len(all))
 	if m.snapshot.MoreJobs {
-		text += " (the queues hold more)"
+		text += " (the queues contain more)"
 	}
 	named := ""
 	if m.filter != "" {
@@ -388,11 +388,11 @@ func helpLines() []term.Line {
 		{"PageDown, PageUp", "scroll by a screen; also space and b"},
 		{"Home, End", "the first job, the last one; also g and G"},
 		{"s", "sort: running first, oldest first, by name, by queue"},
-		{"/", "only jobs with this in their name; Enter keeps it, Esc ends it"},
+		{"/", "show only jobs with this text in their name; Enter keeps the filter, Esc removes it"},
 		{"", ""},
-		{"ARRAY", "[#x>.] children that succeeded, failed, run, wait"},
-		{"FOR", "how long a job runs, or since it was submitted"},
-		{"1000+", "at least so many: one page of each status is read"},
+		{"ARRAY", "[#x>.] children that succeeded, failed, are running, are waiting"},
+		{"FOR", "how long a job has been running, or waiting since its submission"},
+		{"1000+", "at least this many: top reads one page of each status"},
 		{"", ""},
 		{"any key", "back"},
 	} {

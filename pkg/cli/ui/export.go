@@ -180,7 +180,7 @@ func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmar
 	}
 	if len(found) == 0 {
 		if len(benchmarks) == 0 {
-			return exit.Fail(exit.NotDone, "there is no job to copy").Try("see what there is: batchctl list")
+			return exit.Fail(exit.NotDone, "there is no job to export").Try("list the jobs: batchctl list")
 		}
 		return nil
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
-	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // exportTo runs batchctl ui --export for the recording.
@@ -185,7 +184,7 @@ func TestHostileExport(t *testing.T) {
 		original := r.Known[line].Out
 		tried := 0
 		for name, write := range mutations(original) {
-			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || !testtool.IsLong() && sample.IntN(40) > 0 {
+			if !strings.Contains(name, "is hostile") && !strings.Contains(name, "renamed") || sample.IntN(variants(t, 40)) > 0 {
 				continue
 			}
 			r.Set(line, uitest.IndentJSON(write()))
@@ -205,7 +204,7 @@ func TestHostileExport(t *testing.T) {
 			}
 		}
 		r.Set(line, original)
-		if testtool.IsLong() && tried == 0 {
+		if variants(t, 40) == 1 && tried == 0 {
 			t.Errorf("%s: no copy", line)
 		}
 	}
@@ -289,7 +288,7 @@ func TestExportFails(t *testing.T) {
 		code   int
 		text   string
 	}{
-		"no jobs":            {func() { r.Known["status"] = uitest.Reply{Out: "[]"} }, exit.NotDone, "there is no job to copy"},
+		"no jobs":            {func() { r.Known["status"] = uitest.Reply{Out: "[]"} }, exit.NotDone, "there is no job to export"},
 		"a failed command":   {func() { r.Known["status"] = uitest.Reply{Err: "batchctl: no state\n  submit\n", Status: 3} }, 3, "no state"},
 		"a missing job":      {func() { delete(r.Known, "status "+uitest.PrepareID) }, 1, "no job"},
 		"a missing child":    {func() { delete(r.Known, "status "+uitest.ArrayID+":0") }, 1, "no job"},

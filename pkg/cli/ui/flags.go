@@ -16,10 +16,9 @@ func UICommand(con *term.Console, run source.Run) *cli.Command {
 		Name:      "ui",
 		Usage:     "show queues, jobs, arrays and workflows in a browser",
 		UsageText: "batchctl ui [FLAGS]\n   batchctl ui --export DIRECTORY [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Serves pages on 127.0.0.1 until you press Ctrl-C, and opens them in the browser. Only a browser that got the key in the printed "+
-			"address can read them. The pages change nothing at the target, unless you pass --allow-changes. Each change then asks first and shows the command that "+
-			"does the same.\n\n"+
-			"--export writes a copy of jobs, or of a submission, that opens from the disk: for a ticket or a colleague. Without a JOB it is the last submission.",
+		Description: cmdline.Help("Serves pages on 127.0.0.1 until you press Ctrl-C, and opens them in the browser. Only a browser with the key in the printed address can read them. The pages change nothing unless you pass --allow-changes. They then ask before each "+
+			"change and show the equivalent command.\n\n"+
+			"--export writes static pages of jobs, or of a submission, that open without a server. Without a JOB, it exports the last submission.",
 			"batchctl ui\nbatchctl ui --target prod --no-open\nbatchctl ui --allow-changes\nbatchctl ui --export report calibration\nbatchctl ui --export report --files benchmark"),
 		Flags: jobs.Flags(cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but do not open a browser"},
@@ -36,11 +35,11 @@ func UICommand(con *term.Console, run source.Run) *cli.Command {
 			o := options{Options: of, noOpen: c.Bool("no-open"), port: c.Int("port"), allowChanges: c.Bool("allow-changes"), files: c.String("files"), export: c.String("export")}
 			switch {
 			case o.port < 0 || o.port > 65535:
-				return exit.Usage("--port %d is not a port", o.port).Try("choose one between 1024 and 65535, or leave it out")
+				return exit.Usage("--port %d is not a port", o.port).Try("choose one between 1024 and 65535, or omit --port")
 			case o.export != "":
 				return export(c.Context, con, run, o)
 			case o.Submission != "" || len(o.Args) > 0:
-				return exit.Usage("only --export takes jobs").Try("open the pages and search there: batchctl ui")
+				return exit.Usage("ui accepts jobs only with --export").Try("run batchctl ui, and search in its pages")
 			}
 			return serve(c.Context, con, run, o)
 		},

@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
-	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // views are all pages and all data, with the commands that they run. status is the HTTP status for the recording.
@@ -64,11 +64,11 @@ var views = []struct {
 		"unknown: the image's digest", "batchctl diff " + uitest.PrepareID, `label="prepare SUCCEEDED"`}},
 	{"/reports/compare?bad=x", nil, 200, []string{`value="x"`}},
 	{"/reports/whatif", []string{"top"}, 200, []string{"maxvCpus", `value="local"`, `value="job.json"`}},
-	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "this costs share vision 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision",
+	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "the jobs of share vision wait 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision",
 		`"computeEnvironmentName": "local"`, "Copy for apply", `"jobQueue": "default"`, "Copy for the platform file", `<option value="SPOT" selected>`, `<option value="fair" selected>`, `value="vision:0.5"`}},
 	{"/reports/whatif?queue=default&policy=policy.json", []string{"policy"}, 200, []string{`<option value="policy.json" selected>`, "batchctl forecast --policy=policy.json default"}},
 	{"/reports/sizing", []string{"top"}, 200, []string{"recorded history", "trace.swf", "Each run counts once"}},
-	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: local maxvCpus 64 with t3a, maxvCpus 64, $3.75", "23 sets tried", "a cheaper set may exist", "120 jobs", "waited 1m in the median",
+	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: local maxvCpus 64 with t3a, maxvCpus 64, $3.75", "23 sets tried", "a cheaper set may exist", "120 jobs", "waited 1m (median)",
 		"3 rows skipped: no duration", "the present vCPUs", `"computeResources": {`, "Copy for apply", `"computeEnvironment": "local"`, "Copy for the platform file"}},
 	{"/reports/accuracy", []string{"accuracy"}, 200, []string{"Queue default has <strong>poor forecasts</strong>", "82 %", "-12s", "poor: do not rely on it", "55 %", "4m", "too few to tell", "batchctl forecast --accuracy"}},
 	{"/reports/benchmark?file=bench.json", []string{"file bench.json"}, 200, []string{"gemm", "2.00"}},
@@ -280,6 +280,20 @@ func structures(v any) []string {
 	return []string{"null", "[]", "{}", "[null]", "[{}]", `"text"`}
 }
 
+// variants returns the n of which one in n variants of a document is tried: BATCHCTL_VARIANTS, or byDefault.
+func variants(t *testing.T, byDefault int) int {
+	t.Helper()
+	text := os.Getenv("BATCHCTL_VARIANTS")
+	if text == "" {
+		return byDefault
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("BATCHCTL_VARIANTS=%q is not a positive number", text)
+	}
+	return n
+}
+
 // mutations returns variants of a JSON document, with a name: each value replaced, each member left out or renamed.
 // The document is written only if its function is called in the loop.
 func mutations(text string) iter.Seq2[string, func() string] {
@@ -413,7 +427,7 @@ func TestHostileData(t *testing.T) {
 	failures := map[string]bool{}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	sample := rand.New(rand.NewPCG(seed, 0)) // of the variants: all of them take half a minute, see testtool.LongTests
+	sample := rand.New(rand.NewPCG(seed, 0)) // of the variants: all of them take minutes
 	for _, v := range views {
 		for _, line := range commandsOf(v.address, v.commands) {
 			file, isFile := strings.CutPrefix(line, "file ")
@@ -425,7 +439,7 @@ func TestHostileData(t *testing.T) {
 				t.Fatalf("%s: no recording of %s", v.address, line)
 			}
 			for name, write := range mutations(original) {
-				if !testtool.IsLong() && sample.IntN(map[bool]int{true: 6, false: 40}[strings.HasSuffix(name, "is hostile 0")]) > 0 {
+				if sample.IntN(variants(t, map[bool]int{true: 6, false: 40}[strings.HasSuffix(name, "is hostile 0")])) > 0 {
 					continue
 				}
 				text := write()

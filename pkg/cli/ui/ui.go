@@ -50,7 +50,7 @@ func announce(con *term.Console, guard *web.Guard, base string, noOpen bool) err
 	if err := con.PrintUnmasked(guard.Address(base) + "\n"); err != nil {
 		return err
 	}
-	fmt.Fprintln(con.Err, "the address contains a key, with which anyone on this machine can read the pages: do not share it. Press Ctrl-C to stop")
+	fmt.Fprintln(con.Err, "the address contains a key that lets anyone on this machine read the pages: do not share it. Press Ctrl-C to stop")
 	if noOpen {
 		return nil
 	}

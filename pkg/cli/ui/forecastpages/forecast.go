@@ -123,7 +123,7 @@ func forecastOf(d outlookDocument, command string) outlookView {
 		v.Figures = append(v.Figures, figure)
 	}
 	for _, c := range d.Costs[:min(len(d.Costs), mostGroups)] {
-		v.Costs = append(v.Costs, show.Text(fmt.Sprintf("this costs share %s %s: its jobs wait that much longer on average", c.Share, forecast.WaitText(c.WaitMs))))
+		v.Costs = append(v.Costs, show.Text(fmt.Sprintf("the jobs of share %s wait %s longer on average", c.Share, forecast.WaitText(c.WaitMs))))
 	}
 	v.Patches = d.views()
 	for _, text := range d.Unknown[:min(len(d.Unknown), mostUnknown)] {
@@ -222,7 +222,7 @@ func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	v := forecastOf(d, show.Text(s.Commands.Line("forecast", name)))
 	past, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", name, "--output", "json")
 	if err != nil {
-		v.Unknown = append(v.Unknown, show.Text(fmt.Sprintf("how good earlier forecasts were: %v", err)))
+		v.Unknown = append(v.Unknown, show.Text(fmt.Sprintf("the accuracy of earlier forecasts is unknown: %v", err)))
 	}
 	for _, a := range past {
 		if a.Queue == name && a.Forecasts > 0 {
@@ -240,7 +240,7 @@ func accuracyText(a forecast.Accuracy) string {
 	if early, ok := strings.CutPrefix(cells[3], "-"); ok {
 		later = early + " earlier"
 	}
-	return fmt.Sprintf("Of %d earlier forecasts, %s were right: those jobs started in their 80 %% interval. In the median, jobs started %s than forecast.", a.Forecasts, cells[2], later)
+	return fmt.Sprintf("Of %d earlier forecasts, %s were right: the job started within the 80 %% interval. The median job started %s than forecast.", a.Forecasts, cells[2], later)
 }
 
 // accuracyPage compares earlier forecasts of all queues with what happened.

@@ -95,7 +95,7 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 func (v *sizingView) fill(d sizingDocument) {
 	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
-		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s in the median, 95 %% of them at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
+		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s (median); 95 %% waited at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
 		v.Skipped = append(v.Skipped, show.Text(term.Plural(d.Skipped[why], "row")+" skipped: "+why))

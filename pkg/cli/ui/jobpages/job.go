@@ -203,6 +203,10 @@ func ViewOf(d types.JobDetail) JobView {
 			view.ExitCode, view.Stream, view.ContainerInstance = c.ExitCode, aws.ToString(c.LogStreamName), batch.Name(aws.ToString(c.ContainerInstanceArn))
 			view.Reason = show.Join(", ", view.Reason, aws.ToString(c.Reason))
 		}
+		if end, ok := batch.TaskEnd(a); ok {
+			view.ExitCode, view.Stream = end.ExitCode, aws.ToString(end.LogStreamName)
+			view.Reason = show.Join(", ", view.Reason, aws.ToString(end.Reason))
+		}
 		v.Attempts = append(v.Attempts, view)
 	}
 	for i, a := range d.EksAttempts {

@@ -3,12 +3,13 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed" // for the archive
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -26,10 +27,21 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/graph"
+	"github.com/batchctl/batchctl/pkg/packed"
 )
 
-//go:embed assets
-var assets embed.FS
+//go:generate go run ../../../packed/pack assets.zip.gz assets/*
+
+// archive has the templates, scripts and style sheet of the pages.
+//
+//go:embed assets.zip.gz
+var archive string
+
+// assets are the files of the archive.
+var assets = sync.OnceValue(func() fs.FS { return packed.Files(archive) })
+
+// asset returns a file of assets.
+func asset(name string) []byte { return []byte(packed.Text(assets(), "assets/"+name)) }
 
 // Page is a page, or a part of one that is loaded later.
 type Page struct {
@@ -171,7 +183,7 @@ func templates(name string) (*template.Template, error) {
 	if t, ok := parsed.Load(name); ok {
 		return t.(*template.Template), nil
 	}
-	t, err := template.New(name).Funcs(functions).ParseFS(assets, "assets/frame.html", "assets/parts.html", "assets/"+name+".html")
+	t, err := template.New(name).Funcs(functions).ParseFS(assets(), "assets/frame.html", "assets/parts.html", "assets/"+name+".html")
 	if err == nil {
 		parsed.Store(name, t)
 	}
@@ -183,11 +195,7 @@ var Scripts = []string{"live.js", "jobs.js", "grid.js", "log.js", "check.js", "a
 
 // styleSheet returns the style sheet of the pages, with the colours of graphs.
 func styleSheet() []byte {
-	text, err := assets.ReadFile("assets/page.css")
-	if err != nil {
-		panic(err) // a file of this package
-	}
-	return append(text, graph.Stylesheet()...)
+	return append(asset("page.css"), graph.Stylesheet()...)
 }
 
 // ServeAsset answers with the style sheet or a script.
@@ -198,7 +206,7 @@ func ServeAsset(w http.ResponseWriter, r *http.Request) {
 	case name == "page.css":
 		text = styleSheet()
 	case slices.Contains(Scripts, name) || name == "icon.svg":
-		text, _ = assets.ReadFile("assets/" + name) // it is embedded
+		text = asset(name)
 	default:
 		http.NotFound(w, r)
 		return
@@ -263,11 +271,7 @@ func image(svg string) template.URL {
 func NewExported() Exported {
 	var script bytes.Buffer
 	for _, name := range Scripts {
-		text, err := assets.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err) // a file of this package
-		}
-		script.Write(text)
+		script.Write(asset(name))
 	}
 	style := styleSheet()
 	hash := func(text []byte) string {

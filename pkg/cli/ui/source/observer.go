@@ -331,6 +331,9 @@ func (o *Observer) listJobs(ctx context.Context, isFirst bool) error {
 	var all []joblist.Job
 	seen := map[string]bool{}
 	for _, q := range queues {
+		if q.HasServiceJobs() {
+			continue
+		}
 		for job, err := range call.List(ctx, client.Filter{Queues: []string{q.Name}}) {
 			if err != nil {
 				return err

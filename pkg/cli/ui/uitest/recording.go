@@ -96,7 +96,7 @@ func (r *Replies) Run(ctx context.Context, args []string, s term.Streams) int {
 		before(ctx, line, s)
 	}
 	if !ok {
-		found = Reply{Err: "batchctl: no job or workflow has the id or name " + args[len(args)-1] + "\n  see what there is: batchctl list\n", Status: 1}
+		found = Reply{Err: "batchctl: no job or workflow has the id or name " + args[len(args)-1] + "\n  list the jobs: batchctl list\n", Status: 1}
 	}
 	_, _ = io.WriteString(s.Out, found.Out)
 	_, _ = io.WriteString(term.MaskedWriter{Writer: s.Err}, found.Err) // as batchctl does
