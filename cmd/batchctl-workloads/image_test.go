@@ -26,7 +26,7 @@ func TestCPUImage(t *testing.T) {
 	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)")
 	i.run(t, nil, "image", "--sizes", "64", "--batch", "1", "--repeats", "1").want(t, workloads.ExitOK, "Sobel edges 64x64 batch 1: ", " verified)")
 	i.run(t, nil, "matrix", "--device", "cuda").want(t, workloads.ExitNoDevice,
-		"--device cuda: this program is built without a way to a GPU; take the GPU image of batchctl-workloads, ")
+		"--device cuda: this program is built without GPU support; use the GPU image of batchctl-workloads; ")
 }
 
 // TestGPUImage builds on this machine's C library, so that no registry need be in reach.
@@ -49,7 +49,7 @@ func TestGPUImage(t *testing.T) {
 		}
 	}
 	i.run(t, nil, "matrix", "--sizes", "64", "--repeats", "1").want(t, workloads.ExitOK, "Matrix multiplication 64x64: ", " verified)")
-	i.run(t, nil, "gpu-info").want(t, workloads.ExitNoDevice, "this machine runs no NVIDIA driver", "--gpus all")
+	i.run(t, nil, "gpu-info").want(t, workloads.ExitNoDevice, "no NVIDIA driver is loaded on this machine", "--gpus all")
 
 	driver := []string{"--volume", fake + ":/usr/local/nvidia/lib64:ro", "--env", "FAKECUDA_DEVICES=2"}
 	product := []string{"matrix", "--device", "cuda", "--sizes", "64", "--repeats", "1"}

@@ -446,7 +446,7 @@ manifest = {"schemaVersion": 2, "mediaType": "application/vnd.docker.distributio
 ecr.put_image(repositoryName="trial/batchctl-workloads", imageManifest=json.dumps(manifest), imageTag="cpu-1")
 `)
 	_, output = a.types(2, "quickstart destroy --prefix trial")
-	a.wants(output, "needs a confirmation, and there is no terminal")
+	a.wants(output, "needs a confirmation, but there is no terminal")
 	_, output = a.types(0, "quickstart destroy --prefix trial --yes")
 	a.wants(output, "delete stack trial-batch delete stack trial-gpu-host", "delete repository trial/batchctl-workloads with 1 image", "deregister job definition trial-matrix-cpu:1", "delete 8 log streams in /aws/batch/job",
 		"nothing is left in aws 123456789012 us-east-1")
@@ -503,7 +503,7 @@ func TestQuickstartFaults(t *testing.T) {
 	// A GPU job that does not start in time, and a CPU job that fails: the image job's
 	// figures are there.
 	out, output := a.types(5, line+" --start-limit 15s")
-	a.wants(output, "trial-matrix-gpu", "it did not start in time", "answer still normal")
+	a.wants(output, "trial-matrix-gpu", "it did not start in time", "answer normal so far")
 	a.wants(out, "Nothing was measured on the GPU side: the job had not started after 15s", "Matrix multiplication 64x64 (float32)")
 	text, err := os.ReadFile(filepath.Join(a.dir, "quickstart", "gpu-benchmark.txt"))
 	if err != nil || !strings.Contains(string(text), "Nothing was measured on the GPU side") {
@@ -516,7 +516,7 @@ func TestQuickstartFaults(t *testing.T) {
 	// The directory is another account's.
 	elsewhere := &account{t: t, dir: a.dir, bin: bin, environ: append(slices.Clone(a.environ), "AWS_REGION=eu-west-1")}
 	_, output = elsewhere.types(3, line)
-	a.wants(output, "quickstart is the directory of a quick start in aws 123456789012 us-east-1", "and this is aws 123456789012 eu-west-1")
+	a.wants(output, "quickstart is the directory of a quick start in aws 123456789012 us-east-1", "but this is aws 123456789012 eu-west-1")
 
 	_, output = a.types(1, line+" --set timeout=12h --destroy-after --max-cost 1")
 	a.wants(output, "nothing was created")

@@ -16,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// Advice is what the attempts of one job definition say about its size.
+// Advice is the size that advise derives from the attempts of one job definition.
 type Advice struct {
 	// Definition is the definition's name, and Hash that of its content without sizes.
 	Definition string `json:"definition"`
@@ -288,11 +288,11 @@ func (a *Advice) propose(n needs, m Market) {
 	if n.unresolved > 0 {
 		most := max(n.limit, float64(now.MemoryMiB))
 		if most == 0 {
-			a.Why = "attempts ran out of memory, and their limit is unknown"
+			a.Why = "attempts ran out of memory, but their limit is unknown"
 			return
 		}
 		if float64(now.MemoryMiB) >= step*n.limit && n.limit > 0 {
-			a.Why = fmt.Sprintf("the request is already more than the %.0f MiB at which attempts ran out of memory: measure it", n.limit)
+			a.Why = fmt.Sprintf("the request is already above the %.0f MiB at which attempts ran out of memory: measure the job", n.limit)
 			return
 		}
 		a.Proposal = m.snapped(a.Queue, now, Proposal{VCPUs: now.VCPUs, MemoryMiB: int64(math.Ceil(step * n.limit)), Margin: step - 1})
@@ -320,7 +320,7 @@ func (a *Advice) propose(n needs, m Market) {
 	raises := p.MemoryMiB > now.MemoryMiB
 	switch {
 	case n.atLimit > 0 && (raises || p.MemoryMiB == now.MemoryMiB):
-		a.Why = fmt.Sprintf("%d of %d runs used all of their limit and SUCCEEDED, as programs do that size themselves by it", n.atLimit, len(n.memory))
+		a.Why = fmt.Sprintf("%d of %d runs used all of their limit and SUCCEEDED, which is typical of programs that adapt to their limit", n.atLimit, len(n.memory))
 		return
 	case !lowers && !raises:
 		a.Why = fmt.Sprintf("the request fits: 99 %% of runs need at most %.0f MiB", b.Value)
@@ -356,13 +356,13 @@ func (a *Advice) note(n needs) {
 	add := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
 	p := a.Proposal
 	if n.unresolved > 0 {
-		add("%s ran out of memory at %.0f MiB, and no run shows the need: this is a step, not a bound", plural(n.unresolved, "attempt"), n.limit)
+		add("%s ran out of memory at %.0f MiB, and no run shows how much they need: this is a step, not a bound", plural(n.unresolved, "attempt"), n.limit)
 	}
 	if p != nil && p.Bound.Growth > 1 {
-		add("the need grew by %.0f %% over these runs: repeat advise", 100*(p.Bound.Growth-1))
+		add("the memory need grew by %.0f %% over these runs: run advise again later", 100*(p.Bound.Growth-1))
 	}
 	if p != nil && p.Bound.Upper > 0 {
-		add("%d of %d runs need clearly more than the others: the bound is theirs", p.Bound.Upper, a.Runs)
+		add("%d of %d runs need clearly more than the others, and the bound is for those", p.Bound.Upper, a.Runs)
 	}
 	if p != nil && p.Bound.Method == Tail {
 		add("kinds of run that are rarer than 1 in %.0f may need more", math.Floor(1/p.Bound.Rarest))
@@ -371,7 +371,7 @@ func (a *Advice) note(n needs) {
 		add("fewer vCPUs slow down phases that keep all of them busy; the figures are averages of whole runs")
 	}
 	if n.atLimit > 0 && p != nil {
-		add("%d of %d runs used all of their limit: a program that sizes itself by it may need less", n.atLimit, a.Runs)
+		add("%d of %d runs used all of their limit: a program that adapts to its limit may need less", n.atLimit, a.Runs)
 	}
 	if unmeasured := a.Attempts - a.Runs - a.OutOfMemory; unmeasured > 0 && a.Runs > 0 {
 		add("%s are not in the figures: unmeasured, or FAILED", plural(unmeasured, "attempt"))

@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
-// Market is what is known about the queues of jobs, and what their machines cost.
+// Market combines the queues of jobs with the prices of their machines.
 type Market struct {
 	// Platform is the platform file, and State what the target reports; either may be nil.
 	Platform *document.Platform
@@ -42,7 +42,7 @@ type Saving struct {
 	Places []Place `json:"places,omitempty"`
 }
 
-// Place is where two sizes run in one compute environment.
+// Place compares two sizes of a job in one compute environment.
 type Place struct {
 	Environment string `json:"environment,omitempty"`
 	// Before and After are the smallest instance types that fit; "" on Fargate. PerBefore and PerAfter are how many

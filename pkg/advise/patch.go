@@ -101,7 +101,7 @@ func changeOf(file *document.File, job *document.Job, member string, n *jsontree
 	case !isWithin(span, job.Node):
 		c.Manual = "the value is a default of several jobs"
 	case !isFigure(written, n):
-		c.Manual = "the text is not a figure"
+		c.Manual = "the text is not a number"
 	}
 	c.edit = diag.Edit{Span: span, Text: value}
 	return c

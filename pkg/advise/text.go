@@ -69,7 +69,7 @@ func (a Advice) SavingTexts() (texts []string) {
 // mostValues is how many values of an axis the text has.
 const mostValues = 8
 
-// Text says what an axis explains, and what its values need.
+// Text describes how much of the differences an axis explains, and the memory of its values.
 func (axis Axis) Text() string {
 	var values []string
 	for _, v := range axis.Values {
@@ -82,7 +82,7 @@ func (axis Axis) Text() string {
 	if more := len(values) - mostValues; more > 0 {
 		values = append(values[:mostValues], fmt.Sprintf("and %d more values", more))
 	}
-	return fmt.Sprintf("explains %.0f %% of the differences in memory (%s): consider a job with its own size for each", 100*axis.Explained, strings.Join(values, "; "))
+	return fmt.Sprintf("explains %.0f %% of the differences in memory (%s): consider a separate job with its own size for each", 100*axis.Explained, strings.Join(values, "; "))
 }
 
 // Members is a proposal as members of a job file.
@@ -122,7 +122,7 @@ func RequestText(mib int64) string {
 // CPUsText is a number of processors for people.
 func CPUsText(n float64) string { return fmt.Sprintf("%.3g", n) }
 
-// SpanText is how long runs took together: in hours, as prices are, or shorter.
+// SpanText formats the total time of runs: in hours, the unit of prices, or in a smaller unit.
 func SpanText(hours float64) string {
 	if hours >= 1 {
 		return fmt.Sprintf("%.3g hours", hours)

@@ -75,7 +75,7 @@ func UpperBound(needs []float64, jobs []int) Bound {
 		b.Upper = len(upper)
 	}
 	if len(upper) < leastInGroup {
-		b.Why = "too few runs of the kind that needs most"
+		b.Why = "too few of the runs that need the most"
 		return b
 	}
 	// The quantile of all runs, as a quantile of the upper group.
@@ -86,7 +86,7 @@ func UpperBound(needs []float64, jobs []int) Bound {
 		b.Method, top = Constant, max(top, largest+indistinct)
 	}
 	if top > largest+math.Log(mostOfLargest) {
-		b.Method, b.Why = "", "the runs differ too much for their number"
+		b.Method, b.Why = "", "too few runs for how much they differ"
 		return b
 	}
 	b.Value = math.Exp(top)

@@ -45,5 +45,18 @@ func PodEnd(a types.EksAttemptDetail) (end types.EksAttemptContainerDetail) {
 	return end
 }
 
+// TaskEnd returns how the ECS tasks of an attempt with several containers ended: the first container that failed, or
+// else the first one. ok is false if the attempt has no such containers.
+func TaskEnd(a types.AttemptDetail) (end types.AttemptTaskContainerDetails, ok bool) {
+	for _, task := range a.TaskProperties {
+		for _, c := range task.Containers {
+			if !ok || end.ExitCode == nil || *end.ExitCode == 0 && aws.ToInt32(c.ExitCode) != 0 {
+				end, ok = c, true
+			}
+		}
+	}
+	return end, ok
+}
+
 // Attempts returns how many attempts the description of a job has.
 func Attempts(job types.JobDetail) int { return max(len(job.Attempts), len(job.EksAttempts)) }

@@ -217,7 +217,7 @@ func (d *Diffs) warn(before, after *Side) {
 		d.Warnings = append(d.Warnings, "the environments differ: "+text)
 	}
 	if runs(before) == 1 && runs(after) == 1 && len(d.Rows) > 0 {
-		d.Warnings = append(d.Warnings, "each side is one run: no interval and no P includes differences between runs; repeat the runs too")
+		d.Warnings = append(d.Warnings, "each side is a single run, so the intervals and P ignore differences between runs; repeat the runs too")
 	}
 }
 

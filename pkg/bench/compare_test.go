@@ -90,7 +90,7 @@ func TestUntold(t *testing.T) {
 func TestCompareWarns(t *testing.T) {
 	other := strings.Replace(good, `"kind":"cpu"`, `"kind":"cpu","name":"faster chip"`, 1)
 	text := Compare(NewSide("old", "", logOf(t, good)), NewSide("new", "", logOf(t, other)), CompareOptions{}).Text()
-	for _, want := range []string{"the environments differ: device: cpu on the old side, cpu faster chip on the new side", "each side is one run"} {
+	for _, want := range []string{"the environments differ: device: cpu on the old side, cpu faster chip on the new side", "each side is a single run"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -177,7 +177,7 @@ func verdictOf(r Ratio) Choice {
 // describe writes the sentences of the decision.
 func (d *Decision) describe(c *Comparison, factor float64, better string) {
 	if c.Total == nil {
-		d.add("There is nothing to decide: no row was measured on both sides.")
+		d.add("Nothing can be decided: no row was measured on both sides.")
 		if c.Other.Absent != "" {
 			d.add("The %s side has none: %s.", c.Other.Name, c.Other.Absent)
 		}
@@ -194,7 +194,7 @@ func (d *Decision) describe(c *Comparison, factor float64, better string) {
 			d.Prices.Base, c.Base.Name, d.Prices.Other, c.Other.Name, ranged(*d.Efficiency))
 		d.add("The costs cover only compute time. First calls, the start of instances and containers, transfers and idle time are extra.")
 	} else {
-		d.add("At least one side has no price, so only time decides; with prices, the choice may differ.")
+		d.add("At least one side has no price, so the decision is by time only; with prices, it may differ.")
 	}
 	for _, curve := range d.Curves {
 		even := curve.ByTime

@@ -89,7 +89,7 @@ func TestTightMemory(t *testing.T) {
 		{"m5.2xlarge", 31431, true, "31345 MiB (ECS users 2018 to 2024); other AMIs have up to 31752 MiB"},
 		{"m5.2xlarge", 32000, false, ""},
 		{"m6i.2xlarge", 31051, true, ""},
-		{"m6i.2xlarge", 31500, true, "no figure is published for m6i.2xlarge, and hosts of 32768 MiB have between 31051 and 31752 MiB for jobs"},
+		{"m6i.2xlarge", 31500, true, "no figure is published for m6i.2xlarge; hosts with 32768 MiB have between 31051 and 31752 MiB for jobs"},
 		{"m6i.2xlarge", 31800, false, ""},
 		{"m4.16xlarge", 257921, true, ""},
 		{"p3.8xlarge", 245000, true, "between 238370 and 245920 MiB"}, // not Nitro

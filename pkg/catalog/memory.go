@@ -88,7 +88,7 @@ func (t InstanceType) isNitro() bool {
 // memoryDoubt says how much memory a type has for jobs where that depends on the AMI.
 func (t InstanceType) memoryDoubt() string {
 	if len(t.measured) == 0 {
-		return fmt.Sprintf("no figure is published for %s, and hosts of %d MiB have between %d and %d MiB for jobs", t.Name, t.MemoryMiB, t.UsableMiB(), t.MostUsableMiB())
+		return fmt.Sprintf("no figure is published for %s; hosts with %d MiB have between %d and %d MiB for jobs", t.Name, t.MemoryMiB, t.UsableMiB(), t.MostUsableMiB())
 	}
 	var seen []string
 	for _, f := range t.measured {

@@ -14,9 +14,9 @@ import (
 func (e Environment) Place(r Request) Placement {
 	switch {
 	case r.Fargate && !e.IsFargate():
-		return refuse(WrongPlatform, "%s, and the job is for Fargate", cmp.Or(e.Type, "EC2"))
+		return refuse(WrongPlatform, "%s, but the job is for Fargate", cmp.Or(e.Type, "EC2"))
 	case !r.Fargate && e.IsFargate():
-		return refuse(WrongPlatform, "%s, and the job is for EC2", e.Type)
+		return refuse(WrongPlatform, "%s, but the job is for EC2", e.Type)
 	case r.Fargate:
 		return e.placeFargate(r)
 	case e.IsManagedInstances() && e.tooWide(r.VCPUs):
@@ -205,7 +205,7 @@ func tooBig(types []InstanceType, r Request) Placement {
 		}
 		return p
 	}
-	return refuse(NotTogether, "none of its types has all of that at once")
+	return refuse(NotTogether, "none of its instance types has all of that")
 }
 
 // otherArch changes a request to the other architecture, and returns the types for it.

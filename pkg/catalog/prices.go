@@ -184,13 +184,19 @@ func (p *Prices) FargateStorage(region string) (usd float64, ok bool) {
 func ReadPricesFile(path string) (*Prices, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-			err = pathErr.Err
-		}
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
-	return ReadPrices(f, filepath.Base(path))
+	p, err := ReadPrices(f, filepath.Base(path))
+	return p, withoutPath(err)
+}
+
+// withoutPath returns the cause of an error about a file: messages name the file themselves.
+func withoutPath(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
 }
 
 const (

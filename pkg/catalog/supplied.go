@@ -40,13 +40,11 @@ type describedType struct {
 func ReadFile(path string) (*Catalog, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-			err = pathErr.Err
-		}
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
-	return Read(f, filepath.Base(path))
+	c, err := Read(f, filepath.Base(path))
+	return c, withoutPath(err)
 }
 
 // Read reads the output of Command and returns the catalogue with these types: they
@@ -103,7 +101,7 @@ func decode(text []byte) (d described, err error) {
 	case err != nil:
 		return d, err
 	case d.InstanceTypes == nil:
-		return d, errors.New(`not what EC2 prints: the document has no "InstanceTypes"`)
+		return d, errors.New(`not the output of EC2: the document has no "InstanceTypes"`)
 	case len(d.InstanceTypes) == 0:
 		return d, errors.New("InstanceTypes is empty")
 	}

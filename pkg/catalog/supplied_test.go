@@ -72,7 +72,7 @@ func TestReadRefuses(t *testing.T) {
 		" \n":                               "the file is empty",
 		"{\n  \"InstanceTypes\": [,":        "not JSON: line 2: invalid character ',' looking for beginning of value",
 		"[]":                                "not the output of EC2: the document cannot be array",
-		"{}":                                `not what EC2 prints: the document has no "InstanceTypes"`,
+		"{}":                                `not the output of EC2: the document has no "InstanceTypes"`,
 		`{ "InstanceTypes": [] }`:           "InstanceTypes is empty",
 		`{ "InstanceTypes": ["m5.large"] }`: "not the output of EC2: InstanceTypes cannot be string",
 		`{ "InstanceTypes": [{}] }`:         "InstanceTypes[0] (no name): no InstanceType",

@@ -132,7 +132,7 @@ func Parse(text string) (m Manifest, err error) {
 		return m, fmt.Errorf("the list of files is damaged: %w", err)
 	}
 	if m.Version != version {
-		return m, fmt.Errorf("it has version %d, but this batchctl supports version %d: update the batchctl in the image", m.Version, version)
+		return m, fmt.Errorf("it has version %d, but this batchctl supports version %d: update batchctl in the image", m.Version, version)
 	}
 	links := map[string]bool{}
 	for i, f := range m.Files {

@@ -57,7 +57,7 @@ func TestParseHostile(t *testing.T) {
 		}
 	}
 	newer := strings.Replace(Manifest{}.Encode(), `"version": 1`, `"version": 2`, 1)
-	if _, err := Parse(seal(newer[:strings.LastIndex(newer, checksumPrefix)])); err == nil || !strings.Contains(err.Error(), "update the batchctl") {
+	if _, err := Parse(seal(newer[:strings.LastIndex(newer, checksumPrefix)])); err == nil || !strings.Contains(err.Error(), "update batchctl") {
 		t.Errorf("a newer version: %v", err)
 	}
 }

@@ -34,7 +34,7 @@ type Run struct {
 	Cell map[string]string
 }
 
-// Comparison is what differs between two runs.
+// Comparison lists the differences between two runs.
 type Comparison struct {
 	Good Side `json:"good"`
 	Bad  Side `json:"bad"`
@@ -48,7 +48,7 @@ type Comparison struct {
 	Figures []Figure `json:"figures,omitempty"`
 }
 
-// Side is how one run ended.
+// Side describes one run and its result.
 type Side struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`

@@ -51,11 +51,11 @@ func unknown(good, bad Run, s scope) (list []string) {
 	case defined:
 		list = append(list, "overrides of the submission, tags and parameters: the target no longer has both jobs")
 	case recorded:
-		list = append(list, "command, environment, inputs and other members: the target no longer has both jobs or their definitions")
+		list = append(list, "command, environment, inputs and other members: the target no longer has both jobs and their definitions")
 	}
 	image := imageOf(good)
 	if !haveDigests(good, bad) && image != "" && image == imageOf(bad) && !strings.Contains(image, "@") {
-		list = append(list, fmt.Sprintf("the content of the image: both runs name %s, and a tag can move; a digest (image@sha256:...) cannot", image))
+		list = append(list, fmt.Sprintf("the content of the image: both runs name %s, but a tag can change; a digest (image@sha256:...) cannot", image))
 	}
 	if (good.last().InstanceType == "") != (bad.last().InstanceType == "") {
 		list = append(list, "the instance type: it is recorded for only one of the runs")

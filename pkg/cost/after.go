@@ -124,7 +124,7 @@ func (s Spent) At(r Rate) Spent {
 	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
 	switch why := r.why(); {
 	case s.Unseen > 0 && r.Free == "":
-		noAmount := unknown("the target forgot the job before batchctl saw its end: its run time is unknown")
+		noAmount := unknown("the target deleted the job before batchctl saw it end: its run time is unknown")
 		s.Cost, s.Waste, s.Alone = Range{noAmount, noAmount}, Range{noAmount, noAmount}, noAmount
 	case s.Seconds == 0 || r.Free != "":
 	case why != "":
@@ -181,6 +181,9 @@ func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 	}
 	if d.NodeProperties != nil || d.EcsProperties != nil || d.EksProperties != nil {
 		in.ContainerProperties = nil
+	}
+	if d.NodeProperties != nil { // the others are those of the main node
+		in.EcsProperties, in.EksProperties = nil, nil
 	}
 	submit := &awsbatch.SubmitJobInput{JobName: &name, JobQueue: &queue, JobDefinition: &name}
 	return &plan.Plan{Name: name, Jobs: []*plan.Job{{Name: name, Register: in, Submit: submit, Queue: plan.Choice{Queue: queue}}}}, nil

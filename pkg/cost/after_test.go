@@ -160,6 +160,7 @@ func TestPlanOf(t *testing.T) {
 		{types.JobDetail{JobQueue: arn("gpu"), Container: &types.ContainerDetail{ResourceRequirements: gpu}}, job("gpu", "8", "1024", "1")},
 		{types.JobDetail{JobQueue: arn("fargate"), PlatformCapabilities: []types.PlatformCapability{"FARGATE"}, Container: &types.ContainerDetail{ResourceRequirements: need("1", "2048")}}, job("fargate", "1", "2048", "")},
 		{types.JobDetail{JobQueue: arn("nodes"), NodeProperties: nodes, Container: &types.ContainerDetail{ExitCode: aws.Int32(0)}}, multinode},
+		{types.JobDetail{JobQueue: arn("nodes"), NodeProperties: nodes, EksProperties: &types.EksPropertiesDetail{PodProperties: &types.EksPodPropertiesDetail{}}}, multinode},
 		{types.JobDetail{JobQueue: arn("one"), EcsProperties: &types.EcsPropertiesDetail{TaskProperties: []types.EcsTaskDetails{{TaskArn: aws.String("x"), Containers: []types.TaskContainerDetails{
 			{Name: aws.String("a"), ExitCode: aws.Int32(1), ResourceRequirements: need("1", "1024")}, {Name: aws.String("b"), ResourceRequirements: need("1", "1024")}}}}}}, twins},
 	} {

@@ -224,19 +224,21 @@ func TestOver(t *testing.T) {
 	}{
 		{[]*plan.Job{bounded()}, 30, "", ""},
 		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 3600, 3, 1)}, 0.3, "", ""}, // 0.1 x 3 is not 0.3 in binary
-		{[]*plan.Job{bounded()}, 15, "the jobs may cost 30.00 USD, more than 15.00 USD",
+		{[]*plan.Job{bounded()}, 15, "the jobs may cost 30.00 USD, more than the limit of 15.00 USD",
 			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
-		{[]*plan.Job{bounded()}, 29.998, "the jobs may cost 30.000 USD, more than 29.998 USD",
+		{[]*plan.Job{bounded()}, 29.998, "the jobs may cost 30.000 USD, more than the limit of 29.998 USD",
 			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 9h59m, fewer attempts than 3, fewer children than 10"},
-		{[]*plan.Job{bounded(), bounded()}, 45, "the jobs may cost 60.00 USD, more than 45.00 USD", // half of one is too much
+		{[]*plan.Job{bounded(), bounded()}, 45, "the jobs may cost 60.00 USD, more than the limit of 45.00 USD",
+			// Half of one is too much.
 			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
-		{[]*plan.Job{bounded(), bounded()}, 20, "the jobs may cost 60.00 USD, more than 20.00 USD", // also without one
+		{[]*plan.Job{bounded(), bounded()}, 20, "the jobs may cost 60.00 USD, more than the limit of 20.00 USD",
+			// Also without one.
 			"train is the most expensive, up to 30.00 USD; lower it by fewer attempts than 3, fewer children than 10"},
-		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 60, 1, 1)}, 0, "the jobs may cost 0.00167 USD, more than 0 USD", "a is the most expensive, up to 0.00167 USD; lower it by a smaller machine"},
+		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 60, 1, 1)}, 0, "the jobs may cost 0.00167 USD, more than the limit of 0 USD", "a is the most expensive, up to 0.00167 USD; lower it by a smaller machine"},
 		{[]*plan.Job{bounded(), with(job("one", "1", "1024", ""), "b", 0, 1, 1)}, 1000, "cannot tell whether the jobs stay within 1000.00 USD: " + NoTimeout + " (1 of 2)",
 			`give b a timeout: "timeout": "1h"`},
-		{[]*plan.Job{with(job("theirs", "1", "1024", ""), "c", 60, 1, 1)}, 5, "cannot tell whether the jobs stay within 5.00 USD: batchctl does not know the instances of an unmanaged environment (1 of 1)",
-			"give a file with these prices: --prices FILE; or name a queue with known instance types: --queue"},
+		{[]*plan.Job{with(job("theirs", "1", "1024", ""), "c", 60, 1, 1)}, 5, "cannot tell whether the jobs stay within 5.00 USD: the instances of an unmanaged environment are unknown (1 of 1)",
+			"add these prices: --prices FILE; or name a queue with known instance types: --queue QUEUE"},
 	} {
 		list := Before("", (&plan.Plan{Jobs: c.jobs}).Review(w, nil, prices(t)), prices(t), ran())
 		over := Over(list, c.most)

@@ -42,7 +42,7 @@ func Over(list []Estimate, most float64) *Excess {
 		return nil
 	}
 	cost, limitText := apart(high.USD, most)
-	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than %s USD", cost, limitText), lower(list, high.USD-most)}
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than the limit of %s USD", cost, limitText), lower(list, high.USD-most)}
 }
 
 // apart formats two amounts with as many digits as it takes to distinguish them.
@@ -63,7 +63,7 @@ func missing(list []Estimate) string {
 		}
 	}
 	if len(unbounded) == 0 {
-		return "give a file with these prices: --prices FILE; or name a queue with known instance types: --queue"
+		return "add these prices: --prices FILE; or name a queue with known instance types: --queue QUEUE"
 	}
 	return fmt.Sprintf(`give %s a timeout: "timeout": "1h"`, names(unbounded))
 }

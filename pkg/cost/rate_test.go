@@ -110,9 +110,9 @@ func TestRateOf(t *testing.T) {
 		{job("gpu", "96", "1024", "8"), Rate{On: "p4d.24xlarge", Share: 32, Whole: 32, Least: 32, Highest: 32, Alone: 32}},
 		{job("fargate", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.048, Highest: 0.048, Alone: 0.048}},
 		{job("fargate-spot", "1", "2048", ""), Rate{On: "Fargate on x86_64", Share: 0.048, Whole: 0.048, Spot: &catalog.PricePeriod{Low: 0.012, High: 0.024}, Least: 0.012, Highest: 0.048, Alone: 0.048}},
-		{job("theirs", "1", "1024", ""), Rate{Unknown: "batchctl does not know the instances of an unmanaged environment", LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
+		{job("theirs", "1", "1024", ""), Rate{Unknown: "the instances of an unmanaged environment are unknown", LeastUnknown: "the instances of an unmanaged environment are unknown", MostUnknown: "the instances of an unmanaged environment are unknown"}},
 		{job("half", "2", "1024", ""), Rate{Order: []string{"halfa (EC2)", "halfb (UNMANAGED)"}, On: "m5.large", Share: 0.1, Whole: 0.1, Spot: &catalog.PricePeriod{Low: 0.03, High: 0.06}, Least: 0.1, Highest: 0.1, Alone: 0.1,
-			LeastUnknown: "batchctl does not know the instances of an unmanaged environment", MostUnknown: "batchctl does not know the instances of an unmanaged environment"}},
+			LeastUnknown: "the instances of an unmanaged environment are unknown", MostUnknown: "the instances of an unmanaged environment are unknown"}},
 		{job("unpriced", "1", "1024", ""), Rate{Unknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", LeastUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)", MostUnknown: "no price of c5.large in eu-west-1 (ours.csv of 2026-11-01)"}},
 		{job("one", "64", "1024", ""), Rate{Unknown: "no known compute environment fits the job"}},
 	} {

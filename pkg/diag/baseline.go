@@ -31,6 +31,9 @@ type baselineEntry struct {
 // BaselineVersion changes when old fingerprints no longer match.
 const BaselineVersion = 1
 
+// mostBaseline limits the size of a baseline, in bytes: some 400,000 entries.
+const mostBaseline = 64 << 20
+
 // ReadBaseline reads the output of WriteBaseline. It fails for another version, for
 // unknown members and for entries without a problem.
 func ReadBaseline(r io.Reader) (*Baseline, error) {
@@ -38,29 +41,35 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		Version  int             `json:"version"`
 		Problems []baselineEntry `json:"problems"`
 	}
-	text, err := io.ReadAll(r)
+	text, err := io.ReadAll(io.LimitReader(r, mostBaseline+1))
 	if err != nil {
-		return nil, fmt.Errorf("read baseline: %w", err)
+		return nil, err
+	}
+	if len(text) > mostBaseline {
+		return nil, fmt.Errorf("longer than %d MiB", mostBaseline>>20)
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("the file is empty")
 	}
 	// The version first: another version has other members.
 	if json.Unmarshal(text, &file) == nil && file.Version > BaselineVersion {
-		return nil, fmt.Errorf("read baseline: written by a newer batchctl (version %d; this one reads %d)", file.Version, BaselineVersion)
+		return nil, fmt.Errorf("written by a newer batchctl (version %d; this one reads %d)", file.Version, BaselineVersion)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&file); err != nil {
-		return nil, fmt.Errorf("read baseline: %w", err)
+		return nil, err
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("read baseline: unexpected text after the end")
+		return nil, errors.New("unexpected text after the end")
 	}
 	if file.Version != BaselineVersion {
-		return nil, fmt.Errorf("read baseline: version %d is not supported, want %d: write the baseline again", file.Version, BaselineVersion)
+		return nil, fmt.Errorf("version %d is not supported, want %d: write the baseline again", file.Version, BaselineVersion)
 	}
 	counts := map[fingerprint]int{}
 	for i, e := range file.Problems {
 		if e.File == "" || e.Rule == "" || e.Fingerprint == "" || e.Count < 1 {
-			return nil, fmt.Errorf("read baseline: entry %d needs a file, a rule, a fingerprint and a count of at least 1", i+1)
+			return nil, fmt.Errorf("entry %d needs a file, a rule, a fingerprint and a count of at least 1", i+1)
 		}
 		counts[fingerprint{file: e.File, rule: e.Rule, hash: e.Fingerprint}] += e.Count
 	}

@@ -124,7 +124,7 @@ func TestBaselineShift(t *testing.T) {
 
 func TestReadBaselineErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                 "read baseline: EOF",
+		"":                                 "the file is empty",
 		"[]":                               "cannot unmarshal",
 		`{"version": 2}`:                   "written by a newer batchctl (version 2; this one reads 1)",
 		`{"version": 1, "more": 1}`:        `unknown field "more"`,

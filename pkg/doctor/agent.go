@@ -62,14 +62,14 @@ func (c *agentCheck) agentAnswers() bool {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		c.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
+		c.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs, and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
 	case err != nil && (state == "active" || state == "activating"):
 		c.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
 			"see /var/log/ecs/ecs-init.log; it does not start without Docker, or if the GPU driver does not load", evidence...)
 	case err != nil:
 		c.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
 	case status != 200 || bad != nil:
-		c.warning("agent-answer", "the ECS agent's answer is not its metadata", "something else may listen on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
+		c.warning("agent-answer", "the ECS agent's answer is not its metadata", "another program may be listening on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
 	case m.ContainerInstanceArn == "":
 		c.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
 	default:

@@ -188,7 +188,7 @@ func (c *dockerCheck) running() {
 	bad := json.Unmarshal([]byte(answer), &known)
 	switch {
 	case missing(err):
-		c.skip("docker info", "there is no docker program")
+		c.skip("docker info", "the docker command is not installed")
 	case errors.Is(err, context.DeadlineExceeded):
 		c.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
 	case strings.Contains(out, "permission denied"):

@@ -104,7 +104,7 @@ func (c *gpuCheck) gpuHealth(g smiGPU) {
 		c.problem("gpu-needs-reset", "a GPU needs recovery: "+clean(a), "it does not work correctly until then", "drain the instance and replace it", element("gpu_recovery_action"))
 	}
 	if active := g.slowed(); len(active) > 0 {
-		c.warning("gpu-throttled", "a GPU runs slower: "+strings.Join(active, ", "), "heat or power limits its clocks: measurements are wrong and jobs take longer",
+		c.warning("gpu-throttled", "a GPU runs slower: "+strings.Join(active, ", "), "heat or power limits its clocks, so jobs take longer and measurements are not comparable",
 			"check again under load; if this lasts, replace the instance", seen(smiCommand, name+": "+strings.Join(active, ", ")+" Active"))
 	}
 	if g["compute_mode"] == "Prohibited" {

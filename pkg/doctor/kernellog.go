@@ -121,7 +121,7 @@ func (c *kernelLogCheck) xids(log []string, from string) {
 		return
 	}
 	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
-		c.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it ends a GPU program, or may do so", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
+		c.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it can end a GPU program", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
 		return
 	}
 	x := last(programXid)

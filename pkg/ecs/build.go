@@ -294,7 +294,7 @@ func (b *builder) command(c types.TaskContainerProperties, over types.TaskContai
 	command = substitute(command, parameters)
 	for _, arg := range command {
 		if name, isRef := reference(arg); isRef {
-			b.refuse("the command has Ref::%[1]s, and the job has no parameter %[1]s: ECS would pass it to the program unchanged; set it: --parameters %[1]s=VALUE", name)
+			b.refuse("the command contains Ref::%[1]s, but the job has no parameter %[1]s, so ECS would pass that text to the program; add --parameters %[1]s=VALUE", name)
 		}
 	}
 	return command
@@ -316,7 +316,7 @@ func (b *builder) resources(list []types.ResourceRequirement) (sum amounts) {
 	for _, r := range list {
 		value, err := strconv.ParseFloat(aws.ToString(r.Value), 64)
 		if err != nil || value < 0 || value > 1<<30 || r.Type == types.ResourceTypeVcpu && value > 1<<20 {
-			b.refuse("%s %q is not a number; give one", r.Type, aws.ToString(r.Value))
+			b.refuse("%s %q is not a valid number; write a number", r.Type, aws.ToString(r.Value))
 			continue
 		}
 		switch r.Type {

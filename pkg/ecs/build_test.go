@@ -138,16 +138,16 @@ func TestRefusals(t *testing.T) {
 	}{
 		"array":                {simple(`, "array": {"size": 3}`), ec2, "it is an array"},
 		"matrix":               {simple(`, "array": {"matrix": {"A": [1, 2]}}`), ec2, "it is an array"},
-		"dependency":           {`{"name": "w", "jobs": [` + simple("") + `, ` + strings.Replace(simple(`, "dependsOn": ["j"]`), `"j"`, `"k"`, 1) + `]}`, ec2, "it waits for other jobs"},
+		"dependency":           {`{"name": "w", "jobs": [` + simple("") + `, ` + strings.Replace(simple(`, "dependsOn": ["j"]`), `"j"`, `"k"`, 1) + `]}`, ec2, "it depends on other jobs"},
 		"unknown parameter":    {simple(`, "parameters": {}`), ec2, ""},
 		"no subnets":           {task(""), ec2, "needs subnets"},
-		"GPU on Fargate":       {textOf(t, "../../jobs/train-1gpu.json"), onFargate, "Fargate has none"},
+		"GPU on Fargate":       {textOf(t, "../../jobs/train-1gpu.json"), onFargate, "Fargate has no GPUs"},
 		"shared memory":        {textOf(t, "../../jobs/train-1gpu.json"), onFargate, "shared memory"},
-		"host volume":          {textOf(t, "testdata/host.json"), onFargate, "directory of the host"},
+		"host volume":          {textOf(t, "testdata/host.json"), onFargate, "directory on the host"},
 		"privileged":           {textOf(t, "testdata/host.json"), onFargate, "privileged"},
 		"spot of Fargate":      {textOf(t, "testdata/host.json"), Options{Cluster: "c", CapacityProvider: "FARGATE_SPOT", Subnets: []string{"s"}}, "privileged"},
-		"variable of Batch":    {simple(`, "outputs": {"/o": "s3://b/$${AWS_BATCH_JOB_ID}/${AWS_BATCH_JQ_NAME}/"}`), ec2, "names AWS_BATCH_JQ_NAME, which only AWS Batch sets; use ${AWS_BATCH_JOB_ID}"},
-		"index of a child":     {simple(`, "inputs": {"/i": "s3://b/${AWS_BATCH_JOB_ARRAY_INDEX}"}`), ec2, "names AWS_BATCH_JOB_ARRAY_INDEX"},
+		"variable of Batch":    {simple(`, "outputs": {"/o": "s3://b/$${AWS_BATCH_JOB_ID}/${AWS_BATCH_JQ_NAME}/"}`), ec2, "contains AWS_BATCH_JQ_NAME, which only AWS Batch sets; use ${AWS_BATCH_JOB_ID}"},
+		"index of a child":     {simple(`, "inputs": {"/i": "s3://b/${AWS_BATCH_JOB_ARRAY_INDEX}"}`), ec2, "contains AWS_BATCH_JOB_ARRAY_INDEX"},
 		"local output":         {simple(`, "outputs": {"/o": "results/"}`), ec2, "outputs with a local path"},
 		"ids, and a text":      {simple(`, "outputs": {"/o": "s3://b/$${AWS_BATCH_JQ_NAME}/${AWS_BATCH_JOB_ID}/${AWS_BATCH_JOB_ATTEMPT}/"}`), ec2, ""},
 		"Fargate with subnets": {task(""), onFargate, ""},
@@ -173,14 +173,14 @@ func TestRefusals(t *testing.T) {
 func TestRefusedRequests(t *testing.T) {
 	for want, change := range map[string]func(*plan.Job){
 		"runs job definition x:3":   func(j *plan.Job) { j.Register, j.Submit.JobDefinition = nil, aws.String("x:3") },
-		"job definition alone":      func(j *plan.Job) { j.Submit = nil },
+		"only registers a job":      func(j *plan.Job) { j.Submit = nil },
 		"several nodes":             func(j *plan.Job) { j.Register.NodeProperties = &types.NodeProperties{} },
 		"for EKS":                   func(j *plan.Job) { j.Register.EksProperties = &types.EksProperties{} },
 		"consumable resources":      func(j *plan.Job) { j.Register.ConsumableResourceProperties = &types.ConsumableResourceProperties{} },
-		"waits for other jobs":      func(j *plan.Job) { j.When = document.WhenFailure },
+		"depends on other jobs":     func(j *plan.Job) { j.When = document.WhenFailure },
 		"no parameter gone":         func(j *plan.Job) { j.Register.ContainerProperties.Command = []string{"Ref::gone"} },
-		"is not a number":           func(j *plan.Job) { j.Register.ContainerProperties.ResourceRequirements[0].Value = aws.String("many") },
-		"its definition says no co": func(j *plan.Job) { j.Register.ContainerProperties = nil },
+		"is not a valid number":     func(j *plan.Job) { j.Register.ContainerProperties.ResourceRequirements[0].Value = aws.String("many") },
+		"its definition has no con": func(j *plan.Job) { j.Register.ContainerProperties = nil },
 	} {
 		j := jobOf(t, "job.json", simple(""))
 		change(j)
@@ -199,7 +199,7 @@ func TestLosses(t *testing.T) {
 		`, "retryStrategy": {"attempts": 3}`: "makes one attempt, not 3",
 		`, "timeout": "1h"`:                  "after 3600 s",
 		`, "environment": {"ID": "$AWS_BATCH_JOB_ID"}`:         "AWS_BATCH_...",
-		`, "outputs": {"/o": "s3://b/${AWS_BATCH_JOB_ID}/"}`:   "${AWS_BATCH_JOB_ID} in its locations becomes the id of the task",
+		`, "outputs": {"/o": "s3://b/${AWS_BATCH_JOB_ID}/"}`:   "${AWS_BATCH_JOB_ID} in its locations becomes the task's id",
 		`, "inputs": {"/i": "s3://b/k"}`:                       "",
 		`, "schedulingPriority": 3, "shareIdentifier": "team"`: "has no queue",
 	} {
@@ -232,8 +232,8 @@ func TestStamped(t *testing.T) {
 }
 
 func TestMeaning(t *testing.T) {
-	for reason, want := range map[string]string{"RESOURCE:GPU": "GPUs free", "RESOURCE:MEMORY": "memory free", "AGENT": "agent", "ATTRIBUTE": "attribute",
-		"Capacity is unavailable at this time. Please try again later or in a different availability zone": "no capacity", "RESOURCE:OTHER": "fits on no instance", "odd": "developer guide"} {
+	for reason, want := range map[string]string{"RESOURCE:GPU": "free GPUs", "RESOURCE:MEMORY": "free memory", "AGENT": "agent", "ATTRIBUTE": "attribute",
+		"Capacity is unavailable at this time. Please try again later or in a different availability zone": "no capacity", "RESOURCE:OTHER": "does not fit on any instance", "odd": "Developer Guide"} {
 		if got := Meaning(reason); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", reason, got)
 		}

@@ -59,7 +59,7 @@ func call[In, Out any](ctx context.Context, c *Client, operation func(context.Co
 			return out, err
 		}
 		if n == 1 {
-			c.progress("note: %v; it is sent again", err)
+			c.progress("note: %v; sending the request again", err)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (e *FailedError) Error() string {
 			reasons = append(reasons, text)
 		}
 	}
-	return "ECS placed no task: " + strings.Join(reasons, "; ")
+	return "ECS did not start the task: " + strings.Join(reasons, "; ")
 }
 
 // Run sends RunTask, repeatedly with the same token while answers are missing.
@@ -162,7 +162,7 @@ type MissingError struct{ Task, Cluster string }
 
 // Error names the task and its cluster.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("cluster %s has no task %s: ECS forgets a task about an hour after it has stopped", e.Cluster, ID(e.Task))
+	return fmt.Sprintf("cluster %s has no task %s: it does not exist, or it stopped more than about an hour ago and ECS has deleted it", e.Cluster, ID(e.Task))
 }
 
 // Describe describes one task, by its id or ARN. If ECS does not know it, the

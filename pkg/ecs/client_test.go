@@ -328,7 +328,7 @@ func TestFollowWithoutTheDefinition(t *testing.T) {
 			a.faults["DescribeTaskDefinition"] = []fault{refused}
 			told, c := "", a.client()
 			end, logs, err := c.Follow(t.Context(), "c", "here", follow(c, func(err error) { told += err.Error() }))
-			if err != nil || !Succeeded(end, logs) || strings.Count(told, "cannot be read") != 1 {
+			if err != nil || !Succeeded(end, logs) || strings.Count(told, "without the task definition") != 1 {
 				t.Errorf("%+v %v %q", end, err, told)
 			}
 		}

@@ -84,7 +84,7 @@ func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTa
 		return nil, nil
 	}
 	if err == nil && out.TaskDefinition == nil {
-		err = fmt.Errorf("ECS describes no task definition %s", aws.ToString(family))
+		err = fmt.Errorf("the answer of ECS does not contain task definition %s", aws.ToString(family))
 	}
 	return out, err
 }
@@ -105,7 +105,7 @@ func parsed(text []byte) *jsontree.Node {
 	return root
 }
 
-// Log is where a container's log is.
+// Log is the location of a container's log.
 type Log struct {
 	Container string
 	// Essential reports whether the task ends with this container.

@@ -41,7 +41,7 @@ func body(in any) (json.RawMessage, error) {
 	case *awsecs.RunTaskInput:
 		_, err = c.RunTask(context.Background(), in)
 	default:
-		err = fmt.Errorf("%T is not a request of a task", in)
+		err = fmt.Errorf("%T is not a request for a task", in)
 	}
 	if !errors.Is(err, errKept) {
 		return nil, err
@@ -84,7 +84,7 @@ func as[T any](b *builder, from any) (to T) {
 		err = wire.Unmarshal(text, &to)
 	}
 	if err != nil {
-		b.refuse("ECS has no such request: %v; take the member out of the file", err)
+		b.refuse("ECS does not support this request: %v; remove the member from the file", err)
 	}
 	return to
 }

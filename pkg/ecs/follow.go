@@ -84,7 +84,7 @@ func (f *follower) poll(ctx context.Context) (isOver bool, err error) {
 		switch f.logs, err = f.client.Logs(ctx, aws.ToString(now.TaskArn), aws.ToString(now.TaskDefinitionArn)); {
 		case Refused(err): // watching needs no permission to read the definition
 			f.logs = []Log{}
-			f.blind(fmt.Errorf("the task definition, which names it, cannot be read: %w", err))
+			f.blind(fmt.Errorf("cannot find it without the task definition: %w", err))
 		case err != nil:
 			return false, err
 		}
@@ -106,7 +106,7 @@ func (f *follower) blind(err error) {
 		f.LogTrouble(err)
 		return
 	}
-	f.client.progress("note: %v; every container counts as essential", err)
+	f.client.progress("note: %v; every container is treated as essential", err)
 }
 
 // changed reports whether two states of a task differ in what State shows.

@@ -59,7 +59,7 @@ type ForgottenError struct {
 
 // Error names the time of the request.
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("the same task was asked for at %s, no answer came, and ECS knows a token for 24 hours only: it may have run", e.Began.Local().Format(time.DateTime))
+	return fmt.Sprintf("the same task was requested at %s without an answer, and ECS remembers a request for only 24 hours: that task may have run", e.Began.Local().Format(time.DateTime))
 }
 
 // Intent is one RunTask, from before it is sent until its answer is clear. Its

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func ParseChange(text string) (Change, error) {
 	}
 	at := strings.LastIndexByte(left, '.')
 	if !ok || at <= 0 || at == len(left)-1 || value == "" {
-		return Change{}, fmt.Errorf("%q is no change: want NAME.MEMBER=VALUE, such as gpu.maxvCpus=512", text)
+		return Change{}, fmt.Errorf("invalid change %q: want NAME.MEMBER=VALUE, such as gpu.maxvCpus=512", text)
 	}
 	return Change{left[:at], left[at+1:], operator, value}, nil
 }
@@ -63,7 +64,7 @@ var environmentMembers = map[string]setter[Environment]{
 	"type": func(e *Environment, c Change, expand func(string) ([]InstanceType, error)) error {
 		v := types.CRType(c.Value)
 		if v != types.CRTypeEc2 && v != types.CRTypeSpot || e.IsFargate() {
-			return fmt.Errorf("type %s: want EC2 or SPOT, for an environment of instances", c.Value)
+			return fmt.Errorf("type %s: want EC2 or SPOT, and a compute environment on instances", c.Value)
 		}
 		e.Type = v
 		return e.expand(expand) // their prices differ
@@ -104,7 +105,7 @@ var queueMembers = map[string]setter[Queue]{
 		share, text, ok := strings.Cut(c.Value, ":")
 		weight, err := strconv.ParseFloat(text, 32)
 		if !ok || err != nil || weight < 0.0001 || weight > 999.9999 {
-			return fmt.Errorf("weightFactor %s: want SHARE:FACTOR, a factor of 0.0001 to 999.9999", c.Value)
+			return fmt.Errorf("weightFactor %s: want SHARE:FACTOR with a factor of 0.0001 to 999.9999", c.Value)
 		}
 		p := q.policy()
 		p.ShareDistribution = slices.DeleteFunc(slices.Clone(p.ShareDistribution), func(s types.ShareAttributes) bool { return aws.ToString(s.ShareIdentifier) == share })
@@ -129,7 +130,7 @@ var queueMembers = map[string]setter[Queue]{
 		case "fair":
 			q.Policy = &types.FairsharePolicy{}
 		default:
-			return fmt.Errorf("schedulingPolicy %s: want none for first in, first out, or fair for a policy of equal shares", c.Value)
+			return fmt.Errorf("schedulingPolicy %s: want none (first in, first out) or fair (equal shares)", c.Value)
 		}
 		return nil
 	},
@@ -148,9 +149,9 @@ func (q *Queue) policy() *types.FairsharePolicy {
 // number sets a member that is a number.
 func number[T any](set func(*T, int64)) setter[T] {
 	return func(to *T, c Change, _ func(string) ([]InstanceType, error)) error {
-		n, err := strconv.ParseInt(c.Value, 10, 31)
+		n, err := strconv.ParseInt(c.Value, 10, 32) // as in AWS's API
 		if err != nil || n < 0 || c.Operator != "=" {
-			return fmt.Errorf("%s%s%s: want a whole number after =", c.Member, c.Operator, c.Value)
+			return fmt.Errorf("%s%s%s: want a whole number from 0 to %d after =", c.Member, c.Operator, c.Value, math.MaxInt32)
 		}
 		set(to, n)
 		return nil
@@ -175,7 +176,7 @@ func (s *State) Changed(changes []Change, expand func(entry string, spot bool) (
 		}
 		set, ok := environmentMembers[c.Member]
 		if !ok {
-			return nil, fmt.Errorf("%s.%s: no such member; the members are: %s", c.Of, c.Member, strings.Join(Members(), " "))
+			return nil, fmt.Errorf("%s.%s: unknown member; the members are: %s", c.Of, c.Member, strings.Join(Members(), " "))
 		}
 		at, err := next.environment(c.Of)
 		if err != nil {
@@ -356,7 +357,7 @@ func ParsePolicy(text []byte) (*types.FairsharePolicy, error) {
 	if err := strict(&request); err == nil && request.FairsharePolicy != nil {
 		p = request.FairsharePolicy
 	} else if bad := strict(p); bad != nil {
-		return nil, fmt.Errorf("want a request of CreateSchedulingPolicy with fairsharePolicy, or its members: %w", bad)
+		return nil, fmt.Errorf("want a CreateSchedulingPolicy request with fairsharePolicy, or the members of fairsharePolicy: %w", bad)
 	}
 	// The limits are those of the API reference of FairsharePolicy and ShareAttributes.
 	if n := aws.ToInt32(p.ComputeReservation); n < 0 || n > 99 {

@@ -280,7 +280,7 @@ func TestChanges(t *testing.T) {
 		"q.priority=7":             `map[jobQueues:[map[jobQueueName:q priority:7]]]`,
 		"q.weightFactor=vision:2":  `map[schedulingPolicies:[map[fairsharePolicy:map[shareDistribution:[map[shareIdentifier:vision weightFactor:2]]] name:q]]]`,
 		"e.maxvCpus=-1":            "want a whole number",
-		"e.colour=red":             "no such member",
+		"e.colour=red":             "unknown member",
 		"x.maxvCpus=1":             "no compute environment or queue x",
 		"e.allocationStrategy=ANY": "want one of",
 		"maxvCpus=1":               "want NAME.MEMBER=VALUE",
@@ -301,7 +301,7 @@ func TestChanges(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 		if !reflect.DeepEqual(s, aFleet(nil)) {
-			t.Errorf("%s changed the present queues", text)
+			t.Errorf("%s changed the current queues", text)
 		}
 	}
 }
@@ -333,7 +333,7 @@ func TestParsePolicy(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name": "p", "fairsharePolicy": {"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}}`: "60 a 0.5",
 		`{"shareDecaySeconds": 60, "shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.5}]}`:                                   "60 a 0.5",
-		`{"name": "p"}`:                          "want a request of CreateSchedulingPolicy",
+		`{"name": "p"}`:                          "want a CreateSchedulingPolicy request",
 		`{"shareDecaySeconds": 60, "colour": 1}`: "unknown field",
 		`{"computeReservation": 100}`:            "want 0 to 99",
 		`{"shareDecaySeconds": -1}`:              "want 0 to 604800",

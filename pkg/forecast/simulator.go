@@ -56,7 +56,7 @@ func New(state *State) (*Simulator, error) {
 	for _, q := range state.Queues {
 		for _, name := range q.Environments {
 			if _, ok := names[name]; !ok {
-				return nil, fmt.Errorf("queue %s: no compute environment %s", q.Name, name)
+				return nil, fmt.Errorf("queue %s: unknown compute environment %s", q.Name, name)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func New(state *State) (*Simulator, error) {
 	s.choices = make([]choices, len(state.Environments))
 	for i, j := range state.Jobs {
 		if j.Queue < 0 || j.Queue >= len(state.Queues) {
-			return nil, fmt.Errorf("job %s: no such queue", j.ID)
+			return nil, fmt.Errorf("job %s: unknown queue", j.ID)
 		}
 		key := shapeKey{j.Queue, j.Platform, j.Need}
 		at, ok := byShape[key]

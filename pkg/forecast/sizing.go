@@ -82,7 +82,7 @@ func (v *search) begin() error {
 	factors := []struct {
 		name     string
 		part, of int64
-	}{{"a quarter of the vCPUs", 1, 4}, {"half the vCPUs", 1, 2}, {"the present vCPUs", 1, 1}, {"twice the vCPUs", 2, 1}, {"four times the vCPUs", 4, 1}}
+	}{{"a quarter of the vCPUs", 1, 4}, {"half the vCPUs", 1, 2}, {"the current vCPUs", 1, 1}, {"twice the vCPUs", 2, 1}, {"four times the vCPUs", 4, 1}}
 	var first []Sizing
 	for _, kind := range []types.CRType{"", types.CRTypeEc2, types.CRTypeSpot} {
 		state, changed, err := v.onKind(kind)
@@ -236,7 +236,7 @@ func (v *search) name(next *State) string {
 			parts = append(parts, e.Name+" "+strings.Join(part, " "))
 		}
 	}
-	return cmp.Or(strings.Join(parts, ", "), "the present queues")
+	return cmp.Or(strings.Join(parts, ", "), "the current queues")
 }
 
 // reclaim sets how often EC2 takes Spot instances back, as in the present queues if they have a rate.

@@ -90,12 +90,12 @@ func (s Sizing) Cells() []string {
 func Verdict(sets []Sizing, mostWaitMs int64) string {
 	limit := WaitText(float64(mostWaitMs))
 	if len(sets) == 0 {
-		return "there is no set of queues"
+		return "no set of queues was tried"
 	}
 	if best := sets[0]; best.Keeps {
 		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
 	}
-	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the nearest: %s, with %s", limit, sets[0].Name, WaitText(sets[0].P95Ms))
+	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the closest: %s, with %s", limit, sets[0].Name, WaitText(sets[0].P95Ms))
 }
 
 // Searched reports how many sets of queues a sizing report tried, and that a cheaper one may exist.
@@ -104,7 +104,7 @@ func Searched(tried int) string {
 	if tried == 1 {
 		sets = "set"
 	}
-	return fmt.Sprintf("%d %s tried; the search follows each gain, so a cheaper set may exist", tried, sets)
+	return fmt.Sprintf("%d %s tried; the search only follows improvements, so a cheaper set may exist", tried, sets)
 }
 
 // Cells returns the figures of the forecasts for a queue: those with an outcome, those without, the part that started

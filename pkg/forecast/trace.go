@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,13 +65,32 @@ func (t *Trace) sort() {
 	t.Jobs, t.Waits = jobs, waits
 }
 
+// mostFigure limits the figures of a trace, so that no sum of them overflows: 30,000 years in seconds, a PB in KB.
+const mostFigure = 1e12
+
+// longestLine limits a line of a trace.
+const longestLine = 1 << 20
+
+// figure returns a number of a trace.
+func figure(text string) (float64, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case errors.Is(err, strconv.ErrSyntax):
+		return 0, fmt.Errorf("%q is not a number", text)
+	case err != nil || !(math.Abs(v) <= mostFigure): // not for NaN either
+		return 0, fmt.Errorf("%s is out of range: want at most %.0e", text, mostFigure)
+	}
+	return v, nil
+}
+
 // ReadSWF reads the Standard Workload Format, version 2.2, of the Parallel Workloads Archive: 18 numbers a line, -1 for
 // unknown, times in seconds and memory in KB for each processor. A job's share is its user.
 func ReadSWF(r io.Reader) (*Trace, error) {
 	t := &Trace{}
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for n := 1; lines.Scan(); n++ {
+	lines.Buffer(nil, longestLine)
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || strings.HasPrefix(text, ";") {
 			continue
@@ -81,8 +102,8 @@ func ReadSWF(r io.Reader) (*Trace, error) {
 		v := make([]float64, len(f))
 		for i := range f {
 			var err error
-			if v[i], err = strconv.ParseFloat(f[i], 64); err != nil {
-				return nil, fmt.Errorf("line %d: field %d: %q is no number", n, i+1, f[i])
+			if v[i], err = figure(f[i]); err != nil {
+				return nil, fmt.Errorf("line %d: field %d: %w", n, i+1, err)
 			}
 		}
 		processors := cmp.Or(max(v[4], 0), max(v[7], 0))
@@ -100,7 +121,10 @@ func ReadSWF(r io.Reader) (*Trace, error) {
 			wait = int64(v[2] * 1000)
 		}
 		t.add(Job{ID: f[0], Name: f[0], Share: "user" + f[11], Submitted: int64(v[1] * 1000), Exact: max(int64(v[3]*1000), 1),
-			Need: model.Amount{MilliCPU: int64(processors) * 1000, MemoryMiB: max(int64(memory*processors/1024), 1)}}, wait)
+			Need: model.Amount{MilliCPU: int64(min(processors*1000, mostFigure)), MemoryMiB: max(int64(min(memory*processors/1024, mostFigure)), 1)}}, wait)
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d is longer than %d MiB", n, longestLine>>20)
 	}
 	if err := lines.Err(); err != nil {
 		return nil, err
@@ -141,20 +165,20 @@ func ReadCSV(r io.Reader) (*Trace, error) {
 			return nil, err
 		}
 		line, _ := c.FieldPos(0)
-		figure := func(name string) float64 {
+		member := func(name string) float64 {
 			text := row[at[name]]
 			if text == "" || err != nil {
 				return -1
 			}
-			v, bad := strconv.ParseFloat(text, 64)
+			v, bad := figure(text)
 			if bad != nil {
-				err = fmt.Errorf("line %d: %s: %q is no number", line, name, text)
+				err = fmt.Errorf("line %d: %s: %w", line, name, bad)
 			}
 			return v
 		}
-		created, scheduled, deleted := figure("creation_time"), figure("scheduled_time"), figure("deletion_time")
+		created, scheduled, deleted := member("creation_time"), member("scheduled_time"), member("deletion_time")
 		j := Job{ID: row[at["name"]], Name: row[at["name"]], Submitted: int64(created * 1000), Exact: int64((deleted - scheduled) * 1000),
-			Need: model.Amount{MilliCPU: max(int64(figure("cpu_milli")), 1), MemoryMiB: max(int64(figure("memory_mib")), 1), GPUs: max(int64(figure("num_gpu")), 0)}}
+			Need: model.Amount{MilliCPU: max(int64(member("cpu_milli")), 1), MemoryMiB: max(int64(member("memory_mib")), 1), GPUs: max(int64(member("num_gpu")), 0)}}
 		if i, ok := at["qos"]; ok {
 			j.Share = row[i]
 		}

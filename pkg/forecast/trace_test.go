@@ -159,7 +159,11 @@ func TestReadTraces(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"1 2 3\n": "line 1: 3 fields, want 18",
-		"1 x 0 1 1 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n": `line 1: field 2: "x" is no number`,
+		"1 x 0 1 1 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n":      `line 1: field 2: "x" is not a number`,
+		"1 0 0 1 NaN -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n":    `line 1: field 5: NaN is out of range: want at most 1e+12`,
+		"1 0 0 1e300 1 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n":  `line 1: field 4: 1e300 is out of range: want at most 1e+12`,
+		"1 0 0 1 -9e999 -1 -1 -1 -1 -1 1 1 1 1 1 -1 -1 -1\n": `line 1: field 5: -9e999 is out of range: want at most 1e+12`,
+		"; x\n" + strings.Repeat("1 ", longestLine):          `line 2 is longer than 1 MiB`,
 	} {
 		if _, err := ReadSWF(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -168,7 +172,8 @@ func TestReadTraces(t *testing.T) {
 	for text, want := range map[string]string{
 		"":       "read the header: EOF",
 		"name\n": "no column cpu_milli: want " + strings.Join(csvColumns, ","),
-		strings.Join(csvColumns, ",") + "\na,many,1,0,1,2,3\n": `line 2: cpu_milli: "many" is no number`,
+		strings.Join(csvColumns, ",") + "\na,many,1,0,1,2,3\n": `line 2: cpu_milli: "many" is not a number`,
+		strings.Join(csvColumns, ",") + "\na,1,1,0,1,Inf,3\n":  `line 2: deletion_time: Inf is out of range: want at most 1e+12`,
 	} {
 		if _, err := ReadCSV(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

@@ -100,18 +100,18 @@ func (s *Simulator) behind(a *Answer, jobs []int, seed uint64) {
 // unknown names what this package knows that it cannot know.
 func (s *Simulator) unknown(a Answer, perHour float64) (list []string) {
 	if !s.local && slices.ContainsFunc(s.state.Environments, func(e Environment) bool { return !e.IsFargate() }) {
-		list = append(list, "whether EC2 has the capacity")
+		list = append(list, "whether EC2 has capacity")
 	}
 	if n := a.Sources[FromQueue]; n > 0 {
-		list = append(list, fmt.Sprintf("how long %d jobs of other definitions run: taken from their queue", n))
+		list = append(list, fmt.Sprintf("how long %d jobs of other definitions run: estimated from their queue", n))
 	}
 	if n := a.Sources[FromTimeout] + a.Sources[FromNothing]; n > 0 {
-		list = append(list, fmt.Sprintf("how long %d jobs run that have no earlier attempt", n))
+		list = append(list, fmt.Sprintf("how long %d jobs without earlier attempts run", n))
 	}
 	if perHour > 0 {
-		return append(list, fmt.Sprintf("which jobs come later: %.2g submissions an hour are assumed, like the earlier ones", perHour))
+		return append(list, fmt.Sprintf("which jobs will be submitted later: assuming %.2g submissions an hour, as before", perHour))
 	}
-	return append(list, "which jobs come later")
+	return append(list, "which jobs will be submitted later")
 }
 
 // larger tries twice and four times maxvCpus of the environments of a job's queue.

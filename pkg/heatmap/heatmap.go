@@ -72,7 +72,7 @@ func New(x, y Axis) (*Table, error) {
 // positions returns the index of each value on an axis.
 func positions(a Axis) (map[string]int, error) {
 	if n := len(a.Values); n == 0 || n > maxValues {
-		return nil, fmt.Errorf("axis %s has %d values: a heat map takes 1 to %d", a.Name, n, maxValues)
+		return nil, fmt.Errorf("axis %s has %d values: a heat map can show 1 to %d", a.Name, n, maxValues)
 	}
 	at := make(map[string]int, len(a.Values))
 	for i, v := range a.Values {
@@ -135,7 +135,7 @@ func (t *Table) grid(how Combine) (grid, error) {
 		case how == Max:
 			v = c.max
 		default:
-			return g, fmt.Errorf("combine values by %q: write %s, %s or %s", how, Mean, Min, Max)
+			return g, fmt.Errorf("combine values with %q: write %s, %s or %s", how, Mean, Min, Max)
 		}
 		g.values[i] = v
 		if c.n > 0 {

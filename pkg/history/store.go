@@ -72,7 +72,7 @@ func (s Store) Add(attempts ...Attempt) error {
 	wanted := map[key]*Attempt{}
 	for _, a := range attempts {
 		if !a.isValid() {
-			return fmt.Errorf("record an attempt: it needs a target, a job and a number, and has %q, %q and %d", a.Target, a.Job, a.Number)
+			return fmt.Errorf("record an attempt: want a target, a job and a number, not %q, %q and %d", a.Target, a.Job, a.Number)
 		}
 		wanted[a.key()] = nil
 	}

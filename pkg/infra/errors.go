@@ -60,5 +60,5 @@ type NotOursError struct{ Stack string }
 
 // Error names the stack and the missing tag.
 func (e *NotOursError) Error() string {
-	return fmt.Sprintf("stack %s exists without the tag %s: batchctl did not create it and does not change it", e.Stack, Mark)
+	return fmt.Sprintf("stack %s lacks the tag %s, so batchctl did not create it and does not change it", e.Stack, Mark)
 }

@@ -93,8 +93,8 @@ func TestQuotes(t *testing.T) {
 		`"Type": "AWS::EC2::EIP"`:        "R 3.65..3.65 public IPv4 address\n= 3.65..3.65",
 		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": "Gateway"}`:    "= 0..0",
 		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {}`:                                "= 0..0",
-		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": "Interface"}`:  "= 0..0\n? R: an interface endpoint costs money in each zone, and batchctl does not know its subnets",
-		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": {"Ref": "P"}}`: "= 0..0\n? R: batchctl does not know what such a VPC endpoint costs",
+		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": "Interface"}`:  "= 0..0\n? R: an interface endpoint costs money in each zone, and its subnets are unknown",
+		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": {"Ref": "P"}}`: "= 0..0\n? R: the price of this type of VPC endpoint is unknown",
 		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": "Interface", "SubnetIds": ["a", {"Ref": "P"}, "c"]}`: "R 21.9..21.9 interface endpoint in 3 zones\n= 21.9..21.9\n" +
 			"+ traffic through interface endpoints, 0.01 USD for each GB",
 		`"Type": "AWS::EC2::Volume", "Properties": {"Size": 100}`:                                                                        "R 10..10 volume of 100 GB, gp2\n= 10..10",

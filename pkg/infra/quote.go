@@ -135,11 +135,11 @@ func (q quoting) endpoint(r EvaluatedResource) quote {
 	case kind == "Gateway" || r.Properties["VpcEndpointType"] == nil:
 		return quote{}
 	default:
-		return quote{unknown: "batchctl does not know what such a VPC endpoint costs"}
+		return quote{unknown: "the price of this type of VPC endpoint is unknown"}
 	}
 	subnets, ok := r.Properties["SubnetIds"].([]any)
 	if !ok {
-		return quote{unknown: "an interface endpoint costs money in each zone, and batchctl does not know its subnets"}
+		return quote{unknown: "an interface endpoint costs money in each zone, and its subnets are unknown"}
 	}
 	how := " in 1 zone"
 	if len(subnets) != 1 {

@@ -28,7 +28,8 @@ var (
 	})
 	// fillWord matches words that ask a person for a value.
 	fillWord = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:(?i:(?:replace|change)[-_]?(?:this|me)|replace[-_](?:with|by)[-_][\w-]*)|TODO|FIXME|TBD)`)
+		return regexp.MustCompile(`^(?:(?i:(?:replace|change)[-_]?(?:this|me)|replace[-_](?:with|by)[-_][\w-]*)|TODO|FIXME|TBD|` +
+			`REPLACE_(?:[A-Z0-9]+_)*(?:ACCOUNT|ARN|BUCKET|HOST|ID|IMAGE|NAME|QUEUE|REGION|REPOSITORY|ROLE|SUBNET|URI|URL))`)
 	})
 )
 

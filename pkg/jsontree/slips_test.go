@@ -108,8 +108,8 @@ var slips = []struct{ name, text, message, hint, value string }{
 	{"None", `[None]`, "None is not a JSON keyword", "write null", `[null]`},
 	{"nil", `[nil]`, "nil is not a JSON keyword", "write null", `[null]`},
 	{"undefined", `[undefined]`, "undefined is not a JSON keyword", "write null", `[null]`},
-	{"NaN", `[NaN]`, "NaN is not a JSON keyword", "write null", `[null]`},
-	{"Infinity", `[-Infinity]`, "-Infinity is not a JSON keyword", "write null", `[null]`},
+	{"NaN", `[NaN]`, "JSON has no NaN", "write a number", `[null]`},
+	{"Infinity", `[-Infinity]`, "JSON has no -Infinity", "write a number", `[null]`},
 
 	{"leading zero", `[007]`, "a number cannot have a leading zero", "write 7", `[7]`},
 	{"zeros", `[-00.5]`, "a number cannot have a leading zero", "write -0.5", `[-0.5]`},

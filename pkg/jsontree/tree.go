@@ -94,6 +94,20 @@ func (n *Node) Get(name string) *Node {
 	return nil
 }
 
+// With returns the first child whose member of that name is the string text, or nil: of a list of requirements, the one
+// with "type": "GPU". In a package that is compiled without inlining, a loop over Children allocates.
+func (n *Node) With(member, text string) *Node {
+	if n == nil {
+		return nil
+	}
+	for c := n.first; c != nil; c = c.next {
+		if m := c.Get(member); m.Is(String) && m.Text == text {
+			return c
+		}
+	}
+	return nil
+}
+
 // Index returns the array's i-th element, or nil.
 func (n *Node) Index(i int) *Node {
 	if !n.Is(Array) || i < 0 {

@@ -46,6 +46,22 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestWith(t *testing.T) {
+	root := must(t, `{"list": [{"type": 7, "value": "number"}, {"value": "none"}, {"type": "GPU", "value": "first"}, {"type": "GPU", "value": "second"}]}`)
+	list := root.Get("list")
+	if got := list.With("type", "GPU").Get("value").Str(); got != "first" {
+		t.Errorf("with GPU: %q", got)
+	}
+	for _, text := range []string{"7", "", "gpu"} {
+		if n := list.With("type", text); n != nil {
+			t.Errorf("with %q: %q", text, n.Get("value").Str())
+		}
+	}
+	if root.Get("absent").With("type", "GPU") != nil {
+		t.Error("an absent list has a child")
+	}
+}
+
 func TestAbsent(t *testing.T) {
 	var n *jsontree.Node
 	if n.Get("a").Index(1).At("b", "0") != nil || n.Len() != 0 || n.Str() != "" || n.Value() != nil || n.Is(jsontree.Null) || n.Clone() != nil {

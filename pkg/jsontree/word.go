@@ -85,6 +85,10 @@ func (p *parser) literal() *Node {
 		}
 		return p.scalar(Null, "")
 	}
+	if noNumbers[p.tok.text] {
+		p.report(p.tok.start, p.tok.end, "write a number", "JSON has no %s", p.tok.text)
+		return p.scalar(Null, "")
+	}
 	if fixed, message := fixNumber(p.tok.text); message != "" {
 		p.report(p.tok.start, p.tok.end, "write "+fixed, "%s", message)
 		p.fix(fixed)
@@ -114,9 +118,10 @@ func (s *scanner) bareText() {
 var foreignWords = map[string]string{
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
 	"None": "null", "nil": "null", "Null": "null", "NULL": "null", "undefined": "null",
-	"NaN": "null", "nan": "null", "-NaN": "null",
-	"Infinity": "null", "+Infinity": "null", "-Infinity": "null", "inf": "null", "-inf": "null",
 }
+
+// noNumbers are the values of floating-point types that JSON cannot write.
+var noNumbers = map[string]bool{"NaN": true, "nan": true, "-NaN": true, "Infinity": true, "+Infinity": true, "-Infinity": true, "inf": true, "-inf": true}
 
 // widen extends the token to an offset. Invalid UTF-8 in it is replaced.
 func (s *scanner) widen(end int) {

@@ -28,7 +28,7 @@ const (
 	ByStateMachine = "state-machine"
 )
 
-// Cause is why a job failed, as far as a rung can be about it.
+// Cause is a kind of failure that a rung can handle.
 type Cause string
 
 // The causes, by their names in a job file.
@@ -245,7 +245,7 @@ const NoticeTag = "batchctl:notify"
 // describe a job sees its tags.
 func FormatTopics(topics []string) (value, why string) {
 	if value = strings.Join(topics, " "); len(value) > catalog.MaxTagValueLength {
-		return "", fmt.Sprintf("the topics have %d characters; the tag %s has at most %d", len(value), NoticeTag, catalog.MaxTagValueLength)
+		return "", fmt.Sprintf("the topics have %d characters, but the tag %s can have at most %d", len(value), NoticeTag, catalog.MaxTagValueLength)
 	}
 	return value, ""
 }

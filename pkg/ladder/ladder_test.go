@@ -85,9 +85,9 @@ func TestNext(t *testing.T) {
 	}{
 		"memory":              {nil, a, oom, Step{Cause: OutOfMemory, Need: Need{Queue: "a", MemoryMiB: 46080, VCPUs: 4}}, ""},
 		"memory to the limit": {nil, Need{MemoryMiB: 100000}, oom, Step{Cause: OutOfMemory, Need: Need{MemoryMiB: 122880}}, ""},
-		"memory at the limit": {nil, Need{MemoryMiB: 122880}, oom, Step{}, "outOfMemory: 122880 MiB are the limit"},
+		"memory at the limit": {nil, Need{MemoryMiB: 122880}, oom, Step{}, "outOfMemory: the limit of 122880 MiB is reached"},
 		"memory on Fargate":   {nil, fargate, oom, Step{Cause: OutOfMemory, Need: Need{Queue: "f", MemoryMiB: 49152, VCPUs: 8, Fargate: true}}, ""},
-		"memory unknown":      {nil, Need{}, oom, Step{}, "outOfMemory: 122880 MiB are the limit"},
+		"memory unknown":      {nil, Need{}, oom, Step{}, "outOfMemory: the limit of 122880 MiB is reached"},
 		"reclaim":             {nil, a, lost, Step{Cause: SpotReclaim, Need: a}, ""},
 		"second reclaim":      {steps(SpotReclaim), a, lost, Step{Cause: SpotReclaim, Need: a}, ""},
 		"third reclaim":       {steps(SpotReclaim, SpotReclaim), a, lost, Step{Cause: SpotReclaim, Need: Need{Queue: "on-demand", MemoryMiB: 30720, VCPUs: 4}}, ""},
@@ -99,7 +99,7 @@ func TestNext(t *testing.T) {
 		"other code":          {nil, a, failed(1, "", ""), Step{}, "no rung lists its exit code 1"},
 		"137 without reason":  {nil, a, failed(137, "", ""), Step{}, "no rung lists its exit code 137"},
 		"bounded": {steps(OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory, OutOfMemory),
-			Need{MemoryMiB: 100}, oom, Step{}, "10 steps are the limit"},
+			Need{MemoryMiB: 100}, oom, Step{}, "all 10 steps are used"},
 	} {
 		if got, why := full.Next(c.taken, c.need, c.job); got != c.want || why != c.why {
 			t.Errorf("%s: %+v, %q; want %+v, %q", name, got, why, c.want, c.why)

@@ -15,7 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
-// Need is what a job requests, as far as a step can change it.
+// Need is the part of a job's request that a step can change.
 type Need struct {
 	Queue string `json:"queue,omitempty"`
 	// Target is the name of the target that a step changed to; "" for that of the submission.
@@ -105,7 +105,7 @@ func (l Ladder) Next(taken []Step, need Need, job *types.JobDetail) (step Step, 
 		return Step{}, "no rung applies to: " + orElse(aws.ToString(job.StatusReason), "its reason")
 	}
 	if len(taken) >= MaxSteps {
-		return Step{}, fmt.Sprintf("%d steps are the limit", MaxSteps)
+		return Step{}, fmt.Sprintf("all %d steps are used", MaxSteps)
 	}
 	for _, cause := range causes {
 		rung, ok := l.Rung(cause)
@@ -177,7 +177,7 @@ func (r Rung) grow(need Need) (Step, string) {
 		step.VCPUs, step.MemoryMiB = fargateSize(need, step.MemoryMiB, r.UpToMiB)
 	}
 	if need.MemoryMiB <= 0 || step.MemoryMiB <= need.MemoryMiB {
-		return Step{}, fmt.Sprintf("%s: %d MiB are the limit", r.Cause, r.UpToMiB)
+		return Step{}, fmt.Sprintf("%s: the limit of %d MiB is reached", r.Cause, r.UpToMiB)
 	}
 	return step, ""
 }

@@ -22,7 +22,7 @@ func TestWaived(t *testing.T) {
 	c.didOpen(job, `{ "name": "a", "image": "b:1", "command": ["true"], "resources": { "vcpus": 1, "memory": 64 }, "timeout": "2h",
 	  "waivers": [{ "rule": "policy-max-timeout", "reason": "agreed in OPS-12" }] }`)
 	found := c.diagnostics(job, 1)
-	const want = "waived: policy allows a timeout of at most 1h; the job has 2h\nreason: agreed in OPS-12"
+	const want = "waived: the policy allows a timeout of at most 1h, but the job has 2h\nreason: agreed in OPS-12"
 	if len(found) != 1 || found[0].Severity != information || found[0].Message != want || found[0].Data != nil {
 		t.Errorf("%+v", found)
 	}

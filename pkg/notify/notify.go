@@ -151,7 +151,7 @@ func Name(receiver string) string {
 func (s *Sender) post(ctx context.Context, receiver string, e Event, body []byte) error {
 	u, err := url.Parse(receiver)
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname())) {
-		return &refusedError{"only https:// is allowed, and http:// to this machine"}
+		return &refusedError{"only https:// is allowed, or http:// to this machine"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()

@@ -99,7 +99,7 @@ type checksum struct {
 func pinned(sha256 string) (*checksum, error) {
 	sum, err := hex.DecodeString(sha256)
 	if err != nil || len(sum) != 32 {
-		return nil, fmt.Errorf("sha256 %q is not 64 digits of hex", sha256)
+		return nil, fmt.Errorf("sha256 %q does not have 64 hexadecimal digits", sha256)
 	}
 	return &checksum{algorithm: algorithmSHA256, sum: sum}, nil
 }

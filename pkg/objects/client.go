@@ -149,15 +149,15 @@ func describeError(ctx context.Context, err error, action string, at location, r
 	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
 		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), otherCauses(action))
 	case e.Code == "NoSuchBucket":
-		e.text = fmt.Sprintf("%s: NoSuchBucket: there is no bucket %s", at, at.bucket)
+		e.text = fmt.Sprintf("%s: NoSuchBucket: no bucket %s", at, at.bucket)
 	case e.Status == http.StatusNotFound:
-		e.text = fmt.Sprintf("%s: there is no such object; for everything below a prefix write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
+		e.text = fmt.Sprintf("%s: no such object; for everything below a prefix, write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
 	case e.Status == http.StatusPreconditionFailed:
 		e.text = fmt.Sprintf("%s: the object changed during the download: download it again, or use a different name for each version", at)
 	case e.Code == "InvalidObjectState":
-		e.text = fmt.Sprintf("%s: the object is archived: restore it first, aws s3api restore-object", at)
+		e.text = fmt.Sprintf("%s: the object is archived: restore it first with aws s3api restore-object", at)
 	case e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch":
-		e.text = fmt.Sprintf("%s: %s: the upload does not match the file: the file changed meanwhile, or the connection corrupts data", at, e.Code)
+		e.text = fmt.Sprintf("%s: %s: the upload does not match the file: the file changed during the upload, or the connection corrupted data", at, e.Code)
 	case e.Code == "ExpiredToken":
 		e.text = fmt.Sprintf("%s: the credentials have expired: log in again with aws sso login", at)
 	default:
@@ -173,9 +173,9 @@ func describeError(ctx context.Context, err error, action string, at location, r
 func otherCauses(action string) string {
 	switch action {
 	case "s3:GetObject":
-		return " (and kms:Decrypt on the key, if it is encrypted by one; without s3:ListBucket, a missing object gives the same error)"
+		return " (and kms:Decrypt on its KMS key, if it has one; without s3:ListBucket, a missing object gives the same error)"
 	case "s3:PutObject":
-		return " (and kms:GenerateDataKey on the key, if the bucket has one)"
+		return " (and kms:GenerateDataKey on the bucket's KMS key, if it has one)"
 	}
 	return ""
 }
@@ -200,7 +200,7 @@ func reason(err error) string {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
-		return "get credentials: there are none; a job gets them from its jobRoleArn, so set that"
+		return "get credentials: there are none; give the job a jobRoleArn"
 	case strings.Contains(text, errStalled.Error()):
 		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
@@ -214,7 +214,7 @@ func reason(err error) string {
 		err = inner
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Sprintf("the connection to %s ended before an answer, %d times", at, attempts)
+		return fmt.Sprintf("the connection to %s ended without an answer, %d times", at, attempts)
 	}
 	if at != "S3" {
 		return fmt.Sprintf("cannot reach %s: %v; check the endpoint and the network", at, err)
@@ -243,5 +243,5 @@ func untrusted(err error) string {
 	if pool, err := x509.SystemCertPool(); none || err != nil || pool.Equal(x509.NewCertPool()) {
 		return "there are no CA certificates in this image: install ca-certificates in it, or set SSL_CERT_FILE"
 	}
-	return "the server's certificate is from an authority that this image does not trust: add that authority to the image's CA certificates, or set SSL_CERT_FILE"
+	return "this image does not trust the authority of the server's certificate: add it to the image's CA certificates, or set SSL_CERT_FILE"
 }

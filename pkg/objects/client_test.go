@@ -180,8 +180,8 @@ func TestSentences(t *testing.T) {
 		requests int
 	}{
 		{403, "AccessDenied", "s3://bucket/key: not allowed: s3:GetObject on arn:aws:s3:::bucket/key; in a job, the policy of its jobRoleArn must allow it", Denied, 1},
-		{404, "NoSuchKey", "s3://bucket/key: there is no such object; for everything below a prefix write s3://bucket/key/", Missing, 1},
-		{404, "NoSuchBucket", "NoSuchBucket: there is no bucket bucket", Missing, 1},
+		{404, "NoSuchKey", "s3://bucket/key: no such object; for everything below a prefix, write s3://bucket/key/", Missing, 1},
+		{404, "NoSuchBucket", "NoSuchBucket: no bucket bucket", Missing, 1},
 		{403, "InvalidObjectState", "archived: restore it first", nil, 1},
 		{400, "ExpiredToken", "credentials have expired", nil, 1},
 		{400, "Weird", "s3://bucket/key: s3 GetObject: Weird: a fault of the test", nil, 1},

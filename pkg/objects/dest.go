@@ -196,7 +196,7 @@ func (f *draft) failed(err error) error {
 	case isFull(err):
 		return fmt.Errorf("write %s: %w: %s", name, cause(err), moreSpace)
 	case errors.Is(err, syscall.EISDIR) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("write %s: there is a directory with this name", name)
+		return fmt.Errorf("write %s: it is a directory", name)
 	}
 	return fmt.Errorf("write %s: %w", name, cause(err))
 }

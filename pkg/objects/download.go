@@ -135,7 +135,7 @@ func (t *download) prefix(ctx context.Context, from location) error {
 		return err
 	}
 	if len(files)+len(dirs) == 0 && !marked {
-		return fmt.Errorf("%s: no object is below it", from)
+		return fmt.Errorf("%s: there is no object below this prefix", from)
 	}
 	d, err := openDest(filepath.FromSlash(t.in.To))
 	if err != nil {
@@ -220,13 +220,13 @@ func (t *download) keep(d *dest, name string, size int64, c *checksum, mode fs.F
 // finish renames a complete file to its name, unless its checksum is wrong or NoReplace forbids it.
 func (t *download) finish(f *draft, from string, size int64, v verdict) error {
 	if v == wrong {
-		return fmt.Errorf("%s: the checksum does not match: download it again; if that fails too, the stored object is damaged or not the expected one", from)
+		return fmt.Errorf("%s: the checksum does not match: download it again; if that fails too, the stored object is damaged, or is not the expected one", from)
 	}
 	if t.NoReplace {
 		if _, err := f.dest.Lstat(f.name); err == nil {
 			same, err := f.same()
 			if err != nil || !same {
-				return fmt.Errorf("%s -> %s: %w, and it differs", from, f.dest.full(f.name), errReplaced)
+				return fmt.Errorf("%s -> %s: %w, with different content", from, f.dest.full(f.name), errReplaced)
 			}
 			t.moved.kept.Add(1)
 			t.moved.file(size)
@@ -304,7 +304,7 @@ func (t *download) large(ctx context.Context, f *draft, o *object, want *checksu
 		}
 	}
 	if o.etag == "" {
-		return wrong, fmt.Errorf("%s: the server sends no version (ETag), so parts of different versions could be mixed", o.location)
+		return wrong, fmt.Errorf("%s: the server sends no version (ETag), so the download could mix parts of different versions", o.location)
 	}
 	c := first(want, o.sum)
 	part := t.part()

@@ -232,7 +232,7 @@ func TestKeeperOvertaken(t *testing.T) {
 			if !the[bool](t)(second.Restore(t.Context())) || files(t, second.Dir)["state"] != "333" {
 				t.Fatalf("%v was restored", files(t, second.Dir))
 			}
-			if save(first, "4444") || !strings.Contains(said.String(), "another attempt of this job saves") {
+			if save(first, "4444") || !strings.Contains(said.String(), "another attempt of this job is now saving") {
 				t.Errorf("the first attempt still saves\n%s", said)
 			}
 			if !save(second, "55555") {

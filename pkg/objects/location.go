@@ -36,7 +36,7 @@ func parseLocation(text string) (location, error) {
 	case strings.HasPrefix(text, "https://"):
 		return location{url: text}, nil
 	case strings.HasPrefix(text, "http://"):
-		return location{}, fmt.Errorf("%s: content without TLS cannot be trusted: write https://", stage.Shown(text))
+		return location{}, fmt.Errorf("%s: content over http cannot be trusted: write https://", stage.Shown(text))
 	case strings.HasPrefix(text, "/") || isAbs(text):
 		return location{path: text}, nil
 	}

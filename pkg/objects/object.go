@@ -198,7 +198,7 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 				}
 			}
 			if !strings.HasPrefix(key, below.key) {
-				return fmt.Errorf("%s: the list has a key that is not below: %q", below, key)
+				return fmt.Errorf("%s: the list has a key outside the prefix: %q", below, key)
 			}
 			if err := add(&object{location: location{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size), etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
 				return err

@@ -363,7 +363,7 @@ func TestPrefix(t *testing.T) {
 		t.Errorf("%d files are listed: %v", len(found), err)
 	}
 	_, err := s.Download(t.Context(), stage.Input{From: "s3://bucket/nothing/", To: dir})
-	wants(t, err, "s3://bucket/nothing/", "no object is below it")
+	wants(t, err, "s3://bucket/nothing/", "there is no object below this prefix")
 	_, err = s.Download(t.Context(), stage.Input{From: "s3://bucket/pre/fix", To: dir + "/x"})
 	wants(t, err, "no such object", "s3://bucket/pre/fix/")
 }

@@ -263,7 +263,7 @@ func (t *download) member(ctx context.Context, d *dest, at location, root *os.Ro
 		return fmt.Errorf("%s: %w", at.join(f.sha256), cause(err))
 	}
 	if info.Size() != f.size {
-		return fmt.Errorf("%s has %d bytes instead of %d: publish the tree again", at.join(f.sha256), info.Size(), f.size)
+		return fmt.Errorf("%s has %d bytes instead of %d: upload the tree again", at.join(f.sha256), info.Size(), f.size)
 	}
 	s := &source{root: root, file: f.sha256, name: f.path, size: f.size, modified: info.ModTime(), mode: plainFile}
 	if f.executable {
@@ -296,7 +296,7 @@ func (t *download) manifest(ctx context.Context, from location) ([]entry, error)
 	h := want.hash()
 	h.Write(b.Bytes())
 	if want.judge(h.Sum(nil)) != verified {
-		return nil, fmt.Errorf("%s: the list does not match the checksum in its name: publish the tree again", from)
+		return nil, fmt.Errorf("%s: the list does not match the checksum in its name: upload the tree again", from)
 	}
 	files, err := parseManifest(b.Bytes())
 	if err != nil {

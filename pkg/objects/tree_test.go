@@ -228,7 +228,7 @@ func TestManifestErrors(t *testing.T) {
 	sum := hexOf(nil)
 	for text, want := range map[string]string{
 		"":                                           "not a list",
-		"batchctl tree 2\nend\n":                     "update the batchctl",
+		"batchctl tree 2\nend\n":                     "update batchctl",
 		"batchctl tree 1\n":                          "end is missing",
 		"batchctl tree 1\nend":                       "end is missing",
 		"batchctl tree 1\nend\n\n":                   "end is missing",

@@ -194,7 +194,7 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), stored: stored(info), modified: info.ModTime(), mode: info.Mode()})
 		return nil
 	}
-	return fileErrorf("%s is neither a file nor a directory, but %s: it cannot be copied", w.full(file), kindOf(info.Mode()))
+	return fileErrorf("%s is neither a file nor a directory, but %s, and cannot be copied", w.full(file), kindOf(info.Mode()))
 }
 
 // kindOf names the kind of a file that cannot be copied.
@@ -207,7 +207,7 @@ func kindOf(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "something else"
+	return "a special file"
 }
 
 // follow returns the path and the properties of a link's target, which must be within the root.

@@ -17,7 +17,7 @@ var errStalled error = &stalled{}
 // stalled has the methods by which the SDK and net/http recognise a timeout that may be retried.
 type stalled struct{}
 
-func (*stalled) Error() string        { return "the connection transferred nothing for too long" }
+func (*stalled) Error() string        { return "the connection transferred no data for too long" }
 func (*stalled) RetryableError() bool { return true }
 func (*stalled) Timeout() bool        { return true }
 func (*stalled) Temporary() bool      { return true }

@@ -107,7 +107,7 @@ func (w *web) connect(ctx context.Context, off int64) (io.ReadCloser, int64, err
 		case w.changed != "":
 			r.Header.Set("If-Range", w.changed)
 		default:
-			return nil, 0, errors.New("the connection broke, and the server does not identify versions, so the download cannot continue")
+			return nil, 0, errors.New("the connection was lost, and the server does not identify versions, so the download cannot continue")
 		}
 	}
 	answer, err := w.stall.Do(r)
@@ -140,11 +140,11 @@ func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, 
 	answer.Body.Close()
 	switch code := answer.StatusCode; {
 	case off > 0 && code == http.StatusOK:
-		return nil, 0, errors.New("the connection broke, and the file changed meanwhile, or the server cannot resume a download")
+		return nil, 0, errors.New("the connection was lost, and the file has changed or the server cannot resume a download")
 	case code == http.StatusTooManyRequests || code >= 500:
 		return nil, 0, errAgain{fmt.Errorf("HTTP %d %s", code, http.StatusText(code))}
 	case code == http.StatusNotFound:
-		return nil, 0, errors.New("HTTP 404 Not Found: there is no file at this URL")
+		return nil, 0, errors.New("HTTP 404 Not Found: no file at this URL")
 	default:
 		return nil, 0, fmt.Errorf("HTTP %d %s", code, http.StatusText(code))
 	}

@@ -108,13 +108,13 @@ func TestWebErrors(t *testing.T) {
 		want    string
 	}{
 		"gone":     {&site{}, "/gone", "HTTP 404"},
-		"no range": {&site{body: content(big), cut: 100_000, noRange: true}, "/file", "the connection broke"},
+		"no range": {&site{body: content(big), cut: 100_000, noRange: true}, "/file", "the connection was lost"},
 		"changed": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
 				changing.etag.Store(`"two"`)
 			}
 			changing.ServeHTTP(w, r)
-		}), "/file", "the file changed meanwhile"},
+		}), "/file", "the file has changed or"},
 		"downgrade": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusFound)
 		}), "/file", "a URL without TLS"},

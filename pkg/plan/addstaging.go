@@ -96,7 +96,7 @@ func (s *staging) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 		}
 		to := &staged.Inputs[i]
 		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
-			s.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s has different content: its sha256 is %s", in.Source.Text, published.SHA256),
+			s.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s does not match this checksum: its sha256 is %s", in.Source.Text, published.SHA256),
 				"if the file is right, write this checksum, or leave it out: submit adds one")
 			return nil, false
 		}
@@ -146,6 +146,6 @@ func (s *staging) fits(j *document.Job, job *Job, by *jsontree.Node) {
 		return
 	}
 	if size, limit := sizeOf(job.Register), MaxDefinition-tagReserve; size > limit {
-		s.fail(by, ruleStageSize, fmt.Sprintf("with inputs and outputs the job definition has %d bytes, more than the limit of %d", size, limit), hint)
+		s.fail(by, ruleStageSize, fmt.Sprintf("with its inputs and outputs, the job definition has %d bytes, more than the limit of %d", size, limit), hint)
 	}
 }

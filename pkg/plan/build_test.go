@@ -26,11 +26,11 @@ func TestQueueOption(t *testing.T) {
 		platform          *document.Platform
 		want, reason      string
 	}{
-		{"for a job that names none", "default", oneJob, nil, "default", "set for every job that names none"},
+		{"for a job that names none", "default", oneJob, nil, "default", "set for every job that does not name a queue"},
 		{"not for one that does", "default", `{ "jobName": "x", "jobQueue": "mine", "jobDefinition": "d" }`, nil, "mine", "named in the request"},
-		{"by alias", "gpu", oneJob, platform, "gpu-job-queue", "set for every job that names none by its alias gpu: g5.8xlarge (1 GPU, 32 vCPU, 124931 MiB for jobs)"},
+		{"by alias", "gpu", oneJob, platform, "gpu-job-queue", "set for every job that does not name a queue by its alias gpu: g5.8xlarge (1 GPU, 32 vCPU, 124931 MiB for jobs)"},
 		{"an ARN stays one", "arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", oneJob, platform,
-			"arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", "set for every job that names none: c5.large (2 vCPU, 3682 MiB for jobs)"},
+			"arn:aws:batch:us-east-1:123456789012:job-queue/cpu-job-queue", "set for every job that does not name a queue: c5.large (2 vCPU, 3682 MiB for jobs)"},
 		{"the only queue", "", `{ "name": "x", "definition": "d:1" }`, &document.Platform{Queues: []document.Queue{cpuQueue}}, "cpu-job-queue", "the platform file's only queue"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

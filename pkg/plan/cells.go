@@ -44,7 +44,7 @@ func (c *cells) document(j *document.Job, job *Job) {
 		c.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
 		return
 	}
-	why := fmt.Sprintf("the cells take %d bytes, and %s, which is limited to %d, has space for %d", needed, request, limit, max(0, room))
+	why := fmt.Sprintf("the cells need %d bytes, but %s, which is limited to %d, has space for %d", needed, request, limit, max(0, room))
 	if url, ok := c.stage(j, job, text, why); ok {
 		c.setVariable(j, job, j.Array, sweep.URLVariable, url)
 	}

@@ -56,7 +56,7 @@ func (c *variables) givesOther(job *Job, by *jsontree.Node, subject, name, value
 func (c *variables) fitsOverrides(job *Job, by *jsontree.Node, rule, with, hint string) {
 	overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
 	if size, limit := sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve; size > limit {
-		c.fail(by, rule, fmt.Sprintf("with %s containerOverrides has %d bytes, more than the limit of %d", with, size, limit), hint)
+		c.fail(by, rule, fmt.Sprintf("with %s, containerOverrides has %d bytes, more than the limit of %d", with, size, limit), hint)
 	}
 }
 

@@ -152,9 +152,9 @@ func CostIn(r EnvironmentFit, n Need, prices *catalog.Prices, region string) Cos
 	case !r.Fits:
 		return Cost{Unknown: "the job fits nowhere"}
 	case r.Type == "UNMANAGED":
-		return Cost{Unknown: "batchctl does not know the instances of an unmanaged environment"}
+		return Cost{Unknown: "the instances of an unmanaged environment are unknown"}
 	case !r.Proven():
-		return Cost{Unknown: "batchctl knows no instance type that fits the job"}
+		return Cost{Unknown: "no known instance type fits the job"}
 	}
 	if region == "" || !prices.Has(region) {
 		c.Region, c.Replaces = prices.Regions()[0], region
@@ -216,7 +216,7 @@ func (c Cost) SpotHour() (sum catalog.PricePeriod, ok bool) {
 	return sum, len(c.Lines) > 0
 }
 
-// NoSpotPrice says what to do where SpotHour reports false.
+// NoSpotPrice returns the message for a job whose SpotHour reports false, with the next step.
 func (c Cost) NoSpotPrice() string {
 	what := "these machines"
 	if len(c.Lines) > 0 {

@@ -78,7 +78,7 @@ func (ds *dependencies) outside(g *group, i int, w wait) wait {
 	case g.When != "" || g.isOneCell():
 		w.Type = ""
 	case len(g.parts) > 1 && i == 0:
-		ds.refusePairs(w.Node, fmt.Sprintf("the array is split into %d arrays, since AWS Batch accepts no more children in one, and it waits for another job", len(g.parts)))
+		ds.refusePairs(w.Node, fmt.Sprintf("the array waits for another job, and it is split into %d arrays, because AWS Batch limits the children of one array", len(g.parts)))
 	}
 	return w
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// EnvironmentFit is whether a job fits a compute environment: the instance types on which it
-// fits, or the reason why it does not fit.
+// EnvironmentFit is the result of placing a job in a compute environment: the instance types
+// that fit, or the reason why none does.
 type EnvironmentFit struct {
 	// Name is the environment's; "" if the platform file gives none.
 	Name string
@@ -100,16 +100,16 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 	machine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil
 	switch {
 	case isPod != n.EKS && !machine:
-		r.Reason = "it runs containers on ECS, and the job is a pod for EKS"
+		r.Reason = "it runs containers on ECS, but the job is a pod for EKS"
 		if isPod {
-			r.Reason = "it runs pods on EKS, and the job is not a pod"
+			r.Reason = "it runs pods on EKS, but the job is not a pod"
 		}
 		return r
 	case machine:
 		r.Machine, r.Type = true, string(c.Type)
 		return unlisted(r, "not checked: the local engine has no instance types", int(aws.ToInt32(c.MaxvCpus)), n)
 	case c == nil:
-		return unlisted(r, "not checked: AWS Batch does not know the instances of an unmanaged environment", int(aws.ToInt32(e.UnmanagedvCpus)), n)
+		return unlisted(r, "not checked: the instances of an unmanaged environment are unknown", int(aws.ToInt32(e.UnmanagedvCpus)), n)
 	}
 	r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
 	r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
@@ -127,7 +127,7 @@ func unlisted(r EnvironmentFit, reason string, vcpus int, n Need) EnvironmentFit
 	r.Fits, r.Reason = true, reason
 	r.MaxvCpus = vcpus
 	if vcpus > 0 && n.vcpus() > float64(vcpus) {
-		r.Fits, r.Reason = false, fmt.Sprintf("%s is more than its %d", catalog.VCPUs(n.vcpus()), vcpus)
+		r.Fits, r.Reason = false, fmt.Sprintf("%s is more than its %d vCPUs", catalog.VCPUs(n.vcpus()), vcpus)
 	}
 	return r
 }
@@ -163,7 +163,7 @@ func place(r EnvironmentFit, n Need) EnvironmentFit {
 		r.Reason = cmp.Or(r.Reason, p.Reason)
 	}
 	if n.EKS && r.Reason == "" {
-		r.Reason = "EKS nodes reserve more memory than the ECS instances in the catalogue: ask for less than the limit"
+		r.Reason = "EKS nodes reserve more memory than ECS instances, for which the catalogue has figures: request less than the limit"
 	}
 	if r.Proven() {
 		r.AtOnce = r.headroom(n)

@@ -47,8 +47,8 @@ func (js *joins) refuseMany(fixed []wait, common int) {
 		more = fmt.Sprintf(", and for %d more", common)
 	}
 	js.fail(fixed[min(len(fixed), maxWaits+1)-1].Node, "dep-max-20",
-		fmt.Sprintf("a job waits for at most %d others, and this one waits for %d child by child, which no step in between can replace%s", maxWaits, len(fixed), more),
-		"leave out the type of some dependencies, or make the others one array")
+		fmt.Sprintf("a job waits for at most %d others, but this one waits for %d with N_TO_N, which an intermediate job cannot replace%s", maxWaits, len(fixed), more),
+		"remove the type of some dependencies, or combine the others into one array")
 }
 
 // withoutImplied removes duplicates, and jobs that must have succeeded if another job of the list

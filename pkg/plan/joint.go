@@ -68,8 +68,8 @@ func (js *joints) joint(g *group) (*joint, bool) {
 	d := js.definition(g.parts[0], g.known)
 	switch {
 	case d == nil && overridesSeveral(g.parts[0]):
-		js.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build a step in between from a registered definition of several containers", maxWaits),
-			"put a job in between, or make the others one array")
+		js.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build an intermediate job from a registered definition with several containers", maxWaits),
+			"add an intermediate job, or combine the others into one array")
 		return nil, false
 	case d == nil:
 		m.submit.ContainerOverrides = &types.ContainerOverrides{Command: joinCommand(nil)}

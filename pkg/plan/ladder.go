@@ -87,7 +87,7 @@ func NoticeTagOf(topics []string, own string, tags int) (value, why, hint string
 	value, why = ladder.FormatTopics(topics)
 	switch {
 	case why != "":
-		return "", why, "name fewer topics with shorter names, or let the client send: remove the tag " + ladder.Tag
+		return "", why, "name fewer topics, or topics with shorter names; or let batchctl send the messages: remove the tag " + ladder.Tag
 	case own == "" && tags >= maxOwnTags:
 		return "", fmt.Sprintf("the job has %d tags, so the tag %s does not fit beside those of batchctl; %d is the most", tags, ladder.NoticeTag, maxOwnTags-1), "remove tags"
 	case own != "" && own != value:

@@ -64,7 +64,7 @@ func TestTopics(t *testing.T) {
 		"no tag":        {"", both, []string{topic, hook, topic + ".fifo"}, "", ""},
 		"only a hook":   {byStateMachine, `"` + hook + `"`, []string{hook}, "", ""},
 		"two long":      {byStateMachine, `["` + long + `1", "` + long + `2"]`, nil, long + "1 " + long + "2", ""},
-		"too long":      {byStateMachine, `["` + long + `1", "` + long + `2", "` + topic + `"]`, nil, "", "the topics have 294 characters; the tag batchctl:notify has at most 256"},
+		"too long":      {byStateMachine, `["` + long + `1", "` + long + `2", "` + topic + `"]`, nil, "", "the topics have 294 characters, but the tag batchctl:notify can have at most 256"},
 		"many tags":     {many, `"` + topic + `"`, nil, "", "the job has 45 tags"},
 		"another tag":   {byStateMachine + `, "batchctl:notify": "x"`, `"` + topic + `"`, nil, "", `the job sets the tag batchctl:notify to "x", but notify sets it to "` + topic + `"`},
 		"the same tag":  {byStateMachine + `, "batchctl:notify": "` + topic + `"`, `"` + topic + `"`, nil, topic, ""},

@@ -235,7 +235,7 @@ func planDocument(text []byte) (*jsontree.Node, error) {
 	case isNewer(root):
 		return nil, fmt.Errorf("written by a newer batchctl (version %s; this one reads %d): use that version", root.Get("version").Text, FormatVersion)
 	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
-		return nil, errors.New("it contains no requests and jobs: want a file from plan --out")
+		return nil, errors.New("it contains no requests and jobs: want a file that plan --out wrote")
 	}
 	return root, nil
 }

@@ -32,9 +32,9 @@ func (qs *queues) of(f *document.File, j *document.Job, register *jsontree.Node)
 	case qs.options.Queue != "":
 		qs.checkQueue(nameOf(j), qs.options.Queue)
 		qs.checkAllowed(nameOf(j), qs.options.Queue)
-		return qs.named(j, register, qs.options.Queue, "set for every job that names none")
+		return qs.named(j, register, qs.options.Queue, "set for every job that does not name a queue")
 	case qs.options.LocalQueue != "" && (qs.platform == nil || len(qs.platform.Queues) == 0):
-		return Choice{Queue: qs.options.LocalQueue, Reason: "set for every job that names none"}
+		return Choice{Queue: qs.options.LocalQueue, Reason: "set for every job that does not name a queue"}
 	}
 	return qs.choose(j, register)
 }
@@ -107,7 +107,7 @@ func (qs *queues) choose(j *document.Job, register *jsontree.Node) Choice {
 	case !ok && len(qs.platform.Queues) == 1:
 		return Choice{Queue: qs.platform.Queues[0].Name, Reason: "the platform file's only queue"}
 	case !ok:
-		qs.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q has no queue, and batchctl does not know what it needs", j.Name),
+		qs.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q names no queue, and its requirements are unknown, so batchctl cannot choose one", j.Name),
 			"name a queue: "+QueueHint(qs.platform, ""))
 	default:
 		c, err := ChooseQueue(qs.platform, n)

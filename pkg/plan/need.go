@@ -14,7 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// Need is what one attempt of a job takes up while it runs.
+// Need lists the resources that one attempt of a job occupies while it runs.
 type Need struct {
 	// Parts are the machines: one for most jobs, the ranges of alike nodes of a
 	// multi-node job.

@@ -11,6 +11,9 @@ import (
 // are ignored. On a cycle it returns the cycle's members instead, from the job
 // that comes first in the file.
 func Order(jobs []*document.Job) (ordered, cycle []*document.Job) {
+	if !slices.ContainsFunc(jobs, func(j *document.Job) bool { return len(j.DependsOn) > 0 }) {
+		return slices.Clone(jobs), nil // most files
+	}
 	byName := map[string]*document.Job{}
 	for _, j := range slices.Backward(jobs) {
 		byName[j.Name] = j

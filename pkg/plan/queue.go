@@ -121,8 +121,8 @@ func environmentsOf(types *catalog.Catalog, q document.Queue) []catalog.Environm
 	return list
 }
 
-// JustOver says what a request that the queue holds would gain there by asking
-// for slightly less (catalog.JustOver).
+// JustOver returns the saving that a slightly smaller request would bring on the
+// queue (catalog.JustOver).
 func JustOver(types *catalog.Catalog, q document.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
 	return catalog.JustOver(environmentsOf(types, q), r, now)
 }
@@ -224,7 +224,7 @@ func (e *NoQueueError) Error() string {
 	return fmt.Sprintf("no queue fits %s: %s", e.Need, strings.Join(parts, ", "))
 }
 
-// Hint says what would fit, and where.
+// Hint returns the nearest instance type that fits, and its queue, as the next step.
 func (e *NoQueueError) Hint() string {
 	hint := catalog.Placement{Cause: e.Cause, Nearest: e.Nearest, NearestOn: e.NearestOn}.Hint(e.Request)
 	switch {

@@ -14,7 +14,7 @@ import (
 // is the plan itself. It is an error if the plan is not that of a single job.
 func Repeat(p *Plan, n int) (*Plan, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("repeat a job %d times: ask for at least 1", n)
+		return nil, fmt.Errorf("repeat a job %d times: want at least 1", n)
 	}
 	if err := p.isOneJob(); err != nil {
 		return nil, err
@@ -42,11 +42,11 @@ func (p *Plan) isOneJob() error {
 	case len(p.Jobs) == 0:
 		return errors.New("repeat a job: the plan has no jobs")
 	case len(p.Jobs) > 1 && p.Jobs[0].Group == p.Jobs[len(p.Jobs)-1].Group && p.Jobs[0].Group != p.Jobs[0].Name:
-		return fmt.Errorf("repeat job %s: it is %d arrays already; leave the count out, or make the array at most %d", p.Jobs[0].Group, len(p.Jobs), catalog.MaxArraySize)
+		return fmt.Errorf("repeat job %s: it is already split into %d arrays; omit the count, or use at most %d children", p.Jobs[0].Group, len(p.Jobs), catalog.MaxArraySize)
 	case len(p.Jobs) > 1:
-		return fmt.Errorf("repeat a job: the plan has %d jobs, and a count needs a single one; submit that job alone, or give it an array", len(p.Jobs))
+		return fmt.Errorf("repeat a job: the plan has %d jobs, but a count needs a single job; submit that job alone, or write an array", len(p.Jobs))
 	case p.Jobs[0].Submit == nil:
-		return fmt.Errorf("repeat job %s: it is a job definition; register it once", p.Jobs[0].Name)
+		return fmt.Errorf("repeat job %s: it is only a job definition, which is registered once", p.Jobs[0].Name)
 	}
 	return nil
 }

@@ -33,8 +33,9 @@ func RequestOf(register, submit *jsontree.Node) (r catalog.Request, ok bool) {
 
 // IsFargate reports whether a job definition is for Fargate.
 func IsFargate(register *jsontree.Node) bool {
-	for c := range register.Get("platformCapabilities").Children() {
-		if strings.EqualFold(c.Str(), "FARGATE") {
+	capabilities := register.Get("platformCapabilities")
+	for i := range capabilities.Len() {
+		if strings.EqualFold(capabilities.Index(i).Str(), "FARGATE") {
 			return true
 		}
 	}
@@ -64,12 +65,10 @@ func addTask(r *catalog.Request, task, over *jsontree.Node) bool {
 }
 
 func named(list *jsontree.Node, name string) *jsontree.Node {
-	for c := range list.Children() {
-		if name != "" && c.Get("name").Str() == name {
-			return c
-		}
+	if name == "" {
+		return nil
 	}
-	return nil
+	return list.With("name", name)
 }
 
 func add(r *catalog.Request, container, over *jsontree.Node) bool {
@@ -99,7 +98,15 @@ func Requirement(container, over *jsontree.Node, kind string) *jsontree.Node {
 			return v
 		}
 	}
-	legacy := map[string]string{"VCPU": "vcpus", "MEMORY": "memory"}[kind]
+	legacy := ""
+	switch kind {
+	case "VCPU":
+		legacy = "vcpus"
+	case "MEMORY":
+		legacy = "memory"
+	default:
+		return nil
+	}
 	for _, n := range []*jsontree.Node{over, container} {
 		if v := n.Get(legacy); v != nil {
 			return v
@@ -109,12 +116,7 @@ func Requirement(container, over *jsontree.Node, kind string) *jsontree.Node {
 }
 
 func required(container *jsontree.Node, kind string) *jsontree.Node {
-	for r := range container.Get("resourceRequirements").Children() {
-		if r.Get("type").Str() == kind {
-			return r.Get("value")
-		}
-	}
-	return nil
+	return container.Get("resourceRequirements").With("type", kind).Get("value")
 }
 
 // mostAmount keeps sums of hostile figures within an int.

@@ -82,10 +82,10 @@ type JobReview struct {
 	Worst []JobReview
 }
 
-// FromPlatform is where environments come from that no target was asked for.
+// FromPlatform is the source of compute environments if no target was queried.
 const FromPlatform = "the platform file"
 
-// Verdict is what submitting would do to a job definition.
+// Verdict is the effect that a submission would have on a job definition.
 type Verdict string
 
 // The verdicts.
@@ -106,7 +106,7 @@ const (
 	DefinitionEarlier Verdict = "registered by the plan"
 )
 
-// DefinitionReview is what would happen to a job's definition.
+// DefinitionReview describes the effect of a submission on a job's definition.
 type DefinitionReview struct {
 	Verdict Verdict
 	// Revision is the revision in use, or the one that the changes refer to; 0: none.
@@ -116,9 +116,9 @@ type DefinitionReview struct {
 	Reason string
 }
 
-// QueueReview is what the target says of a queue.
+// QueueReview is the state of a queue, as the target reports it.
 type QueueReview struct {
-	// Asked is false where there is no answer, and Found says that it is there.
+	// Asked reports whether the target answered, and Found whether the queue exists.
 	Asked, Found bool
 	State        types.JQState
 	Status       types.JQStatus

@@ -213,11 +213,12 @@ func TestRepeat(t *testing.T) {
 	}
 	split := planned{text: work(array), change: map[string]func(*document.Job){"train": by(plain(12_000, 0))}}.mustBuild(t)
 	for want, of := range map[string]*Plan{
-		"the plan has no jobs": {},
-		"it is 2 arrays":       split,
-		"the plan has 2":       planned{text: work(array, `{ "name": "b" }`)}.mustBuild(t),
-		"the plan has 3":       {Jobs: []*Job{one.Jobs[0], split.Jobs[0], one.Jobs[0]}}, // of other files, and of one name
-		"job definition":       {Jobs: []*Job{{Name: "d", Register: &awsbatch.RegisterJobDefinitionInput{}}}},
+		"the plan has no jobs":        {},
+		"already split into 2 arrays": split,
+		"the plan has 2":              planned{text: work(array, `{ "name": "b" }`)}.mustBuild(t),
+		// Of other files, and of one name.
+		"the plan has 3": {Jobs: []*Job{one.Jobs[0], split.Jobs[0], one.Jobs[0]}},
+		"job definition": {Jobs: []*Job{{Name: "d", Register: &awsbatch.RegisterJobDefinitionInput{}}}},
 	} {
 		if p, err := Repeat(of, 3); p != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -34,7 +34,7 @@ type TargetState struct {
 	QueuesErr, EnvironmentsErr string
 }
 
-// Registered is what is registered under a job definition's name.
+// Registered describes the revisions of a job definition that the target has.
 type Registered struct {
 	// Newest is the newest ACTIVE revision, or nil.
 	Newest *types.JobDefinition

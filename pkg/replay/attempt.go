@@ -157,7 +157,7 @@ func substitute(command []string, parameters map[string]string) ([]string, error
 		}
 		value, ok := parameters[name]
 		if !ok {
-			return nil, fmt.Errorf("its command has %s, and the job has no parameter %s: write the complete command", arg, name)
+			return nil, fmt.Errorf("its command contains %s, but the job has no parameter %s: write the complete command after --", arg, name)
 		}
 		out[i] = value
 	}

@@ -127,19 +127,19 @@ func TestRefused(t *testing.T) {
 		attempt int
 		want    string
 	}{
-		{described(t, "parent"), 0, "job 6b0ce1a1-0000-4000-8000-000000000002 is an array of 100: its children ran, the array itself did not; choose a child, such as 6b0ce1a1-0000-4000-8000-000000000002:0"},
+		{described(t, "parent"), 0, "job 6b0ce1a1-0000-4000-8000-000000000002 is an array of 100 children, and only its children ran; choose one, such as 6b0ce1a1-0000-4000-8000-000000000002:0"},
 		{with(func(j *types.JobDetail) { j.NodeProperties = &types.NodeProperties{} }), 0,
-			"job ID has several nodes that communicate: one node alone would wait for the others"},
+			"job ID has several nodes, and replay runs only jobs of one node: a node alone would wait for the others"},
 		{with(func(j *types.JobDetail) { j.NodeDetails = &types.NodeDetails{NodeIndex: aws.Int32(1)} }), 0,
-			"job ID has several nodes that communicate: one node alone would wait for the others"},
+			"job ID has several nodes, and replay runs only jobs of one node: a node alone would wait for the others"},
 		{with(func(j *types.JobDetail) { j.EksProperties = &types.EksPropertiesDetail{} }), 0,
-			"job ID ran in a pod of EKS: what its cluster provides to a pod is not available here"},
+			"job ID ran in a pod on EKS, and replay cannot provide the pod's cluster"},
 		{with(func(j *types.JobDetail) { j.EcsProperties, j.Container = &types.EcsPropertiesDetail{}, nil }), 0,
 			"job ID has several containers, and replay runs only jobs of one container; the local engine runs such jobs: batchctl run FILE"},
 		{with(func(j *types.JobDetail) { j.Container = nil }), 0,
-			"the description of job ID has no container: describe the job by its id, not from a list"},
+			"the description of job ID has no container: name the job by its id"},
 		{with(func(j *types.JobDetail) { j.Attempts = nil }), 0,
-			"job ID never ran: it is FAILED (Essential container in task exited); there is no attempt to run again"},
+			"job ID never ran, so there is no attempt to replay: it is FAILED (Essential container in task exited)"},
 		{with(func(j *types.JobDetail) { running(j); j.Attempts = nil }), 1,
 			"no attempt of job ID has ended: it is RUNNING; wait for it: batchctl wait ID"},
 		{with(running), 3, "attempt 3 of job ID has not ended: the job is RUNNING; attempts 1 and 2 have"},
@@ -148,7 +148,7 @@ func TestRefused(t *testing.T) {
 		{with(func(*types.JobDetail) {}), 3, "job ID has no attempt 3: attempts 1 and 2 have ended"},
 		{with(func(*types.JobDetail) {}), -1, "attempts are numbered from 1"},
 		{with(func(j *types.JobDetail) { j.Parameters = nil }), 1,
-			"job ID: its command has Ref::epochs, and the job has no parameter epochs: write the complete command"},
+			"job ID: its command contains Ref::epochs, but the job has no parameter epochs: write the complete command after --"},
 	} {
 		if _, err := Of(c.job, c.attempt, Options{}); err == nil || err.Error() != c.want {
 			t.Errorf("attempt %d:\n got %v\nwant %s", c.attempt, err, c.want)
@@ -180,8 +180,8 @@ func TestSplit(t *testing.T) {
 		{"train#0", "", 0, `"train#0": attempts are numbered from 1: write train#1`},
 		{"train#", "", 0, `"train#": attempts are numbered from 1: write train#1`},
 		{"train#+1", "", 0, `"train#+1": attempts are numbered from 1: write train#1`},
-		{"#1", "", 0, `"#1" names no job: write JOB, JOB:index or JOB:index#attempt`},
-		{"", "", 0, `"" names no job: write JOB, JOB:index or JOB:index#attempt`},
+		{"#1", "", 0, `"#1" does not name a job: write JOB, JOB:index or JOB:index#attempt`},
+		{"", "", 0, `"" does not name a job: write JOB, JOB:index or JOB:index#attempt`},
 	} {
 		job, attempt, err := Split(c.reference)
 		message := ""

@@ -17,7 +17,7 @@ import (
 func Split(reference string) (job string, attempt int, err error) {
 	job, text, named := strings.Cut(reference, "#")
 	if job == "" {
-		return "", 0, fmt.Errorf("%q names no job: write JOB, JOB:index or JOB:index#attempt", reference)
+		return "", 0, fmt.Errorf("%q does not name a job: write JOB, JOB:index or JOB:index#attempt", reference)
 	}
 	if !named {
 		return job, 0, nil
@@ -34,16 +34,16 @@ func runnable(job *types.JobDetail) error {
 	id := aws.ToString(job.JobId)
 	switch p := job.ArrayProperties; {
 	case p != nil && p.Index == nil && aws.ToInt32(p.Size) > 0:
-		return fmt.Errorf("job %s is an array of %d: its children ran, the array itself did not; choose a child, such as %s:0", id, *p.Size, id)
+		return fmt.Errorf("job %s is an array of %d children, and only its children ran; choose one, such as %s:0", id, *p.Size, id)
 	case job.NodeProperties != nil, job.NodeDetails != nil:
-		return fmt.Errorf("job %s has several nodes that communicate: one node alone would wait for the others", id)
+		return fmt.Errorf("job %s has several nodes, and replay runs only jobs of one node: a node alone would wait for the others", id)
 	case job.EksProperties != nil, len(job.EksAttempts) > 0:
-		return fmt.Errorf("job %s ran in a pod of EKS: what its cluster provides to a pod is not available here", id)
+		return fmt.Errorf("job %s ran in a pod on EKS, and replay cannot provide the pod's cluster", id)
 	case job.EcsProperties != nil:
 		return fmt.Errorf("job %s has several containers, and replay runs only jobs of one container; "+
 			"the local engine runs such jobs: batchctl run FILE", id)
 	case job.Container == nil:
-		return fmt.Errorf("the description of job %s has no container: describe the job by its id, not from a list", id)
+		return fmt.Errorf("the description of job %s has no container: name the job by its id", id)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func choose(job *types.JobDetail, attempt int) (int, error) {
 	case attempt < 0:
 		return 0, errors.New("attempts are numbered from 1")
 	case len(ended) == 0 && over:
-		return 0, fmt.Errorf("job %s never ran: it is %s%s; there is no attempt to run again", id, job.Status, reason(job))
+		return 0, fmt.Errorf("job %s never ran, so there is no attempt to replay: it is %s%s", id, job.Status, reason(job))
 	case len(ended) == 0:
 		return 0, fmt.Errorf("no attempt of job %s has ended: it is %s; wait for it: batchctl wait %s", id, job.Status, id)
 	case attempt == 0:

@@ -29,7 +29,7 @@ func (d Difference) String() string { return d.What + ": " + d.Why }
 func (a *Attempt) Differences(x attempt.Executor, gpus []string) []Difference {
 	all := slices.Clone(a.differences)
 	if need := a.gpus(); need > len(gpus) {
-		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, this machine has %d", need, len(gpus))})
+		all = append(all, Difference{"GPUs", fmt.Sprintf("the job had %d, and this machine has %d", need, len(gpus))})
 	}
 	drop := func(members ...string) {
 		all = slices.DeleteFunc(all, func(d Difference) bool { return slices.Contains(members, d.What) })
@@ -94,7 +94,7 @@ func (a *Attempt) secrets(o Options) []Difference {
 		if slices.ContainsFunc(o.Environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name }) {
 			continue
 		}
-		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set: its value is in %s; set it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
+		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set, because its value is in %s; set it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
 	}
 	return all
 }
@@ -140,7 +140,7 @@ func (a *Attempt) instance(job *types.JobDetail) []Difference {
 	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; the replay runs on this machine (%s, %d CPUs)", text, runtime.GOARCH, runtime.NumCPU())}}
 	if p := a.Container.RuntimePlatform; p != nil {
 		if arch := aws.ToString(p.CpuArchitecture); arch != "" && architectures[arch] != runtime.GOARCH {
-			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, this machine is %s", arch, runtime.GOARCH)})
+			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, and this machine is %s", arch, runtime.GOARCH)})
 		}
 	}
 	return all

@@ -81,7 +81,7 @@ func fresh(dir string) (string, error) {
 		return "", fmt.Errorf("read the directory of the attempt: %w", err)
 	}
 	if len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another", dir)
+		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another directory", dir)
 	}
 	return dir, nil
 }

@@ -138,7 +138,7 @@ func TestDirectoryIsFresh(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "old"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := dir + " is not empty, and an attempt starts in an empty directory: name another"
+	want := dir + " is not empty, and an attempt starts in an empty directory: name another directory"
 	if exit, err := a.Run(t.Context(), never, dir, nil, RunOptions{}); exit >= 0 || err == nil || err.Error() != want {
 		t.Errorf("%d, %v", exit, err)
 	}

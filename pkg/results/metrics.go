@@ -240,7 +240,7 @@ func syntaxFault(text string, err error) *ExpressionError {
 		}
 	}
 	if strings.Contains(fault.Message, "look-behind") || e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape && strings.ContainsAny(e.Expr, "123456789") {
-		fault.Hint = "write it without look-around and back-references: the expressions are those of RE2"
+		fault.Hint = "write it without look-around and back-references, in the syntax of RE2"
 	}
 	return fault
 }

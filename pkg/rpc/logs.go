@@ -18,7 +18,7 @@ import (
 // the client has the retries of the configuration and returns the SDK's errors.
 func newLogs(cfg aws.Config) *cloudwatchlogs.Client {
 	return cloudwatchlogs.NewFromConfig(cfg, func(o *cloudwatchlogs.Options) {
-		o.APIOptions = append(slices.Clip(o.APIOptions), Within(patience), readPages)
+		o.APIOptions = append(slices.Clip(o.APIOptions), Within(patience), WholeRequest, readPages)
 	})
 }
 

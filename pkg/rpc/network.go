@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -67,6 +68,25 @@ func Within(limit time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error { return stack.Finalize.Insert(bound, "Retry", middleware.After) }
 }
 
+// WholeRequest lets the transport read a request until it finishes, also after the answer has begun. By
+// then the SDK has closed the request's body, whose WriteTo fails then; its Read reports the end. After
+// an error the transport would close the connection, and the rest of the answer would be lost.
+func WholeRequest(stack *middleware.Stack) error {
+	return stack.Build.Add(middleware.BuildMiddlewareFunc("BatchctlWholeRequest",
+		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+			if r, ok := in.Request.(*smithyhttp.Request); ok {
+				if body, ok := r.GetStream().(io.ReadSeeker); ok {
+					whole, err := r.SetStream(struct{ io.ReadSeeker }{body}) // without WriteTo
+					if err != nil {
+						return middleware.BuildOutput{}, middleware.Metadata{}, err
+					}
+					in.Request = whole
+				}
+			}
+			return next.HandleBuild(ctx, in)
+		}), middleware.After)
+}
+
 // errSilent is the cause of a call that ran into its limit.
 var errSilent = errors.New("no answer")
 
@@ -105,7 +125,7 @@ func Cause(err error) string {
 		return (&NetworkError{Endpoint: endpointIn(u.URL), Err: u}).Error()
 	}
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.HTTPStatusCode() >= http.StatusMultipleChoices {
-		return fmt.Sprintf("HTTP %d %s, in no form that AWS answers in", answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
+		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network", answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
 	}
 	if unread, ok := errors.AsType[*smithy.DeserializationError](err); ok {
 		return "the answer cannot be read: " + cmp.Or(errors.Unwrap(unread.Err), unread.Err).Error()

@@ -103,7 +103,7 @@ func TestCause(t *testing.T) {
 		{wrapped(&smithy.GenericAPIError{Code: "ClientException", Message: "no"}), "ClientException: no"},
 		{wrapped(&smithyhttp.RequestSendError{Err: &url.Error{Op: "Post", URL: "http://h:1/v1", Err: io.EOF}}), "cannot reach http://h:1: EOF; check the target and the network"},
 		{wrapped(Silent("http://h:1/v1?secret=1", patience)), "no answer from http://h:1 within 1m0s; check the target and the network"},
-		{wrapped(&smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: 502}}, Err: io.EOF}), "HTTP 502 Bad Gateway, in no form that AWS answers in"},
+		{wrapped(&smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: 502}}, Err: io.EOF}), "HTTP 502 Bad Gateway, which is not an answer of AWS; check the target and the network"},
 		{wrapped(&smithy.DeserializationError{Err: errors.New("odd")}), "the answer cannot be read: odd"},
 		{wrapped(errors.New("odd")), "odd"},
 		{errors.New("odd"), "odd"},

@@ -22,12 +22,13 @@ func (c *Client) LogInToRegistry(ctx context.Context) (l RegistryLogin, err erro
 		return l, err
 	}
 	if len(out.AuthorizationData) == 0 {
-		return l, errors.New("ecr GetAuthorizationToken: the answer holds no token")
+		return l, errors.New("ecr GetAuthorizationToken: the answer contains no token")
 	}
 	text, err := base64.StdEncoding.DecodeString(aws.ToString(out.AuthorizationData[0].AuthorizationToken))
 	user, password, ok := strings.Cut(string(text), ":")
 	if err != nil || !ok || password == "" {
-		return l, errors.New("ecr GetAuthorizationToken: the token is no user and password") // and is not repeated here
+		// The error does not contain the token.
+		return l, errors.New("ecr GetAuthorizationToken: the token does not contain a user and a password")
 	}
 	return RegistryLogin{user, password}, nil
 }

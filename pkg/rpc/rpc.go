@@ -110,7 +110,7 @@ func (c *Caller) Query(ctx context.Context, s Service, operation string, in url.
 
 // ErrEndless reports a page that names itself as the next one. Following it would never finish,
 // and stopping there would silently lose the rest.
-var ErrEndless = errors.New("the list does not end: a page names itself as the next one")
+var ErrEndless = errors.New("the list does not end: the answer repeats the token of its own page")
 
 // Pages calls page with no token, and then with the token that each page returns until one
 // returns none. It returns the error of a page, and ErrEndless if a page returns its own token.

@@ -24,7 +24,7 @@ func SDK(cfg aws.Config) aws.Config {
 		}
 		return next.HandleFinalize(ctx, in)
 	})
-	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], func(stack *middleware.Stack) error {
+	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], WholeRequest, func(stack *middleware.Stack) error {
 		return stack.Finalize.Add(note, middleware.After)
 	})
 	return cfg

@@ -29,7 +29,7 @@ func (c *Client) FindSecret(ctx context.Context, valueFrom string) (SecretState,
 		return c.In(parts[3]).parameter(ctx, strings.TrimPrefix(parts[5], "parameter"))
 	}
 	if strings.HasPrefix(valueFrom, "arn:") {
-		return SecretState{}, errors.New("it is neither a secret of Secrets Manager nor a parameter of SSM")
+		return SecretState{}, errors.New("it is neither a Secrets Manager secret nor an SSM parameter")
 	}
 	return c.parameter(ctx, valueFrom)
 }

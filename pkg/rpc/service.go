@@ -51,7 +51,7 @@ type endpoints struct {
 func (e *endpoints) endpoint(ctx context.Context, s Service) (address, region string, err error) {
 	region = e.region
 	if region == "" {
-		return "", "", fmt.Errorf("there is no Region")
+		return "", "", fmt.Errorf("no Region is configured")
 	}
 	p := partitionOf(region)
 	name := s.name + "." + region + "." + p.suffix
@@ -71,7 +71,7 @@ func (e *endpoints) endpoint(ctx context.Context, s Service) (address, region st
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", "", fmt.Errorf("the endpoint of %s is no URL", s.name)
+		return "", "", fmt.Errorf("the endpoint of %s is not a URL", s.name)
 	}
 	if s.path != "" {
 		u.Path = strings.TrimSuffix(u.Path, "/") + s.path

@@ -28,7 +28,7 @@ type Checkpoint struct {
 // check rejects a checkpoint without locations, or with an interval out of bounds.
 func (c *Checkpoint) check() error {
 	if c.Path == "" || c.To == "" {
-		return errors.New(`"path" and "to" are needed`)
+		return errors.New(`"path" and "to" are required`)
 	}
 	if every := c.interval(); every < checkpoint.MinEvery || every > checkpoint.MaxEvery {
 		return fmt.Errorf("every is %d seconds: want %v to %v", c.Every, checkpoint.MinEvery, checkpoint.MaxEvery)
@@ -71,7 +71,7 @@ func (c Checkpoint) expanded(look func(name string) (string, bool), dir string) 
 		return nil, fmt.Errorf("%s is not set, so jobs would share their checkpoints", jobIDVariable)
 	}
 	if !isPlain(origin) {
-		return nil, fmt.Errorf("%s is %q, which is not the id of a job", checkpoint.OriginVariable, origin)
+		return nil, fmt.Errorf("%s is %q, which is not a job id", checkpoint.OriginVariable, origin)
 	}
 	c.To = checkpoint.Place(to, names, origin, cell)
 	c.Path, err = local(c.Path, look, dir)
@@ -208,7 +208,7 @@ func (s *Stager) saveInTime(ctx context.Context, k *keeping) {
 	go func() {
 		defer close(saved)
 		if _, err := k.Save(ctx, settle); err != nil && ctx.Err() == nil {
-			s.say("no checkpoint was saved before the program was asked to end: %v", err)
+			s.say("no checkpoint was saved before the program got the signal to stop: %v", err)
 		}
 	}()
 	select {
@@ -224,6 +224,6 @@ func (s *Stager) last(ctx context.Context, k *keeping) {
 		return
 	}
 	if _, err := k.Save(context.WithoutCancel(ctx), 0); err != nil {
-		s.say("the last state of the program was not saved: %v", err)
+		s.say("the program's last state was not saved: %v", err)
 	}
 }

@@ -220,7 +220,7 @@ func TestParseCheckpoint(t *testing.T) {
 		`{"path":"/c","to":"s3://b/c/","every":10}`:    "",
 		`{"path":"/c","to":"s3://b/c/","every":9}`:     "every is 9 seconds",
 		`{"path":"/c","to":"s3://b/c/","every":86401}`: "every is 86401 seconds",
-		`{"path":"/c"}`: `"path" and "to" are needed`,
+		`{"path":"/c"}`: `"path" and "to" are required`,
 		`{"path":"/c","to":"s3://b/c/","keep":3}`:      `unknown member "keep"`,
 		`{"path":"/c","path":"/d","to":"s3://b/c/"}`:   "occurs twice",
 		`{"path":"/c","to":"s3://b/c/","every":"10m"}`: "cannot unmarshal",
@@ -249,7 +249,7 @@ func TestPlaceOf(t *testing.T) {
 		{"s3://b/${NAME}/", []string{"AWS_BATCH_JOB_ID=a", "NAME=n"}, "s3://b/n/a"},
 		{"s3://b/${NAME}/", []string{"AWS_BATCH_JOB_ID=a"}, "!${NAME}"},
 		{"s3://b/c/", nil, "!jobs would share their checkpoints"},
-		{"s3://b/c/", []string{"AWS_BATCH_JOB_ID=a", "BATCHCTL_CHECKPOINT_JOB=.."}, "!not the id of a job"},
+		{"s3://b/c/", []string{"AWS_BATCH_JOB_ID=a", "BATCHCTL_CHECKPOINT_JOB=.."}, "!not a job id"},
 		{"/efs/../etc/", []string{"AWS_BATCH_JOB_ID=a"}, "!contains .."},
 	} {
 		got, err := PlaceOf(Checkpoint{Path: "/ckpt", To: test.to}, test.environ)

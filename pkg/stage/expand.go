@@ -27,7 +27,7 @@ func Expand(text string, look func(name string) (string, bool)) (string, error) 
 		case strings.HasPrefix(text, "${"):
 			name, rest, closed := strings.Cut(text[2:], "}")
 			if !closed {
-				return "", fmt.Errorf("%q has no }: write $${ for a literal ${", text)
+				return "", fmt.Errorf("%q has no closing }: for a literal ${, write $${", text)
 			}
 			if !isName(name) {
 				return "", fmt.Errorf("${%s} is not a variable name: use letters, digits and _; write $${ for a literal ${", name)
@@ -191,7 +191,7 @@ func (d *Document) apart() error {
 	}
 	for i, in := range d.Inputs {
 		if c := d.Checkpoint; c != nil && (contains(c.Path, in.To) || contains(in.To, c.Path)) {
-			return fmt.Errorf("inputs[%d] goes to %s, and the checkpoint replaces %s", i, in.To, c.Path)
+			return fmt.Errorf("inputs[%d] goes to %s, but the checkpoint replaces %s", i, in.To, c.Path)
 		}
 	}
 	for i, out := range d.Outputs {

@@ -117,11 +117,11 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		k.Say("checkpoint %s cannot be restored, so the one before is tried: %v", id, err)
+		k.Say("checkpoint %s cannot be restored; trying the previous one: %v", id, err)
 		failures = append(failures, fmt.Sprintf("%s: %v", id, err))
 	}
 	if len(failures) > 0 {
-		return false, fmt.Errorf("no checkpoint in %s can be restored: %s; to start from scratch, remove them", Shown(k.Place), strings.Join(failures, "; "))
+		return false, fmt.Errorf("no checkpoint in %s can be restored: %s; to start from scratch, remove the checkpoints", Shown(k.Place), strings.Join(failures, "; "))
 	}
 	return false, nil
 }
@@ -132,7 +132,7 @@ func (k *Keeper) claim(ctx context.Context) error {
 	k.epoch = k.contents.Epoch
 	claim := checkpoint.Manifest{ID: checkpoint.ID{Epoch: k.epoch}, Job: k.Job, Attempt: k.Attempt, Written: time.Now().UTC()}
 	if err := k.Store.Write(ctx, k.Place, claim.Name(), claim.Encode()); err != nil {
-		return fmt.Errorf("begin a new series of checkpoints: %w", err)
+		return fmt.Errorf("start a new series of checkpoints: %w", err)
 	}
 	k.contents.Claims = append(k.contents.Claims, claim.ID)
 	return nil
@@ -346,7 +346,7 @@ func (k *Keeper) overtaken(ctx context.Context) (bool, error) {
 		names[i] = checkpoint.GenerationDir + "/" + name
 	}
 	if k.stale = checkpoint.Sort(names).Epoch > k.epoch; k.stale {
-		k.Say("another attempt of this job saves its checkpoints now, so this one saves no more")
+		k.Say("another attempt of this job is now saving checkpoints, so this one stops saving")
 	}
 	return k.stale, nil
 }
@@ -358,7 +358,7 @@ func (k *Keeper) collect(ctx context.Context) {
 		if err := k.Store.Remove(ctx, k.Place, name); err != nil {
 			if !k.refused && ctx.Err() == nil {
 				k.refused = true
-				k.Say("cannot remove old checkpoints, which need space: %v", err)
+				k.Say("cannot remove old checkpoints, which use space: %v", err)
 			}
 			return
 		}
@@ -405,7 +405,7 @@ func (k *Keeper) Run(ctx context.Context, notice <-chan string) {
 		}
 		next := max(every-lead(every, took)-lasted, every/4)
 		if err != nil && ctx.Err() == nil {
-			k.Say("no checkpoint was saved, the next try follows: %v", err)
+			k.Say("no checkpoint was saved; trying again at the next interval: %v", err)
 			next = min(every, soon)
 		}
 		timer.Reset(next)
@@ -419,6 +419,6 @@ func (k *Keeper) Announce(text string) {
 		return // it has told the program already
 	}
 	if err := os.WriteFile(name, []byte(text+"\n"), 0o644); err != nil {
-		k.Say("cannot tell the program: %v", err)
+		k.Say("cannot signal the program: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ const Version = 1
 const MaxDocument = 256 << 10
 
 // update is the hint for a reader that is older than the document.
-const update = "update the batchctl in the image to the version that submitted the job"
+const update = "update batchctl in the image to the version that submitted the job"
 
 // When an output is uploaded; "" is OnSuccess.
 const (
@@ -162,13 +162,13 @@ func (d *Document) check() error {
 // check rejects an input without locations, or with an invalid checksum.
 func (in *Input) check() error {
 	if in.From == "" || in.To == "" {
-		return errors.New(`"from" and "to" are needed`)
+		return errors.New(`"from" and "to" are required`)
 	}
 	if in.SHA256 == "" {
 		return nil
 	}
 	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 || in.SHA256 != strings.ToLower(in.SHA256) {
-		return fmt.Errorf("sha256 %q is not 64 digits of hex, in lower case", in.SHA256)
+		return fmt.Errorf("sha256 %q does not have 64 hexadecimal digits in lower case", in.SHA256)
 	}
 	if in.Tree || strings.HasSuffix(in.From, "/") {
 		return errors.New("sha256 applies only to a single file, not to a tree")
@@ -179,7 +179,7 @@ func (in *Input) check() error {
 // check rejects an output without locations, or with an unknown outcome.
 func (out *Output) check() error {
 	if out.From == "" || out.To == "" {
-		return errors.New(`"from" and "to" are needed`)
+		return errors.New(`"from" and "to" are required`)
 	}
 	if !slices.Contains([]string{"", OnSuccess, OnFailure, Always}, out.When) {
 		return fmt.Errorf("when is %q: want success, failure or always", out.When)

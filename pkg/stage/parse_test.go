@@ -53,18 +53,18 @@ func TestParseErrors(t *testing.T) {
 		`{}`:                                     "no version",
 		`{"version":1`:                           "not complete JSON",
 		`{"version":1}x`:                         "after the JSON object",
-		`{"version":2}`:                          "version 2, but this batchctl supports version 1: update the batchctl in the image",
+		`{"version":2}`:                          "version 2, but this batchctl supports version 1: update batchctl in the image",
 		`{"version":2,"other":{}}`:               "version 2",
 		`{"other":{},"version":2}`:               "version 2",
 		`{"version":"1"}`:                        "not a number",
-		`{"version":1,"Inputs":[]}`:              `unknown member "Inputs": update the batchctl in the image`,
+		`{"version":1,"Inputs":[]}`:              `unknown member "Inputs": update batchctl in the image`,
 		`{"version":1,"version":1}`:              "twice",
 		`{"version":1,"inputs":{}}`:              "inputs",
-		`{"version":1,"inputs":[{}]}`:            `inputs[0]: "from" and "to" are needed`,
-		`{"version":1,"outputs":[{"from":"a"}]}`: `outputs[0]: "from" and "to" are needed`,
+		`{"version":1,"inputs":[{}]}`:            `inputs[0]: "from" and "to" are required`,
+		`{"version":1,"outputs":[{"from":"a"}]}`: `outputs[0]: "from" and "to" are required`,
 		`{"version":1,"outputs":[{"from":"a","to":"b","when":"never"}]}`:                         "success, failure or always",
 		`{"version":1,"inputs":[{"from":"a","to":"b","decrypt":true}]}`:                          `inputs[0]: unknown member "decrypt"`,
-		`{"version":1,"inputs":[{"from":"a","to":"b","sha256":"abc"}]}`:                          "64 digits of hex",
+		`{"version":1,"inputs":[{"from":"a","to":"b","sha256":"abc"}]}`:                          "64 hexadecimal digits",
 		`{"version":1,"inputs":[{"from":"a","to":"b","sha256":"` + strings.ToUpper(sum) + `"}]}`: "lower case",
 		`{"version":1,"inputs":[{"from":"s3://b/a/","to":"b","sha256":"` + sum + `"}]}`:          "to a single file",
 		`{"version":1,"inputs":[{"from":"a","to":"b","tree":true,"sha256":"` + sum + `"}]}`:      "to a single file",
@@ -119,7 +119,7 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"${": "has no }", "${A": "has no }", "${}": "is not a variable name", "${a-b}": "is not a variable name", "${1A}": "is not a variable name", "${A:-b}": "is not a variable name",
+		"${": "has no closing }", "${A": "has no closing }", "${}": "is not a variable name", "${a-b}": "is not a variable name", "${1A}": "is not a variable name", "${A:-b}": "is not a variable name",
 		"${EMPTY}": "${EMPTY}: the variable is not set", "${NOT_THERE}": "${NOT_THERE}: the variable is not set", "${ü}": "is not a variable name",
 	} {
 		if got, err := Expand(text, look); err == nil || !strings.Contains(err.Error(), want) {

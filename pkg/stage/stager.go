@@ -119,7 +119,7 @@ func (s *Stager) run(ctx context.Context, args []string) (int, error) {
 		return 0, err
 	}
 	if len(args) == 0 {
-		return 0, failed(sweep.ExitUsage, "there is no program to run: batchctl stage -- PROGRAM ARGUMENT ...")
+		return 0, failed(sweep.ExitUsage, "there is no program to run: use batchctl stage -- PROGRAM ARGUMENT ...")
 	}
 	if err := s.In(ctx, d); err != nil {
 		return 0, err
@@ -221,7 +221,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 		if sig == os.Interrupt {
 			return true
 		}
-		s.say("%v: uploading outputs while there is time", sig)
+		s.say("%v: uploading the outputs while there is time", sig)
 		return false
 	}, cancel)
 	defer stopped()
@@ -231,7 +231,7 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 			continue
 		}
 		if _, err := os.Lstat(out.From); errors.Is(err, os.ErrNotExist) && !success {
-			s.say("output %s does not exist after this failure", out.From)
+			s.say("after this failure, output %s does not exist", out.From)
 			continue
 		}
 		moves = append(moves, move{"output", out.From, Shown(out.To), func(ctx context.Context) (Moved, error) {
@@ -328,7 +328,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			mu.Unlock()
 			took := time.Since(begin)
 			bytes := s.Carrier.Transferred() - before
-			s.say("%d of %d %ss on the way: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes), seconds(took), rate(bytes, took))
+			s.say("%d of %d %ss in progress: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes), seconds(took), rate(bytes, took))
 		}
 	}
 }

@@ -28,10 +28,10 @@ func (s *Sweep) Check() error {
 		err = fmt.Errorf("kind %q: want %q, %q, %q or %q", s.Kind, Matrix, Table, Commands, Plain)
 	}
 	if err == nil && s.Size != 0 && (s.Kind == Matrix || s.Kind == Table) {
-		err = fmt.Errorf("a %s has the size that its cells give it", s.Kind)
+		err = fmt.Errorf("the cells of a %s give its size", s.Kind)
 	}
 	if err == nil && len(s.Names) == 0 && (len(s.Axes) > 0 || len(s.Excluded) > 0 || len(s.Rows) > 0 || len(s.Templates) > 0) {
-		err = fmt.Errorf("a sweep of kind %q has no names, so it can have no values", s.Kind)
+		err = fmt.Errorf("a sweep of kind %q has no names, so it cannot have values", s.Kind)
 	}
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Sweep) checkMatrix() error {
 	}
 	for i, place := range s.Excluded {
 		if place < 0 || place >= product || i > 0 && place <= s.Excluded[i-1] {
-			return fmt.Errorf("excluded place %d: the places ascend from 0 to %d", place, product-1)
+			return fmt.Errorf("excluded place %d: places must ascend from 0 to %d", place, product-1)
 		}
 	}
 	return s.checkNames()
@@ -96,7 +96,7 @@ func (s *Sweep) checkNames() error {
 			return fmt.Errorf("environment variable %s is named twice", variable)
 		}
 		if slices.ContainsFunc(s.Names, func(name string) bool { return Variable(name) == variable }) {
-			return fmt.Errorf("environment variable %s holds a value of the cell: use another name", variable)
+			return fmt.Errorf("environment variable %s contains a value of the cell: use another name", variable)
 		}
 	}
 	for i, row := range s.Rows {

@@ -188,7 +188,7 @@ func executable(file string) error {
 		return end(ExitNotRun, "cannot run %s: %v", file, err)
 	}
 	if info.IsDir() || info.Mode()&0o111 == 0 {
-		return end(ExitNotRun, "cannot run %s: it is no executable file", file)
+		return end(ExitNotRun, "cannot run %s: it is not an executable file", file)
 	}
 	return nil
 }

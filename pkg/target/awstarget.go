@@ -54,7 +54,7 @@ func (o Options) Override(entry document.Target) document.Target {
 func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.Target, why Need) error {
 	cfg, err := AWSConfig(ctx, con, entry)
 	if err != nil && os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && os.Getenv("AWS_ROLE_ARN") == "" {
-		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("set AWS_ROLE_ARN, the role for the token of AWS_WEB_IDENTITY_TOKEN_FILE")
+		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("set AWS_ROLE_ARN to the role for the token in AWS_WEB_IDENTITY_TOKEN_FILE")
 	}
 	if err != nil {
 		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("check ~/.aws/config, or log in: aws sso login")
@@ -129,7 +129,7 @@ func (w *webIdentity) AssumeRoleWithWebIdentity(ctx context.Context, in *sts.Ass
 // askCode reads an MFA code from the terminal.
 func askCode(con *term.Console) (string, error) {
 	if !term.IsTerminal(con.Err) || !term.IsTerminal(con.In) {
-		return "", errors.New("the role requires an MFA code, and there is no terminal to enter it")
+		return "", errors.New("the role requires an MFA code, and there is no terminal to enter one")
 	}
 	fmt.Fprint(con.Err, "MFA code: ")
 	line, err := bufio.NewReader(con.In).ReadString('\n')

@@ -16,7 +16,7 @@ import (
 )
 
 // errNoStream is the error of a target whose service has no stream of changes.
-var errNoStream = errors.New("the target has no stream of changes")
+var errNoStream = errors.New("the target does not report changes")
 
 // Changes calls changed when something changes at a running local engine, and once at the beginning. It returns when
 // ctx or the engine ends. The error is for other targets, and for an engine in this process.

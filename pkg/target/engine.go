@@ -162,7 +162,7 @@ func lastLine(path string) string {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return cmp.Or(lines[len(lines)-1], "it ended without a message; is the disk full?")
+	return cmp.Or(lines[len(lines)-1], "it exited without a message; check whether the disk is full")
 }
 
 // BackgroundArguments returns the arguments of a background engine: of `batchctl serve`.
@@ -187,7 +187,7 @@ func BackgroundArguments(dir string, entry document.Target, choice ExecutorChoic
 // EndJobs ends the jobs of an engine before it stops.
 func EndJobs(ctx context.Context, engine *local.Engine) error {
 	if _, err := engine.EndJobs(ctx); err != nil {
-		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that still run will be killed")
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that are still running will be killed")
 	}
 	return nil
 }

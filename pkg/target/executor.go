@@ -56,7 +56,7 @@ func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 		choice.mounts = append(choice.mounts, dir)
 	}
 	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
-		return choice, exit.Usage("--allow-mount and --allow-privileged apply to containers, and the executor is process").
+		return choice, exit.Usage("--allow-mount and --allow-privileged apply only to containers, and the executor is process").
 			Try("add --executor container")
 	}
 	return choice, nil
@@ -128,7 +128,7 @@ func NameExecutor(con *term.Console, label string, runsJobs bool) {
 	case label != "" && label != container.Process:
 		fmt.Fprintf(con.Err, "executor: %s\n", diag.Printable(label))
 	case label == container.Process && runsJobs && os.Geteuid() == 0:
-		fmt.Fprintln(con.Err, "note: you are root, so jobs run as root on this machine (in containers: --executor container)")
+		fmt.Fprintln(con.Err, "note: you are root, so jobs run as root on this machine; to run them in containers: --executor container")
 	}
 }
 

@@ -86,7 +86,7 @@ func LocalProvider(o Options, platform *document.Platform) (*Provider, error) {
 // empty for a job that only names its definition.
 func (p *Provider) Lacking(j *plan.Job) []string {
 	d := j.Register
-	if p == nil || d == nil || j.Submit == nil || d.EksProperties != nil {
+	if p == nil || d == nil || j.Submit == nil || (&model.Definition{Request: d}).Platform() == model.PlatformEKS {
 		return nil
 	}
 	x := p.executorOf(attempt.ChosenIn(d, j.Submit))
@@ -104,8 +104,8 @@ func (p *Provider) Lacking(j *plan.Job) []string {
 	var containers []*types.ContainerProperties
 	switch parts := model.Parts(d, j.Submit); {
 	case len(parts) > 0:
-		if d.EcsProperties != nil {
-			add(attempt.UnhonouredTask(&d.EcsProperties.TaskProperties[0], attempt.Contained(x)))
+		for _, task := range model.Tasks(parts) {
+			add(attempt.UnhonouredTask(task, attempt.Contained(x)))
 		}
 		for i := range parts {
 			containers = append(containers, parts[i].Container)

@@ -30,7 +30,7 @@ func CheckStateDir(con *term.Console, dir string, why Need) error {
 	case dir == temporaryDir() && !isOurs(info): // other users can create a directory of that name
 		return exit.Fail(exit.NotDone, "open state directory %s: it belongs to another user", dir).Try("choose another one: --state-dir DIRECTORY    or BATCHCTL_STATE_DIR")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so others can change it", dir, info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
+		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so other users can change it", dir, info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
 	}
 	if why == ToRead || runtime.GOOS == "windows" {
 		return nil

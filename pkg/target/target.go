@@ -141,7 +141,7 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 		return nil, err
 	}
 	if dir == temporaryDir() && why != ToRead {
-		fmt.Fprintf(con.Err, "note: this user has no home directory, so the record of submissions is in %s: keep it with --state-dir DIRECTORY or BATCHCTL_STATE_DIR\n", diag.Printable(dir))
+		fmt.Fprintf(con.Err, "note: this user has no home directory, so submissions are recorded in %s; to keep the record, choose a directory: --state-dir DIRECTORY or BATCHCTL_STATE_DIR\n", diag.Printable(dir))
 	}
 	var entry document.Target
 	if platform != nil {
@@ -426,7 +426,7 @@ func printUnknown(con *term.Console, t *Target) {
 		return
 	}
 	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"), since.Format(time.RFC3339))
-	fmt.Fprintf(con.Err, "  start an engine, which ends the rest of %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
+	fmt.Fprintf(con.Err, "  start an engine, which retries or fails %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
 }
 
 func itOrThem(n int) string {
@@ -448,7 +448,7 @@ func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o 
 		return openEngine(ctx, con, t, cwd, o, x, true)
 	}
 	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
-		Try("end that process, or use another directory: --state-dir DIRECTORY")
+		Try("stop that process, or use another directory: --state-dir DIRECTORY")
 }
 
 // drain waits until other commands no longer use the engine of this process. When ctx ends first,

@@ -29,22 +29,22 @@ func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir
 		return older, err // the command cannot use the next engine either
 	}
 	note := func(format string, args ...any) {
-		text := fmt.Sprintf("the local engine is batchctl %s, and this is %s: ", older.Build, own)
+		text := fmt.Sprintf("the local engine runs batchctl %s, and this is %s: ", older.Build, own)
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text+fmt.Sprintf(format, args...)))
 	}
 	switch {
 	case older.Build.Version == "":
-		note("it cannot hand over, so this command uses it; a background engine ends on its own after 10 minutes without jobs")
+		note("it cannot hand over its jobs, so this command uses it; a background engine stops on its own after 10 minutes without jobs")
 		return older, nil
 	case len(older.Background) == 0:
-		note("it belongs to another command (process %d), so this command uses it; to upgrade, end that command and start it again", older.PID)
+		note("it belongs to another command (process %d), so this command uses it; to upgrade, stop that command and start it again", older.PID)
 		return older, nil
 	case !slices.Contains(older.Background, "--daemon"):
-		return older, exit.Fail(exit.NotDone, "replace the local engine: its arguments in %s/connection.json are not of a background engine", dir)
+		return older, exit.Fail(exit.NotDone, "replace the local engine: the arguments in %s/connection.json are not those of a background engine", dir)
 	}
 	err := older.HandOver(ctx)
 	if stays, ok := errors.AsType[*local.StaysError](err); ok {
-		note("%s, so this command uses it; the next command replaces it when nothing uses it", stays.Why)
+		note("%s, so this command uses it; a later command replaces it once nothing uses it", stays.Why)
 		return older, nil
 	}
 	if err != nil {
@@ -54,11 +54,11 @@ func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	if err := older.WaitClosed(leaving); err != nil {
-		return older, exit.Fail(exit.NotDone, "replace the local engine: process %d has not ended: %v", older.PID, err)
+		return older, exit.Fail(exit.NotDone, "replace the local engine: process %d is still running: %v", older.PID, err)
 	}
 	connection, err := startEngine(ctx, con, dir, older.Background)
 	if err == nil {
-		note("nothing used it, so this one has replaced it")
+		note("nothing used it, so this version has replaced it")
 	}
 	return connection, err
 }

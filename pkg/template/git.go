@@ -147,7 +147,7 @@ func gitCause(stderr string, err error) string {
 func (r *Reader) fromGit(ctx context.Context, at location) (*Content, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		return nil, errors.New("it is in a git repository, and the program git is not installed")
+		return nil, errors.New("it is in a git repository, but git is not installed")
 	}
 	dir, err := os.MkdirTemp("", "batchctl-template-")
 	if err != nil {

@@ -72,7 +72,7 @@ func (r *Reader) read(ctx context.Context, source string) (*Content, error) {
 	case source == "":
 		return nil, errors.New("it is empty")
 	case strings.HasPrefix(source, "-"):
-		return nil, errors.New("it begins with -, as an option does")
+		return nil, errors.New("it begins with -, like an option")
 	case strings.ContainsFunc(source, unicode.IsControl):
 		return nil, errors.New("it has a control character")
 	case strings.HasPrefix(source, "s3://"):
@@ -94,7 +94,7 @@ func (r *Reader) read(ctx context.Context, source string) (*Content, error) {
 func (r *Reader) fromPath(ctx context.Context, source string) (*Content, error) {
 	whole, below, split := strings.Cut(filepath.ToSlash(source), "//")
 	if split && !validName(below) {
-		return nil, fmt.Errorf("%q after // leaves the checkout", below)
+		return nil, fmt.Errorf("%q after // is outside the checkout", below)
 	}
 	base := whole
 	at := ""
@@ -172,7 +172,7 @@ type gathering struct {
 // fits adds a file of this size to the bounds.
 func (g *gathering) fits(name string, size int64) error {
 	if !validName(name) {
-		return fmt.Errorf("it has a file of the name %q, which is not below it on every system", name)
+		return fmt.Errorf("it has a file named %q, which some systems place outside the directory", name)
 	}
 	if len(g.content.Files) == MaxFiles {
 		return fmt.Errorf("it has more than %d files", MaxFiles)

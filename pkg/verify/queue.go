@@ -77,11 +77,11 @@ func (v *Verifier) queueResult(ctx context.Context, name, share string) Result {
 	case d == nil:
 		return failed("list the queues: batchctl queues", "no job queue %s in this account and Region", name)
 	case d.State != types.JQStateEnabled:
-		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "its state is %s: it accepts no jobs", d.State)
+		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "it is %s and accepts no jobs", d.State)
 	case d.Status != types.JQStatusValid:
 		return failed("ask the platform team to fix it", "its status is %s: %s", d.Status, aws.ToString(d.StatusReason))
 	case d.SchedulingPolicyArn != nil && share == "":
-		return failed("set shareIdentifier", "it has a fair-share policy, and the job has no shareIdentifier")
+		return failed("set shareIdentifier", "it has a fair-share policy, but the job has no shareIdentifier")
 	case d.SchedulingPolicyArn == nil && share != "":
 		return failed("remove shareIdentifier, or use a queue with a scheduling policy", "it has no scheduling policy, so AWS Batch rejects the job's shareIdentifier")
 	}

@@ -226,7 +226,7 @@ func checkQuota(ctx context.Context, v *Verifier, j *job) (results []Result) {
 		}
 		service, code := quotaOf(e.ComputeResources.Type, p.Instance.Name)
 		if code == "" {
-			r := notChecked("batchctl does not know the quota of %s", p.Instance.Name)
+			r := notChecked("the quota for %s is unknown", p.Instance.Name)
 			r.What = "vCPUs of " + p.Instance.Name
 			results = append(results, r)
 			continue

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -201,7 +202,8 @@ func (d *decoder) list(v reflect.Value, path string, token token) error {
 	}
 }
 
-// number stores a number. An integer type accepts neither a fraction nor an exponent.
+// number stores a number. An integer type accepts a whole number that is written with a fraction or an exponent,
+// as JSON Schema's "integer" does.
 func number(v reflect.Value, path string, token token) error {
 	if token.kind != '0' {
 		return wrongType(path, "a number", token)
@@ -217,10 +219,13 @@ func number(v reflect.Value, path string, token token) error {
 	}
 	i, err := strconv.ParseInt(n, 10, v.Type().Bits())
 	if errors.Is(err, strconv.ErrRange) {
-		return &Error{path, fmt.Sprintf("%s is out of range: it has to fit %d bits", n, v.Type().Bits())}
+		return &Error{path, fmt.Sprintf("%s is out of range: it must fit in %d bits", n, v.Type().Bits())}
 	}
-	if err != nil {
-		return &Error{path, fmt.Sprintf("%s is not an integer: write it without fraction and exponent", n)}
+	if err != nil { // it has a fraction or an exponent
+		f, err := strconv.ParseFloat(n, 64)
+		if i = int64(f); err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<53 || v.OverflowInt(i) {
+			return &Error{path, fmt.Sprintf("%s is not a whole number of %d bits", n, v.Type().Bits())}
+		}
 	}
 	v.SetInt(i)
 	return nil

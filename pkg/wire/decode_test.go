@@ -13,6 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+func TestUnmarshalTakesWholeNumbers(t *testing.T) {
+	for text, want := range map[string]int32{"2": 2, "2.0": 2, "1e3": 1000, "2.50e1": 25, "-4E0": -4, "2147483647.0": 2147483647} {
+		var in awsbatch.SubmitJobInput
+		if err := Unmarshal([]byte(`{"arrayProperties":{"size":`+text+`}}`), &in); err != nil || *in.ArrayProperties.Size != want {
+			t.Errorf("%s: got %v, %v", text, in.ArrayProperties, err)
+		}
+	}
+}
+
 func TestUnmarshalRefuses(t *testing.T) {
 	deep := strings.Repeat("[", 1_000_000)
 	for _, c := range []struct{ in, path, message string }{
@@ -27,9 +36,11 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`{"propagateTags":"true"}`, "propagateTags", "must be true or false, not a string"},
 		{`{"arrayProperties":[]}`, "arrayProperties", "must be an object, not an array"},
 		{`{"arrayProperties":{"size":"2"}}`, "arrayProperties.size", "must be a number, not a string"},
-		{`{"arrayProperties":{"size":2.0}}`, "arrayProperties.size", "2.0 is not an integer: write it without fraction and exponent"},
-		{`{"arrayProperties":{"size":1e3}}`, "arrayProperties.size", "1e3 is not an integer: write it without fraction and exponent"},
-		{`{"arrayProperties":{"size":2147483648}}`, "arrayProperties.size", "2147483648 is out of range: it has to fit 32 bits"},
+		{`{"arrayProperties":{"size":2.5}}`, "arrayProperties.size", "2.5 is not a whole number of 32 bits"},
+		{`{"arrayProperties":{"size":1e10}}`, "arrayProperties.size", "1e10 is not a whole number of 32 bits"},
+		{`{"arrayProperties":{"size":1e-3}}`, "arrayProperties.size", "1e-3 is not a whole number of 32 bits"},
+		{`{"arrayProperties":{"size":1e999}}`, "arrayProperties.size", "1e999 is not a whole number of 32 bits"},
+		{`{"arrayProperties":{"size":2147483648}}`, "arrayProperties.size", "2147483648 is out of range: it must fit in 32 bits"},
 		{`{"dependsOn":{}}`, "dependsOn", "must be an array, not an object"},
 		{`{"dependsOn":[{},null]}`, "dependsOn[1]", "must be an object, not null"},
 		{`{"dependsOn":[{},{"jobID":"x"}]}`, "dependsOn[1].jobID", `unknown member, did you mean "jobId"?`},

@@ -137,7 +137,7 @@ func plain(s string) bool {
 // appendFloat appends a number in its shortest form. JSON has no infinity and no NaN.
 func appendFloat(text []byte, v reflect.Value) ([]byte, error) {
 	if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Errorf("%v is no JSON number", f)
+		return nil, fmt.Errorf("%v is not a JSON number", f)
 	}
 	return strconv.AppendFloat(text, v.Float(), 'g', -1, v.Type().Bits()), nil
 }

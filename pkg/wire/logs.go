@@ -108,6 +108,7 @@ type LogStream struct {
 	LastEventTimestamp  *int64
 	LastIngestionTime   *int64
 	LogStreamName       *string
+	StoredBytes         *int64
 }
 
 // DescribeLogGroupsInput requests the log groups.

@@ -32,7 +32,7 @@ func (p *parser) node(y *yaml.Node, depth int) *jsontree.Node {
 	case yaml.MappingNode:
 		return p.tagged(y, p.mapping(y, body, depth), tag, depth)
 	}
-	p.giveUp(start, start+1, "", "this cannot be read")
+	p.giveUp(start, start+1, "", "cannot read this")
 	return nil
 }
 

@@ -175,7 +175,7 @@ func (p *parser) document() *yaml.Node {
 func load(l *yaml.Loader, into *yaml.Node) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the text cannot be read: %v", v)
+			err = fmt.Errorf("cannot read the text: %v", v)
 		}
 	}()
 	return l.Load(into)

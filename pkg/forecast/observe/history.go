@@ -35,7 +35,7 @@ func (o *Observation) Replay(attempts []history.Attempt) *forecast.Trace {
 		case j.Exact <= 0 || a.CreatedAt == 0:
 			skipped["without a run time"]++
 		case j.Need.MilliCPU <= 0:
-			skipped["without what they requested"]++
+			skipped["without recorded requests"]++
 		default:
 			j.Platform = o.platform(queue)
 			jobs = append(jobs, j)

@@ -39,7 +39,7 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 	var open, ended []entry
 	for i, q := range all {
 		if q.more {
-			o.Unknown = append(o.Unknown, fmt.Sprintf("the jobs of queue %s after the first %d", o.State.Queues[i].Name, mostListed))
+			o.Unknown = append(o.Unknown, fmt.Sprintf("jobs of queue %s after the first %d", o.State.Queues[i].Name, mostListed))
 		}
 		for _, j := range q.open {
 			front, ok := q.front[aws.ToString(j.JobId)]
@@ -173,6 +173,11 @@ func sizeOf(d types.JobDetail) size {
 			if n.Container != nil {
 				add(*n.Container, 1)
 			}
+			if n.EcsProperties != nil {
+				for _, p := range model.TaskParts(n.EcsProperties) {
+					add(*p.Container, 1)
+				}
+			}
 		}
 	}
 	if s.need.MilliCPU == 0 {
@@ -219,10 +224,10 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 		}
 	}
 	if assumed > 0 {
-		o.Unknown = append(o.Unknown, fmt.Sprintf("what %d jobs ask for: taken from a job of the same definition", assumed))
+		o.Unknown = append(o.Unknown, fmt.Sprintf("the requests of %d jobs: taken from a job with the same definition", assumed))
 	}
 	if blocked > 0 {
-		o.Unknown = append(o.Unknown, fmt.Sprintf("when %d jobs come that wait for other jobs", blocked))
+		o.Unknown = append(o.Unknown, fmt.Sprintf("when %d jobs that depend on other jobs become ready", blocked))
 	}
 	// A simulation submits jobs in the order of the State; all of these come at once.
 	for i := range o.State.Jobs {

@@ -62,7 +62,7 @@ type queueJobs struct {
 }
 
 // ErrNoEngine reports that no local engine runs. Its state on disk has queues and jobs, but not the size of a machine.
-var ErrNoEngine = errors.New("no local engine is running, so the size of its machine is unknown")
+var ErrNoEngine = errors.New("no local engine is running, so its capacity is unknown")
 
 // Read reads a queue by name, ARN or "" for all, with the queues that share environments with it.
 func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observation, error) {
@@ -227,7 +227,7 @@ func (r Reader) machine(ctx context.Context, o *Observation) *model.Amount {
 		}
 		return m
 	}
-	o.Unknown = append(o.Unknown, "how much memory the local machine has")
+	o.Unknown = append(o.Unknown, "the memory of the local machine")
 	return m
 }
 

@@ -317,7 +317,7 @@ func TestReplay(t *testing.T) {
 	if want := []string{"both at 0 for 50 after 50", "both at 100 for 30 after 20", "listed at 200 for 10 after 0"}; !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if want := map[string]int{"of another queue": 1, "without a run time": 1, "without what they requested": 1}; !maps.Equal(trace.Skipped, want) {
+	if want := map[string]int{"of another queue": 1, "without a run time": 1, "without recorded requests": 1}; !maps.Equal(trace.Skipped, want) {
 		t.Errorf("skipped %v, want %v", trace.Skipped, want)
 	}
 	if j := trace.Jobs[0]; j.Need != (model.Amount{MilliCPU: 2000, MemoryMiB: 64}) || j.Share != "s" || j.Platform != types.PlatformCapabilityFargate {
