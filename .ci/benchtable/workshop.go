@@ -30,6 +30,8 @@ type workshop struct {
 	batchctl, workloads, empty, store func() (string, error) // the paths of built programs
 	files                             func() (jobFiles, error)
 	flags                             func() (releaseFlags, error)
+	journaled                         func() error // mounts a file system
+	unmount                           func()       // nil if it is not mounted
 }
 
 // peersProgram runs the peers that need Python.
@@ -80,10 +82,19 @@ func newWorkshop(small bool) (*workshop, error) {
 		return w.build("empty", "build", source)
 	})
 	w.files = sync.OnceValues(w.writeJobFiles)
+	w.journaled = sync.OnceValue(func() (err error) {
+		w.unmount, err = w.mountJournaled()
+		return err
+	})
 	return w, os.WriteFile(w.path("peers.py"), peersProgram, 0o600)
 }
 
-func (w *workshop) close() { _ = os.RemoveAll(w.dir) }
+func (w *workshop) close() {
+	if w.unmount != nil {
+		w.unmount()
+	}
+	_ = os.RemoveAll(w.dir)
+}
 
 // groups returns all rows, in the order of the table.
 func (w *workshop) groups() []group {

@@ -239,6 +239,62 @@ def luigi():
     same(logs.get_log_events(logGroupName="/aws/batch/job", logStreamName=stream, startFromHead=False, limit=50)["events"][-1]["message"], "last")
 
 
+def terraform():
+    """The provider's resources: create, read, update and delete, with the values that its acceptance tests expect of AWS."""
+    def environment(name):
+        return batch.describe_compute_environments(computeEnvironments=[name])["computeEnvironments"][0]
+
+    def update(**resources):
+        batch.update_compute_environment(computeEnvironment="tf", computeResources=dict({"maxvCpus": 4}, **resources))
+        e = environment("tf")
+        same(e["status"], "VALID")
+        return e["computeResources"]
+
+    resources = {"type": "EC2", "minvCpus": 0, "maxvCpus": 4, "instanceTypes": ["optimal"], "instanceRole": "arn:aws:iam::123456789012:instance-profile/ecs",
+                 "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"], "ec2KeyPair": "key", "launchTemplate": {"launchTemplateId": "lt-12345678", "version": "1"}}
+    batch.create_compute_environment(computeEnvironmentName="tf", type="MANAGED", state="ENABLED", serviceRole="", tags={}, computeResources=resources)
+    same(environment("tf").get("updatePolicy"), None)
+    batch.update_compute_environment(computeEnvironment="tf", updatePolicy={"jobExecutionTimeoutMinutes": 60, "terminateJobsOnUpdate": True})
+    same(environment("tf")["updatePolicy"], {"jobExecutionTimeoutMinutes": 60, "terminateJobsOnUpdate": True})
+    same([update(minvCpus=least)["desiredvCpus"] for least in (0, 4, 2)], [0, 4, 4])
+    changed = update(launchTemplate={"launchTemplateId": ""}, ec2KeyPair="", tags={})
+    same([changed.get(m) for m in ("launchTemplate", "ec2KeyPair")], [None, None])
+    queue = batch.create_job_queue(jobQueueName="tf", state="ENABLED", priority=1, computeEnvironmentOrder=[{"order": 0, "computeEnvironment": environment("tf")["computeEnvironmentArn"]}])["jobQueueArn"]
+    batch.update_job_queue(jobQueue=queue, priority=2, jobStateTimeLimitActions=[])
+    same(batch.describe_job_queues(jobQueues=[queue])["jobQueues"][0]["priority"], 2)
+    empty = {"environment": [], "mountPoints": [], "resourceRequirements": [], "secrets": [], "ulimits": [], "volumes": []}
+    plain = {"image": "busybox", "command": ["true"], "vcpus": 1, "memory": 128}
+    arn = batch.register_job_definition(jobDefinitionName="tf", type="multinode", nodeProperties={"mainNode": 0, "numNodes": 2, "nodeRangeProperties": [
+        {"targetNodes": "0:", "container": plain}, {"targetNodes": "1:", "container": plain}]})["jobDefinitionArn"]
+    ranges = batch.describe_job_definitions(jobDefinitions=[arn])["jobDefinitions"][0]["nodeProperties"]["nodeRangeProperties"]
+    same([r["container"] for r in ranges], [dict(plain, **empty)] * 2)
+    amounts = [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "128"}]
+    several = {"taskProperties": [{"ipcMode": "none", "containers": [
+        {"name": "c1", "image": "busybox", "command": ["true"], "essential": True, "dependsOn": [{"containerName": "c2", "condition": "START"}], "resourceRequirements": amounts},
+        {"name": "c2", "image": "busybox", "command": ["sleep", "60"], "essential": False, "resourceRequirements": amounts}]}]}
+    arn = batch.register_job_definition(jobDefinitionName="tf", type="multinode", nodeProperties={"mainNode": 0, "numNodes": 1, "nodeRangeProperties": [
+        {"targetNodes": "0:", "ecsProperties": several, "instanceTypes": ["t3.micro"]}]})["jobDefinitionArn"]
+    task = batch.describe_job_definitions(jobDefinitions=[arn])["jobDefinitions"][0]["nodeProperties"]["nodeRangeProperties"][0]["ecsProperties"]["taskProperties"][0]
+    same([(c["name"], c["essential"], c["environment"], len(c["dependsOn"])) for c in task["containers"]], [("c1", True, [], 1), ("c2", False, [], 0)])
+    id = batch.submit_job(jobName="tf", jobQueue="default", jobDefinition=arn)["jobId"]
+    same(ended(id)[0]["status"], "SUCCEEDED")
+    same([c.get("exitCode") for c in job(id + "#0")["ecsProperties"]["taskProperties"][0]["containers"]], [0, 143])
+    arn = batch.register_job_definition(jobDefinitionName="tf", type="container", containerProperties=dict(plain, environment=[
+        {"name": "EMPTY", "value": ""}, {"name": "VALUE", "value": "value"}]))["jobDefinitionArn"]
+    same(batch.describe_job_definitions(jobDefinitions=[arn])["jobDefinitions"][0]["containerProperties"]["environment"], [{"name": "VALUE", "value": "value"}])
+    batch.tag_resource(resourceArn=arn, tags={"key": "value"})
+    batch.untag_resource(resourceArn=arn, tagKeys=["key"])
+    same(batch.list_tags_for_resource(resourceArn=arn)["tags"], {})
+    for revision in batch.describe_job_definitions(jobDefinitionName="tf", status="ACTIVE")["jobDefinitions"]:
+        batch.deregister_job_definition(jobDefinition=revision["jobDefinitionArn"])
+    batch.update_job_queue(jobQueue=queue, state="DISABLED")
+    batch.delete_job_queue(jobQueue=queue)
+    batch.update_compute_environment(computeEnvironment="tf", state="DISABLED")
+    batch.delete_compute_environment(computeEnvironment="tf")
+    same(batch.describe_compute_environments(computeEnvironments=["tf"])["computeEnvironments"], [])
+    refused("does not exist", batch.update_compute_environment, computeEnvironment="tf", state="DISABLED")
+
+
 def toil():
     """AWSBatchBatchSystem, its own code: two jobs, one that fails, one that is killed; shutdown."""
     import toil.batchSystems.awsBatch as system
