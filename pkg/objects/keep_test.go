@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -258,7 +259,8 @@ type keepsAll struct{ *Store }
 func (keepsAll) Remove(context.Context, string, string) error { return errors.New("AccessDenied") }
 
 // TestKeeperDamaged damages two parts of the newest generation. The attempt that falls back to the one before reaches
-// the same state later, and its generation does not refer to what is damaged, although nothing may be removed.
+// the same state later, or one after it does, which saw no damage. That generation does not refer to what is damaged,
+// although nothing may be removed.
 func TestKeeperDamaged(t *testing.T) {
 	one, two := map[string]string{"a": "1", "b": "10"}, map[string]string{"a": "2", "b": "20"}
 	for _, name := range []string{"S3", "directory"} {
@@ -266,7 +268,7 @@ func TestKeeperDamaged(t *testing.T) {
 			"contents":           {checkpoint.DataName(hexOf([]byte("2"))), checkpoint.DataName(hexOf([]byte("20")))},
 			"a list and content": {checkpoint.ID{Epoch: 1, Number: 2}.Name(), checkpoint.DataName(hexOf([]byte("20")))},
 		} {
-			t.Run(name+"/"+damaged, func(t *testing.T) {
+			damage := func(t *testing.T, attempts int) {
 				server, s := memory(t)
 				place := "s3://bucket/ckpt/job"
 				if name == "directory" {
@@ -305,12 +307,20 @@ func TestKeeperDamaged(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				second := begin(one)
-				second.Store = keepsAll{s}
-				save(second, map[string]string{"a": "3", "b": "30"}) // without what is damaged, which stays
-				save(second, two)
+				last, state := begin(one), one
+				for n := range attempts {
+					if n > 0 {
+						last = begin(state)
+					}
+					last.Store = keepsAll{s}
+					state = map[string]string{"a": strconv.Itoa(3 + n), "b": strconv.Itoa(30 + n)}
+					save(last, state) // without what is damaged, which stays
+				}
+				save(last, two)
 				begin(two)
-			})
+			}
+			t.Run(name+"/"+damaged, func(t *testing.T) { damage(t, 1) })
+			t.Run(name+"/"+damaged+" two attempts ago", func(t *testing.T) { damage(t, 2) })
 		}
 	}
 }

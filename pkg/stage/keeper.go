@@ -70,7 +70,7 @@ type Keeper struct {
 	number   int                   // of its last generation
 	contents checkpoint.Contents   // what the place has, as far as this attempt knows
 	good     []checkpoint.Manifest // restored or written, the newest first
-	suspects map[string]bool       // hashes of contents that may be damaged
+	suspects map[string]bool       // hashes of contents that this attempt has neither restored nor uploaded
 	saved    []checkpoint.File     // the listing of the last generation
 	stale    bool                  // a later attempt writes to the place
 	refused  bool                  // it was reported that old generations cannot be removed
@@ -105,9 +105,7 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 			m, err = k.restore(ctx, id)
 		}
 		if err == nil {
-			if len(failures) > 0 {
-				k.suspect(m)
-			}
+			k.suspect(m)
 			k.good = []checkpoint.Manifest{m}
 			k.Say("restored checkpoint %s of %s from %s: %s", id, m.Written.UTC().Format(time.RFC3339), Shown(k.Place),
 				Describe(Moved{Files: len(m.Files), Bytes: m.Bytes()}, time.Since(begin)))
@@ -120,6 +118,7 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 		k.Say("checkpoint %s cannot be restored; trying the previous one: %v", id, err)
 		failures = append(failures, fmt.Sprintf("%s: %v", id, err))
 	}
+	k.suspect(checkpoint.Manifest{})
 	if len(failures) > 0 {
 		return false, fmt.Errorf("no checkpoint in %s can be restored: %s; to start from scratch, remove the checkpoints", Shown(k.Place), strings.Join(failures, "; "))
 	}
@@ -248,8 +247,9 @@ func (k *Keeper) fetch(ctx context.Context, f checkpoint.File) error {
 	return os.Chtimes(to, time.Time{}, f.Modified)
 }
 
-// suspect records the contents that the restored generation does not have, since a newer one could not be restored.
-// Each of them may be damaged: the failed restore stopped at the first problem, and a damaged list names none.
+// suspect records the contents that the restored generation does not have, and that this attempt therefore has not
+// verified. Each of them may be damaged: of a newer generation that could not be restored, the restore stopped at the
+// first problem, and an earlier attempt may have removed the list of such a generation and not its contents.
 func (k *Keeper) suspect(restored checkpoint.Manifest) {
 	k.suspects = maps.Clone(k.contents.Data)
 	for _, f := range restored.Files {
