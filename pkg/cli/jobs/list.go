@@ -41,6 +41,12 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	if err != nil {
 		return err
 	}
+	if len(jobs) == 0 && len(filter.Queues) > 0 {
+		// The answer is complete without this note, so a denied call is no error.
+		if queues, err := call.Described(ctx, filter.Queues); err == nil {
+			noteServiceJobs(con, queues)
+		}
+	}
 	// The limit applies after sorting, so that the newest jobs remain.
 	hidden := 0
 	if limit := o.limit; limit > 0 && len(jobs) > limit {

@@ -35,12 +35,7 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 	if denied != nil {
 		fmt.Fprintf(con.Err, "note: the vCPUs in use are not shown: %s\n", diag.Printable(con.Redacted(denied.Error())))
 	}
-	for _, q := range queues {
-		if q.HasServiceJobs() {
-			name := diag.Printable(q.Name)
-			fmt.Fprintf(con.Err, "note: batchctl does not show the service jobs of queue %s: aws batch list-service-jobs --job-queue %s\n", name, name)
-		}
-	}
+	noteServiceJobs(con, queues)
 	if call.Format == "json" {
 		return con.MaskedJSON(queues)
 	}
@@ -98,6 +93,16 @@ func (call *Call) states(ctx context.Context, names []string) (states []jobqueue
 		}
 	}
 	return states, denied, nil
+}
+
+// noteServiceJobs names the queues whose jobs batchctl does not show, with the command that lists them.
+func noteServiceJobs(con *term.Console, queues []jobqueue.Queue) {
+	for _, q := range queues {
+		if q.HasServiceJobs() {
+			name := diag.Printable(q.Name)
+			fmt.Fprintf(con.Err, "note: batchctl does not show the service jobs of queue %s: aws batch list-service-jobs --job-queue %s\n", name, name)
+		}
+	}
 }
 
 // Described returns queues without the counts of their jobs, sorted by name. It
