@@ -170,7 +170,8 @@ func fieldsOf(t reflect.Type) func(yield func(string) bool) {
 
 func TestMayHavePlaceholder(t *testing.T) {
 	for text, want := range map[string]bool{"replace": true, "REPLACE_ME": true, "xChangeme": true, "change": true, "rePlaCe": true, "chang": false, "eplace": false,
-		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false} {
+		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false,
+		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true} {
 		if mayHavePlaceholder(text) != want {
 			t.Errorf("mayHavePlaceholder(%q) is %v", text, !want)
 		}

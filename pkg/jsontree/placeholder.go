@@ -8,8 +8,8 @@ import (
 )
 
 // RulePlaceholder is the rule of text that another program or a person has to replace: ${memory}, {{ image }},
-// <subnet>, @@queue@@ or REPLACE_ME. Parse reports it for a placeholder in place of a value, and package document
-// for one in a string.
+// <subnet>, @@queue@@, #{role} or REPLACE_ME. Parse reports it for a placeholder in place of a value, and package
+// document for one in a string.
 const RulePlaceholder = "placeholder"
 
 // PlaceholderHint is the hint of RulePlaceholder, and PlaceholderMessage its message for a placeholder. They are the
@@ -24,14 +24,24 @@ func PlaceholderMessage(placeholder string) string {
 var (
 	// namedForm matches placeholders whose brackets surround a name.
 	namedForm = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:<<?[A-Za-z_%?][^<>"\n]*>>?|@@[^@\s"]+@@|@[A-Z][A-Z0-9_]*@|__[A-Z][A-Z0-9_]*__|%[A-Z][A-Z0-9_]*%)`)
+		return regexp.MustCompile(`^(?:<<?[A-Za-z_%?][^<>"\n]*>>?|@@[^@\s"]+@@|@[A-Za-z][A-Za-z0-9_.]*@|__[A-Za-z](?:_?[A-Za-z0-9])*__|%[A-Za-z][A-Za-z0-9_]*%)`)
 	})
 	// fillWord matches words that ask a person for a value.
 	fillWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:(?i:(?:replace|change)[-_]?(?:this|me)|replace[-_](?:with|by)[-_][\w-]*)|TODO|FIXME|TBD|` +
-			`REPLACE_(?:[A-Z0-9]+_)*(?:ACCOUNT|ARN|BUCKET|HOST|ID|IMAGE|NAME|QUEUE|REGION|REPOSITORY|ROLE|SUBNET|URI|URL))`)
+			`REPLACE_(?:[A-Z0-9]+_)*(?:ACCOUNT|ARN|BUCKET|HOST|ID|IMAGE|NAME|QUEUE|REGION|REPOSITORY|ROLE|SUBNET|URI|URL)|` +
+			`YOUR[-_](?:[A-Z0-9]+[-_])*[A-Z0-9]+|PLACEHOLDER(?:_[A-Z0-9]+)*)`)
+	})
+	// quotedForm matches the placeholders that only a text in quotes has: elsewhere # and $ mean other things.
+	quotedForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:#\{[A-Za-z_][\w.-]*\}|\$\([A-Za-z_]\w*(?:\.\w+)+\)|\(\([A-Za-z_][\w./-]*\)\)$)`)
 	})
 )
+
+// ownNames are names of Python that look like placeholders.
+var ownNames = map[string]bool{
+	"__main__": true, "__init__": true, "__file__": true, "__name__": true, "__all__": true, "__pycache__": true, "__future__": true,
+}
 
 // PlaceholderLen returns the length of the placeholder at the start of a text, and 0 without one. A placeholder is on
 // one line.
@@ -45,10 +55,12 @@ func PlaceholderLen(s string) int {
 	case '{':
 		return bracesLen(s)
 	case '<', '@', '_', '%':
-		return len(namedForm().FindString(s))
-	case 'R', 'r', 'C', 'c', 'T', 'F':
-		if len(s) < 2 || strings.IndexByte("ehoib", s[1]|0x20) < 0 {
-			return 0 // the words begin with RE, CH, TO, FI and TB
+		if found := namedForm().FindString(s); !ownNames[found] {
+			return len(found)
+		}
+	case 'R', 'r', 'C', 'c', 'T', 'F', 'Y', 'P':
+		if len(s) < 2 || strings.IndexByte("ehoibl", s[1]|0x20) < 0 {
+			return 0 // the words begin with RE, CH, TO, FI, TB, YO and PL
 		}
 		if n := len(fillWord().FindString(s)); n > 0 && (n == len(s) || !isNameByte(s[n])) {
 			return n
@@ -60,7 +72,7 @@ func PlaceholderLen(s string) int {
 // FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
 // quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.
 func FindPlaceholder(text string) (start, end int) {
-	if !strings.ContainsAny(text, "${<@_%RrCcTF") {
+	if !strings.ContainsAny(text, "${<@_%RrCcTFYP#(") {
 		return -1, -1
 	}
 	for i := 0; i < len(text); i++ {
@@ -69,15 +81,20 @@ func FindPlaceholder(text string) (start, end int) {
 		}
 		n := PlaceholderLen(text[i:])
 		if n == 0 {
+			n = quotedLen(text, i)
+		}
+		if n == 0 {
 			continue
 		}
 		whole := n == len(text)
 		switch c := text[i]; {
 		case c == '$' && i > 0 && text[i-1] == '$': // an escape
-		case c == '$' && !strings.HasPrefix(text[i:], "${{") && !isLetter(text[i+2]) && text[i+2] != '_':
+		case strings.HasPrefix(text[i:], "${") && text[i+2] != '{' && !isLetter(text[i+2]) && text[i+2] != '_':
 		case c == '{' && strings.IndexByte("#/^!>&$", strings.TrimLeft(text[i:], "{- ")[0]) >= 0: // a block of a template
 		case c == '<' && !whole && (strings.Contains(text, "</") || !angleName().MatchString(text[i:i+n])):
-		case (c == '_' || c == '%' || c == 'T' || c == 'F') && !whole:
+		case c == '_' && !whole && i+n < len(text) && isNameByte(text[i+n]): // __a__b
+		case c == '%' && !whole && (n < len("%ENV%") || text[i:i+n] != strings.ToUpper(text[i:i+n])): // %2F%20, %Y%m
+		case (c == 'T' || c == 'F') && !whole:
 		case isNameByte(c) && i > 0 && isNameByte(text[i-1]):
 		default:
 			return i, i + n
@@ -85,6 +102,17 @@ func FindPlaceholder(text string) (start, end int) {
 		i += n - 1
 	}
 	return -1, -1
+}
+
+// quotedLen returns the length of the placeholder at text[i] that only a text in quotes can have: #{name}, $(a.name)
+// and, as the whole text, ((name)). $name and $(name) are what people write who expect a shell.
+func quotedLen(text string, i int) int {
+	switch {
+	case text[i] == '#' && strings.HasPrefix(text[i:], "#{"), text[i] == '$' && strings.HasPrefix(text[i:], "$("),
+		i == 0 && strings.HasPrefix(text, "(("):
+		return len(quotedForm().FindString(text[i:]))
+	}
+	return 0
 }
 
 // angleName matches <name> inside a longer text.

@@ -12,7 +12,7 @@ import (
 )
 
 // placeholderForms are placeholders in place of a value, with quotes and without.
-var placeholderForms = []string{"${x}", "{{ x }}", `"${x}"`, `"<x>"`, "REPLACE_ME"}
+var placeholderForms = []string{"${x}", "{{ x }}", `"${x}"`, `"<x>"`, `"__x__"`, `"#{x}"`, "REPLACE_ME"}
 
 // TestPlaceholders writes a placeholder in place of each value of each document, one at a time. Only one message is
 // new and the kind stays: no rule reports the value or its absence.
@@ -105,6 +105,8 @@ func TestNoPlaceholders(t *testing.T) {
 		`{ "name": "a", "image": "busybox:1.37", "command": ["sh", "-c", "sort < ${IN} > ${OUT} && echo $HOME {{.}}"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
 		`{ "name": "a", "image": "busybox:1.37", "command": ["train", "${{ matrix.lr }}"], "environment": { "LR": "${{ matrix.lr }}" },
 			"array": { "matrix": { "lr": [1, 2] } }, "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
+		`{ "name": "a", "image": "busybox:1.37", "command": ["cmd", "/c", "%TEMP%", "$HOME", "((i++))", "python", "-m", "__main__"], "environment": { "HOME2": "$HOME", "IP": "$(POD_IP)" },
+			"resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
 		`{ "$comment": "fill in <x> and ${y}", "jobDefinitionName": "a", "type": "container", "parameters": { "in": "x" }, "timeout": { "attemptDurationSeconds": 60 },
 			"containerProperties": { "image": "busybox:1.37", "command": ["cat", "Ref::in"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }],
 			"logConfiguration": { "logDriver": "awslogs", "options": { "tag": "{{.Name}}" } } } }`,
