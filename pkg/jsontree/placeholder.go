@@ -92,6 +92,7 @@ func FindPlaceholder(text string) (start, end int) {
 		case strings.HasPrefix(text[i:], "${") && text[i+2] != '{' && !isLetter(text[i+2]) && text[i+2] != '_':
 		case c == '{' && strings.IndexByte("#/^!>&$", strings.TrimLeft(text[i:], "{- ")[0]) >= 0: // a block of a template
 		case c == '<' && !whole && (strings.Contains(text, "</") || !angleName().MatchString(text[i:i+n])):
+		case c == '@' && i > 0 && isNameByte(text[i-1]) && text[i:i+n] != strings.ToUpper(text[i:i+n]): // a@b.org@host
 		case c == '_' && !whole && i+n < len(text) && isNameByte(text[i+n]): // __a__b
 		case c == '%' && !whole && (n < len("%ENV%") || text[i:i+n] != strings.ToUpper(text[i:i+n])): // %2F%20, %Y%m
 		case (c == 'T' || c == 'F') && !whole:

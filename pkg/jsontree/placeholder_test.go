@@ -80,6 +80,8 @@ func TestFindPlaceholder(t *testing.T) {
 		"TODOs are in the list": "",
 		"a__INIT__b":            "",
 		"100%":                  "",
+		"user@example.com@host": "",
+		"v@VERSION@":            "@VERSION@",
 		"user@example.com":      "",
 		"image@sha256:0123":     "",
 	} {

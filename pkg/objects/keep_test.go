@@ -258,9 +258,9 @@ type keepsAll struct{ *Store }
 
 func (keepsAll) Remove(context.Context, string, string) error { return errors.New("AccessDenied") }
 
-// TestKeeperDamaged damages two parts of the newest generation. The attempt that falls back to the one before reaches
-// the same state later, or one after it does, which saw no damage. That generation does not refer to what is damaged,
-// although nothing may be removed.
+// TestKeeperDamaged damages two parts of the newest generation. A later attempt reaches the same state again: the one
+// that falls back to the generation before, the one after that, or one that finds no list at all. Its generation must
+// not refer to the damaged parts, although the role cannot remove anything.
 func TestKeeperDamaged(t *testing.T) {
 	one, two := map[string]string{"a": "1", "b": "10"}, map[string]string{"a": "2", "b": "20"}
 	for _, name := range []string{"S3", "directory"} {
@@ -307,7 +307,16 @@ func TestKeeperDamaged(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				last, state := begin(one), one
+				state := one
+				if attempts == 0 {
+					for id := range 2 {
+						if err := s.Remove(t.Context(), place, checkpoint.ID{Epoch: 1, Number: id + 1}.Name()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					state = nil
+				}
+				last := begin(state)
 				for n := range attempts {
 					if n > 0 {
 						last = begin(state)
@@ -321,6 +330,7 @@ func TestKeeperDamaged(t *testing.T) {
 			}
 			t.Run(name+"/"+damaged, func(t *testing.T) { damage(t, 1) })
 			t.Run(name+"/"+damaged+" two attempts ago", func(t *testing.T) { damage(t, 2) })
+			t.Run(name+"/"+damaged+", all lists removed", func(t *testing.T) { damage(t, 0) })
 		}
 	}
 }

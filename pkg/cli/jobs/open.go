@@ -95,7 +95,7 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 		return nil, err
 	}
 	if why == target.ToChange && o.Target.NameFrom(platform) == target.Local {
-		if err := look(ctx, con, o, platform); err != nil {
+		if err := checkNames(ctx, con, o, platform); err != nil {
 			return nil, err
 		}
 	}
@@ -117,8 +117,8 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 	return call, nil
 }
 
-// look returns the error of arguments that name no job of the local engine, without starting one.
-func look(ctx context.Context, con *term.Console, o Options, platform *document.Platform) error {
+// checkNames returns an error if an argument names no job of the local engine. It starts no engine.
+func checkNames(ctx context.Context, con *term.Console, o Options, platform *document.Platform) error {
 	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: io.Discard}, Sources: con.Sources}
 	call, err := openWith(ctx, quiet, o, platform, target.ToRead)
 	if err != nil {
