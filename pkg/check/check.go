@@ -24,7 +24,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
 )
@@ -186,7 +185,7 @@ func (c *Checker) Check(documents []Document) *Result {
 	}
 	verdicts := make([]verdict, len(documents))
 	c.each(len(documents), func(w *worker, i int) { verdicts[i] = w.check(documents[i]) })
-	r := &Result{}
+	r := &Result{Checked: make([]string, 0, len(documents))}
 	for _, p := range c.platforms {
 		joint := &joint{Checker: c, platform: p, documents: documents, verdicts: verdicts}
 		r.Problems = append(r.Problems, joint.check()...)
@@ -290,21 +289,23 @@ func (w *worker) checkPart(file *document.File, problems diag.List, p *Platform)
 		around = "compute environment"
 	}
 	problems = append(problems, w.lint.Check([]*document.File{file}, p.Content, w.rules)...)
+	unchecked := "the " + around + " around this " + file.Part
 	w.arena.Reset()
-	return verdict{rare: &rare{unchecked: "the " + around + " around this " + file.Part}, checked: true, problems: problems, platform: p}
+	return verdict{rare: &rare{unchecked: unchecked}, checked: true, problems: problems, platform: p}
 }
 
 // worker checks one document after the other and reuses its memory.
 type worker struct {
 	*Checker
-	arena *jsontree.Arena
+	arena *document.Arena
 	lint  lint.Checker
 
-	// buffer is what a file is read into, and text the text of the document that is checked.
+	// buffer is what a file is read into. text is the text of the document that is checked, and source has it.
 	buffer, text []byte
+	source       *diag.Source
 }
 
-func (c *Checker) worker() *worker { return &worker{Checker: c, arena: &jsontree.Arena{}} }
+func (c *Checker) worker() *worker { return &worker{Checker: c, arena: &document.Arena{}} }
 
 // keptText bounds the buffer that a worker keeps after a large file.
 const keptText = 1 << 20
@@ -351,7 +352,7 @@ func (w *worker) read(d Document) (*diag.Source, error) {
 	return diag.NewSource(d.Path, string(text)), err
 }
 
-// borrow is read, but the text is w.text until giveBack: texts were most of the garbage of a check.
+// borrow is read, but the text is w.text, in w.source, until giveBack: texts were most of the garbage of a check.
 func (w *worker) borrow(d Document) (*diag.Source, error) {
 	if d.Source != nil || d.Path == "-" {
 		return w.Read(d)
@@ -361,14 +362,18 @@ func (w *worker) borrow(d Document) (*diag.Source, error) {
 		w.text = make([]byte, 0, n) // a problem may keep it in memory, so it is not larger than it has to be
 	}
 	w.text = append(w.text[:0], text...)
-	return diag.NewSource(d.Path, unsafe.String(unsafe.SliceData(w.text), len(w.text))), err
+	if w.source == nil {
+		w.source = new(diag.Source)
+	}
+	*w.source = diag.Source{Name: d.Path, Text: unsafe.String(unsafe.SliceData(w.text), len(w.text))}
+	return w.source, err
 }
 
-// giveBack makes w.text free for the next document, unless something of the verdict refers to it. A string that still
-// did would be zeros, which TestSameProblems would find.
+// giveBack makes w.text and w.source free for the next document, unless something of the verdict refers to them. A
+// string that still did would be zeros, which TestSameProblems would find.
 func (w *worker) giveBack(v verdict) {
 	if len(v.problems) > 0 || v.file != nil || v.rare != nothingRare {
-		w.text = nil
+		w.text, w.source = nil, nil
 		return
 	}
 	clear(w.text)

@@ -79,7 +79,11 @@ func Find(args, include, endings []string) (documents []Document, failed []error
 	for _, arg := range args {
 		some, errs := find(arg, include, endings)
 		failed = append(failed, errs...)
-		documents = append(documents, some...)
+		if documents == nil {
+			documents = some
+		} else {
+			documents = append(documents, some...)
+		}
 	}
 	return documents, failed
 }
@@ -126,41 +130,64 @@ func findMatches(pattern string) ([]Document, error) {
 	return documents, nil
 }
 
-// findBelow collects the files below a directory. A directory or .gitignore that it cannot
-// read is an error of its own, and the walk continues after it.
-func findBelow(root string, include, endings []string) (documents []Document, failed []error) {
-	ignored := newIgnores(root)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			failed = append(failed, readError(path, err))
-			return nil
-		}
-		switch {
-		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || ignored.match(path, true)):
-			return filepath.SkipDir
-		case entry.IsDir():
-			if err := ignored.enter(path); err != nil && isReadable(path) { // WalkDir reports the directory itself
-				failed = append(failed, err)
-			}
-			return nil
-		case !entry.Type().IsRegular() || ignored.match(path, false):
-			return nil
-		}
-		below := path // without patterns, only the extension matters
-		if len(include) > 0 {
-			if below, err = filepath.Rel(root, path); err != nil {
-				return err
-			}
-		}
-		if named, ok := isWanted(filepath.ToSlash(below), include, endings); ok {
-			documents = append(documents, Document{Path: path, Named: named})
-		}
-		return nil
-	})
+// findBelow collects the files below a directory, or below a link to one. It follows no other links. A directory or
+// .gitignore that it cannot read is an error of its own, and the search continues after it.
+func findBelow(root string, include, endings []string) ([]Document, []error) {
+	w := &walk{root: root, include: include, endings: endings, ignored: newIgnores(root)}
+	w.directory(root)
+	return w.documents, w.failed
+}
+
+// walk is a search through a directory. filepath.WalkDir finds nothing below a link, and does not tell how many files
+// a directory has: with room for all, the list takes a third of the memory.
+type walk struct {
+	root             string
+	include, endings []string
+	ignored          *ignores
+
+	documents []Document
+	failed    []error
+}
+
+// directory searches a directory.
+func (w *walk) directory(path string) {
+	entries, err := os.ReadDir(path)
 	if err != nil {
-		failed = append(failed, err)
+		w.failed = append(w.failed, readError(path, err))
 	}
-	return documents, failed
+	if err := w.ignored.enter(path); err != nil && isReadable(path) { // otherwise the directory itself has failed
+		w.failed = append(w.failed, err)
+	}
+	w.documents = slices.Grow(w.documents, len(entries))
+	for _, entry := range entries {
+		below := filepath.Join(path, entry.Name())
+		switch {
+		case w.ignored.match(below, entry.IsDir()):
+		case !entry.IsDir():
+			w.file(below, entry)
+		case !strings.HasPrefix(entry.Name(), "."):
+			w.directory(below)
+		}
+	}
+}
+
+// file adds a file if it is wanted.
+func (w *walk) file(path string, entry fs.DirEntry) {
+	if !entry.Type().IsRegular() {
+		return
+	}
+	below := path // without patterns, only the extension matters
+	if len(w.include) > 0 {
+		rel, err := filepath.Rel(w.root, path)
+		if err != nil {
+			w.failed = append(w.failed, err)
+			return
+		}
+		below = rel
+	}
+	if named, ok := isWanted(filepath.ToSlash(below), w.include, w.endings); ok {
+		w.documents = append(w.documents, Document{Path: path, Named: named})
+	}
 }
 
 // isReadable reports whether a directory can be listed.

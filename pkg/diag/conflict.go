@@ -20,6 +20,11 @@ func Conflicts(src *Source, rule string) (text string, conflicts List) {
 	if !conflicted(src.Text) {
 		return src.Text, nil
 	}
+	return firstSides(src, rule)
+}
+
+// firstSides is Conflicts for a text that may have one.
+func firstSides(src *Source, rule string) (text string, conflicts List) {
 	const outside, first, second = 0, 1, 2
 	var out strings.Builder
 	where := outside

@@ -18,11 +18,11 @@ import (
 
 // check compares the tree under root with the schema of the kind. The surplus members have
 // been reported already.
-func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
+func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) checker {
 	if len(surplus) == 0 && readable(root) && shapes[kind]().takes(root) {
-		return &checker{root: root}
+		return checker{root: root}
 	}
-	return judge(root, kind, surplus...)
+	return *judge(root, kind, surplus...)
 }
 
 // judge runs the validator library and reports its findings.

@@ -17,7 +17,7 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	if IsYAML(src) {
 		return loadYAML(src, o)
 	}
-	root, diags := o.Arena.Parse(src)
+	root, diags := o.Arena.tree().Parse(src)
 	if o.Recognize && !(o.Hosts && aboutHosts(root) != "") {
 		switch o.recognized(recognize(src, root)) {
 		case NotChecked:
@@ -32,7 +32,8 @@ func Load(src *diag.Source, o Options) (*File, diag.List) {
 	if o.Edit != nil {
 		diags = append(diags, o.Edit(root)...)
 	}
-	f := &File{Source: src, Root: root, Kind: o.Kind}
+	f := o.Arena.file()
+	f.Source, f.Root, f.Kind = src, root, o.Kind
 	if f.Kind == "" && root.Is(jsontree.Array) {
 		if f.Unchecked = uncheckedOf(root); f.Unchecked != "" {
 			return f, diags
@@ -113,16 +114,16 @@ func (f *File) load(o Options) (diags diag.List) {
 		return diags
 	}
 	if f.Kind == KindJob || f.Kind == KindWorkflow {
-		return append(diags, f.lower(c, o)...)
+		return append(diags, f.lower(&c, o)...)
 	}
-	root := f.clean(c)
+	root := f.clean(&c)
 	switch f.Kind {
 	case KindPlatform:
 		platform, problems := newPlatform(root)
 		f.Platform = platform
 		return append(diags, problems...)
 	case KindJobList:
-		return append(diags, f.list(root, c, o)...)
+		return append(diags, f.list(root, &c, o)...)
 	case KindResources:
 		f.resources(root)
 		return diags

@@ -10,13 +10,14 @@ import (
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, part: part{arena: o.Arena}, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
+	l := &lowering{job: merged, means: m, part: part{arena: o.Arena.tree()}, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
 			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")
 	}
 	l.conflicts()
-	out := &Job{Name: merged.Get("name").Str(), Array: merged.Get("array"), Waivers: waiversOf(job, defaults.workflow)}
+	out := o.Arena.job()
+	out.Name, out.Array, out.Waivers = merged.Get("name").Str(), merged.Get("array"), waiversOf(job, defaults.workflow)
 	if out.Array != nil {
 		l.sweep = l.cells(o)
 		l.dropCommand()

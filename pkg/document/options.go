@@ -24,9 +24,9 @@ type Options struct {
 	Recognized *Recognition
 	// Hosts enables the documents about hosts. Without it, they are unknown documents.
 	Hosts bool
-	// Arena allocates the nodes; may be nil. The file must not be used after the arena's
-	// Reset.
-	Arena *jsontree.Arena
+	// Arena allocates the file with its jobs and nodes; may be nil. The file must not be used
+	// after the arena's Reset.
+	Arena *Arena
 	// Read reads a file that the document names relative to itself: the table or the
 	// command list of an array (see SiblingReader). If it is nil, nothing is read, and the
 	// jobs that need a file have no Sweep.

@@ -8,6 +8,8 @@ import "github.com/batchctl/batchctl/pkg/diag"
 type Arena struct {
 	nodes []Node
 	used  int
+	// parser is that of the last document.
+	parser parser
 	// seen is the table in which the strict reader finds duplicate names.
 	seen []*Node
 }
@@ -18,7 +20,7 @@ const keepNodes = 1 << 15
 // Parse is the function Parse with nodes of the arena, which are valid until Reset.
 func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
 	text, conflicts := diag.Conflicts(src, RuleSyntax)
-	p := newParser(src, text)
+	p := a.newParser(src, text)
 	p.list = conflicts
 	if !p.plausible() {
 		return nil, p.list
@@ -69,6 +71,15 @@ func (a *Arena) Clone(n *Node) *Node {
 	return n.cloneInto(&slab)
 }
 
+// newParser is the function newParser with the arena's memory.
+func (a *Arena) newParser(src *diag.Source, text string) *parser {
+	if a == nil {
+		return newParser(src, text)
+	}
+	a.parser = parserAt(src, text)
+	return &a.parser
+}
+
 // giveBack returns the last n allocated nodes, which must be unused.
 func (a *Arena) giveBack(n int) {
 	if a != nil {
@@ -95,5 +106,5 @@ func (a *Arena) Reset() {
 		a.nodes = nil
 	}
 	clear(a.nodes[:min(a.used, len(a.nodes))])
-	a.used = 0
+	a.used, a.parser = 0, parser{}
 }

@@ -54,7 +54,13 @@ type parser struct {
 
 // newParser returns a parser at the start of a text that has the offsets of src.
 func newParser(src *diag.Source, text string) *parser {
-	return &parser{scanner: scanner{problems: problems{src: src}, text: text}}
+	p := parserAt(src, text)
+	return &p
+}
+
+// parserAt is newParser, as a value.
+func parserAt(src *diag.Source, text string) parser {
+	return parser{scanner: scanner{problems: problems{src: src}, text: text}}
 }
 
 // node allocates a node for the value that begins at tok.

@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"iter"
-
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -31,52 +29,48 @@ func (c change) container() *jsontree.Node {
 
 // changes yields the changes of a submission. The first is that of the whole definition,
 // without its node ranges.
-func (r resolvedJob) changes() iter.Seq[change] {
-	return func(yield func(change) bool) {
-		if !yield(change{r.definition.Node, r.submit}) {
+func (r resolvedJob) changes(yield func(change) bool) {
+	if !yield(change{r.definition.Node, r.submit}) {
+		return
+	}
+	groups := r.submit.Get("nodeOverrides").Get("nodePropertyOverrides")
+	for g := range r.definition.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		if !yield(change{g, withMember(groups, "targetNodes", g.Get("targetNodes").Str())}) {
 			return
-		}
-		groups := r.submit.Get("nodeOverrides").Get("nodePropertyOverrides")
-		for g := range r.definition.Get("nodeProperties").Get("nodeRangeProperties").Children() {
-			if !yield(change{g, withMember(groups, "targetNodes", g.Get("targetNodes").Str())}) {
-				return
-			}
 		}
 	}
 }
 
 // commands yields the command lines that run: those of the definition, unless the
 // submission overrides them.
-func (c change) commands() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		// run yields one command: the override's, or else the container's. It returns
-		// false if the loop has stopped.
-		run := func(container, over *jsontree.Node, member string) bool {
-			command := firstOf(over.Get(member), container.Get(member))
-			return command == nil || yield(command)
-		}
-		if !run(c.container(), c.over.Get("containerOverrides"), "command") {
-			return
-		}
-		if c.body.Get("ecsProperties") == nil && c.body.Get("eksProperties") == nil {
-			return // nearly always; the loops below cost time even so
-		}
-		// AWS Batch accepts one task in the definition and one in the override.
-		overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
-		for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {
-			for n := range task.Get("containers").Children() {
-				if !run(n, overriding(overTask.Get("containers"), n, task.Get("containers")), "command") {
-					return
-				}
+func (c change) commands(yield func(*jsontree.Node) bool) {
+	// run yields one command: the override's, or else the container's. It returns
+	// false if the loop has stopped.
+	run := func(container, over *jsontree.Node, member string) bool {
+		command := firstOf(over.Get(member), container.Get(member))
+		return command == nil || yield(command)
+	}
+	if !run(c.container(), c.over.Get("containerOverrides"), "command") {
+		return
+	}
+	if c.body.Get("ecsProperties") == nil && c.body.Get("eksProperties") == nil {
+		return // nearly always; the loops below cost time even so
+	}
+	// AWS Batch accepts one task in the definition and one in the override.
+	overTask := c.over.Get("ecsPropertiesOverride").Get("taskProperties").Index(0)
+	for task := range c.body.Get("ecsProperties").Get("taskProperties").Children() {
+		for n := range task.Get("containers").Children() {
+			if !run(n, overriding(overTask.Get("containers"), n, task.Get("containers")), "command") {
+				return
 			}
 		}
-		pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").Get("podProperties")
-		for _, list := range []string{"initContainers", "containers"} {
-			for n := range pod.Get(list).Children() {
-				over := overriding(overPod.Get(list), n, pod.Get(list))
-				if !run(n, over, "command") || !run(n, over, "args") {
-					return
-				}
+	}
+	pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").Get("podProperties")
+	for _, list := range []string{"initContainers", "containers"} {
+		for n := range pod.Get(list).Children() {
+			over := overriding(overPod.Get(list), n, pod.Get(list))
+			if !run(n, over, "command") || !run(n, over, "args") {
+				return
 			}
 		}
 	}
@@ -91,34 +85,24 @@ func overriding(overrides, container, all *jsontree.Node) *jsontree.Node {
 	return withMember(overrides, "name", podName(container))
 }
 
-// overridesOf yields the containerOverrides of a SubmitJob request: the job's, a
+// overridesOf returns the containerOverrides of a SubmitJob request: the job's, a
 // node range's, and those of the containers of ecsPropertiesOverride.
-//
-//go:noinline
-func overridesOf(submit *jsontree.Node) iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		body := func(body *jsontree.Node) bool {
-			if n := body.Get("containerOverrides"); n != nil && !yield(n) {
-				return false
-			}
-			for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
-				for n := range task.Get("containers").Children() {
-					if !yield(n) {
-						return false
-					}
-				}
-			}
-			return true
+func overridesOf(submit *jsontree.Node) (overrides []*jsontree.Node) {
+	body := func(body *jsontree.Node) {
+		if n := body.Get("containerOverrides"); n != nil {
+			overrides = append(overrides, n)
 		}
-		if !body(submit) {
-			return
-		}
-		for group := range submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
-			if !body(group) {
-				return
+		for task := range body.Get("ecsPropertiesOverride").Get("taskProperties").Children() {
+			for n := range task.Get("containers").Children() {
+				overrides = append(overrides, n)
 			}
 		}
 	}
+	body(submit)
+	for group := range submit.Get("nodeOverrides").Get("nodePropertyOverrides").Children() {
+		body(group)
+	}
+	return overrides
 }
 
 // overridesSize returns the length of the overrides of one container that AWS Batch sends

@@ -160,5 +160,6 @@ func inDirectories(list []Site) map[string][]Site {
 
 // unsubmittedIn holds the definitions of each directory that no file submits.
 var unsubmittedIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
-	return inDirectories(where(definitions, func(d Site) bool { return len(runs.of(p)[d.Register]) == 0 })(p))
+	isSubmitted := func(d Site) bool { return len(runs.of(p)[d.Register]) > 0 }
+	return inDirectories(slices.DeleteFunc(slices.Clone(definitions(p)), isSubmitted))
 })

@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"iter"
-
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -53,28 +51,24 @@ func (d definition) onEKS() bool {
 }
 
 // pods yields the podProperties of an EKS job definition.
-func (d definition) pods() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		if pod := d.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+func (d definition) pods(yield func(*jsontree.Node) bool) {
+	if pod := d.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
+		return
+	}
+	for group := range d.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		if pod := group.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
 			return
-		}
-		for group := range d.Get("nodeProperties").Get("nodeRangeProperties").Children() {
-			if pod := group.Get("eksProperties").Get("podProperties"); pod != nil && !yield(pod) {
-				return
-			}
 		}
 	}
 }
 
 // podContainers yields the containers and init containers of an EKS definition.
-func (d definition) podContainers() iter.Seq[*jsontree.Node] {
-	return func(yield func(*jsontree.Node) bool) {
-		for pod := range d.pods() {
-			for _, member := range []string{"initContainers", "containers"} {
-				for c := range pod.Get(member).Children() {
-					if c.Is(jsontree.Object) && !yield(c) {
-						return
-					}
+func (d definition) podContainers(yield func(*jsontree.Node) bool) {
+	for pod := range d.pods {
+		for _, member := range []string{"initContainers", "containers"} {
+			for c := range pod.Get(member).Children() {
+				if c.Is(jsontree.Object) && !yield(c) {
+					return
 				}
 			}
 		}

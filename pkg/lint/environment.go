@@ -29,7 +29,7 @@ func (e environment) orchestration() string {
 func (e environment) isInvalid() bool {
 	// These images and families exclude each other (user guide, compute resource AMIs).
 	c := e.Node.Get(resourcesOf)
-	for cfg := range each(c, "ec2Configuration") {
+	for _, cfg := range each(c, "ec2Configuration") {
 		t := cfg.Get("imageType").Str()
 		for _, entry := range entriesOf(c.Get("instanceTypes")) {
 			family := familyOf(entry)

@@ -28,7 +28,7 @@ var images = newFact(func(p *Pass, old []Image) []Image {
 		if j.Register.Get("eksProperties") == nil && j.Register.Get("nodeProperties") == nil {
 			continue
 		}
-		for n := range j.ownDefinition().podContainers() {
+		for n := range j.ownDefinition().podContainers {
 			all = append(all, Image{Site: Site{Job: j, Node: n, Task: n}, Image: n.Get("image")})
 		}
 	}

@@ -40,19 +40,17 @@ func orNothing(n *jsontree.Node) *jsontree.Node {
 	return n
 }
 
-// each yields the objects in the arrays of these names.
-//
-//go:noinline
-func each(n *jsontree.Node, names ...string) func(yield func(*jsontree.Node) bool) {
-	return func(yield func(*jsontree.Node) bool) {
-		for _, name := range names {
-			for c := range n.Get(name).Children() {
-				if c.Is(jsontree.Object) && !yield(c) {
-					return
-				}
+// each returns the objects in the arrays of these names. Most documents have none; a loop over an iterator would
+// allocate memory for them, too.
+func each(n *jsontree.Node, names ...string) (objects []*jsontree.Node) {
+	for _, name := range names {
+		for c := range n.Get(name).Children() {
+			if c.Is(jsontree.Object) {
+				objects = append(objects, c)
 			}
 		}
 	}
+	return objects
 }
 
 // number reads a number, or a string with a number as in resourceRequirements. ok is

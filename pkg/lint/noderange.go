@@ -41,7 +41,7 @@ func readTargets(s string, nodes int) (nodeRange, bool) {
 func ranges(node *jsontree.Node) func(yield func(*jsontree.Node, nodeRange) bool) {
 	n, _ := node.Get("numNodes").Int()
 	return func(yield func(*jsontree.Node, nodeRange) bool) {
-		for g := range each(node, "nodeRangeProperties") {
+		for _, g := range each(node, "nodeRangeProperties") {
 			if r, ok := readTargets(g.Get("targetNodes").Str(), int(n)); ok && !yield(g.Get("targetNodes"), r) {
 				return
 			}

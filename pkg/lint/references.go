@@ -52,8 +52,8 @@ func (j Job) runReferences() []reference {
 		return nil // nearly all jobs
 	}
 	var list []reference
-	for c := range j.resolved().changes() {
-		for command := range c.commands() {
+	for c := range j.resolved().changes {
+		for command := range c.commands {
 			list = addReferences(list, command)
 		}
 	}

@@ -125,7 +125,7 @@ func checkEssential(s Site) {
 
 // checkContainerNames reports a container without a name if the task has several.
 func checkContainerNames(s Site) {
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		if s.Node.Get("containers").Len() > 1 && s.lacks(c, "name") {
 			s.Report("this container needs a name, since the task has several", `add "name": "..."`, c)
 		}
@@ -136,7 +136,7 @@ func checkContainerNames(s Site) {
 // have.
 func checkContainerDependencies(s Site) {
 	var names []string
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		names = append(names, c.Get("name").Str())
 	}
 	eachDependency(s.Node, func(_, d *jsontree.Node) {
@@ -155,7 +155,7 @@ func checkContainerDependencies(s Site) {
 func checkEssentialDependencies(s Site) {
 	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		n := d.Get("condition")
-		for c := range each(s.Node, "containers") {
+		for _, c := range each(s.Node, "containers") {
 			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
 				s.Report(fmt.Sprintf("%s is essential, so the task ends when it ends, and no container can wait for its %s", quote(name), n.Str()),
 					fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
@@ -176,7 +176,7 @@ func checkSingleContainer(s Site) {
 // checkFirelensDriver reports a log router that no container of the task uses.
 func checkFirelensDriver(s Site) {
 	var firelens *jsontree.Node
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		if c.Get("logConfiguration").Get("logDriver").Str() == "awsfirelens" {
 			return
 		}
@@ -196,7 +196,7 @@ func checkFirelensRouter(s Site) {
 		return nil
 	}
 	first, hint := routed(s.Node), `write "awslogs", or describe the job in ecsProperties, with a container that has firelensConfiguration`
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		if c.Get("firelensConfiguration") != nil {
 			return
 		}
@@ -233,7 +233,7 @@ func checkContainerTimeouts(s Site, n *jsontree.Node, label string) {
 // if the request of any container is absent or unreadable.
 func checkTaskTotals(s Site) {
 	vcpus, memory := 0.0, 0.0
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		v, okV := number(requirementOf(c, "VCPU"))
 		m, okM := number(requirementOf(c, "MEMORY"))
 		if !okV || !okM {
@@ -265,8 +265,8 @@ func checkTaskResources(s Site) {
 
 // eachDependency visits the dependencies of all containers of a task.
 func eachDependency(task *jsontree.Node, visit func(container, dependency *jsontree.Node)) {
-	for c := range each(task, "containers") {
-		for d := range each(c, "dependsOn") {
+	for _, c := range each(task, "containers") {
+		for _, d := range each(c, "dependsOn") {
 			visit(c, d)
 		}
 	}
@@ -301,7 +301,7 @@ func checkContainerCycle(s Site) {
 		}
 		state[name] = 2
 	}
-	for c := range each(s.Node, "containers") {
+	for _, c := range each(s.Node, "containers") {
 		if name := c.Get("name").Str(); state[name] == 0 {
 			visit(name)
 		}

@@ -88,7 +88,7 @@ func checkPodContainers(s Site) {
 // containers have the same namespace.
 func checkPodContainerNames(s Site) {
 	seen := map[string]bool{}
-	for c := range each(s.Node, "initContainers", "containers") {
+	for _, c := range each(s.Node, "initContainers", "containers") {
 		name := podName(c)
 		if seen[name] {
 			s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)), "give each its own name; without a name it is Default", c.Get("name"), c)

@@ -189,7 +189,7 @@ func checkTimeLimitReason(s Site, n *jsontree.Node, label string) {
 // checkTimeLimitDuplicates reports a second action for the same state and reason.
 func checkTimeLimitDuplicates(s Site) {
 	seen := map[string]bool{}
-	for a := range each(s.Node, "jobStateTimeLimitActions") {
+	for _, a := range each(s.Node, "jobStateTimeLimitActions") {
 		n := a.Get("reason")
 		k := a.Get("state").Str() + " " + n.Str()
 		if n != nil && seen[k] {
@@ -230,7 +230,7 @@ func checkQueueOrchestrations(s Site) {
 
 // checkSpotFirst reports a Spot environment after one on demand.
 func checkSpotFirst(s Site) {
-	entries := slices.Collect(each(s.Node, "computeEnvironmentOrder"))
+	entries := each(s.Node, "computeEnvironmentOrder")
 	order := func(entry *jsontree.Node) int64 { n, _ := entry.Get("order").Int(); return n }
 	slices.SortStableFunc(entries, func(a, b *jsontree.Node) int { return cmp.Compare(order(a), order(b)) })
 	before := ""
@@ -255,7 +255,7 @@ func checkSpotFirst(s Site) {
 // others. An ARN may belong to an environment that exists.
 func checkQueueEnvironments(s Site) {
 	known := creations.of(s.pass).environments
-	for o := range each(s.Node, "computeEnvironmentOrder") {
+	for _, o := range each(s.Node, "computeEnvironmentOrder") {
 		n := o.Get("computeEnvironment")
 		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !isPlaceholder(n.Str()) {
 			severity, hint := nearResource(n.Str(), known)

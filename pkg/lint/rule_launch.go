@@ -75,7 +75,7 @@ func hostRules() []*Rule {
 			}
 		}, "With a hop limit of 1, containers with bridge networking cannot use the instance metadata service. They should use their job role instead.", imdsGuide),
 		launchRule("launch-ebs-encrypted", Medium, func(p *Pass, l cfn.Launch) {
-			for m := range each(l.Data, "BlockDeviceMappings") {
+			for _, m := range each(l.Data, "BlockDeviceMappings") {
 				ebs := m.Get("Ebs")
 				encrypted := ebs.Get("Encrypted")
 				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil && (encrypted == nil || cfn.IsKnown(encrypted) && !isYes(encrypted)) {
@@ -89,7 +89,7 @@ func hostRules() []*Rule {
 		}, "Volumes contain scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
 		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
-			for i := range each(l.Data, "NetworkInterfaces") {
+			for _, i := range each(l.Data, "NetworkInterfaces") {
 				if public := i.Get("AssociatePublicIpAddress"); isYes(public) {
 					p.Report(public, "the instances get public addresses", "write false, and give the subnets a NAT gateway or endpoints")
 				}
@@ -132,7 +132,7 @@ func hostResourceRules() []*Rule {
 				return
 			}
 			var plain *jsontree.Node
-			for c := range each(resources, "Ec2Configuration") {
+			for _, c := range each(resources, "Ec2Configuration") {
 				kind := c.Get("ImageType")
 				if strings.HasSuffix(kind.Str(), "_NVIDIA") || !cfn.IsKnown(kind) || c.Get("ImageIdOverride") != nil {
 					return
@@ -152,7 +152,7 @@ func hostResourceRules() []*Rule {
 		}, "Instances need the role of an instance profile to join the cluster. AWS Batch rejects an environment without one.", tried("ComputeResource.instanceRole")),
 		roleKindRule(),
 		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
-			for c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
+			for _, c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
 				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !isPlaceholder(n.Text) {
 					p.Report(n, "CloudFormation may require the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
 				}
@@ -241,7 +241,7 @@ func referredResource(n *jsontree.Node) string {
 // warning.
 func rootSizeRule() *Rule {
 	r := launchRule("launch-root-size", High, func(p *Pass, l cfn.Launch) {
-		for m := range each(l.Data, "BlockDeviceMappings") {
+		for _, m := range each(l.Data, "BlockDeviceMappings") {
 			size := m.Get("Ebs").Get("VolumeSize")
 			n, ok := number(size)
 			if m.Get("DeviceName").Str() != "/dev/xvda" || !ok || cfn.IsKnown(l.Data.Get("ImageId")) && !strings.Contains(l.Data.Get("ImageId").Str(), "/aws/service/ecs/optimized-ami/amazon-linux-2") {

@@ -211,7 +211,7 @@ func checkKubernetesVersion(s Site, n *jsontree.Node, label string) {
 func checkFamilies(s Site, gpu bool, imageType, name string, families ...string) {
 	c := s.Node.Get(resourcesOf)
 	some := false
-	for cfg := range each(c, "ec2Configuration") {
+	for _, cfg := range each(c, "ec2Configuration") {
 		t := cfg.Get("imageType").Str()
 		if strings.HasSuffix(t, "_NVIDIA") != gpu {
 			continue
@@ -239,7 +239,7 @@ func checkNodeStart(s Site, n *jsontree.Node, label string) {
 		return
 	}
 	resources := s.Node.Get("computeResources")
-	for c := range each(resources, "ec2Configuration") {
+	for _, c := range each(resources, "ec2Configuration") {
 		image := c.Get("imageType").Str()
 		if !strings.HasPrefix(image, "EKS_AL2023") || c.Get("imageIdOverride") == nil && resources.Get("imageId") == nil {
 			continue

@@ -23,7 +23,7 @@ func linuxRules() []*Rule {
 		row("ulimit-name-enum", Medium, in(containers, "ulimits[].name"), oneOf(ulimitNames...),
 			"The name of a ulimit is a resource limit of Linux.", api("Ulimit.name")),
 		check("ulimit-soft-le-hard", Low, containers, func(s Site) {
-			for u := range each(s.Node, "ulimits") {
+			for _, u := range each(s.Node, "ulimits") {
 				soft, okS := u.Get("softLimit").Int()
 				hard, okH := u.Get("hardLimit").Int()
 				if okS && okH && hard >= 0 && (soft > hard || soft < 0) {
@@ -54,7 +54,7 @@ func linuxRules() []*Rule {
 		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),
 			"A tmpfs needs a path and a size.", api("Tmpfs")),
 		check("tmpfs-mountoptions-enum", Medium, containers, func(s Site) {
-			for t := range each(s.Node.Get("linuxParameters"), "tmpfs") {
+			for _, t := range each(s.Node.Get("linuxParameters"), "tmpfs") {
 				for o := range t.Get("mountOptions").Children() {
 					name, _, _ := strings.Cut(o.Str(), "=")
 					if name != "" && !contains(tmpfsOptions, name) {

@@ -67,10 +67,10 @@ func loggingRules() []*Rule {
 				return
 			}
 			plain := map[string]bool{}
-			for v := range each(s.Node, "environment") {
+			for _, v := range each(s.Node, "environment") {
 				plain[v.Get("name").Str()] = true
 			}
-			for e := range each(s.Node, "secrets") {
+			for _, e := range each(s.Node, "secrets") {
 				if n := e.Get("name"); n.Str() != "" && plain[n.Str()] {
 					s.Report(fmt.Sprintf("%s is in environment and in secrets", quote(n.Str())), "keep the secret", n)
 				}

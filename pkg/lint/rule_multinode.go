@@ -186,7 +186,7 @@ func checkNodePayload(s Site) {
 // one. A range without an instance type is allowed.
 func checkSameInstanceType(s Site) {
 	first := ""
-	for g := range each(s.Node, "nodeRangeProperties") {
+	for _, g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
 		switch {
 		case n.Str() == "":
@@ -211,7 +211,7 @@ func checkNodeResources(s Site) {
 // An absent namespace differs from any that is given.
 func checkSameNamespace(s Site) {
 	first, seen := "", false
-	for g := range each(s.Node, "nodeRangeProperties") {
+	for _, g := range each(s.Node, "nodeRangeProperties") {
 		pod := g.Get("eksProperties").Get("podProperties")
 		n := pod.Get("metadata").Get("namespace")
 		if pod != nil && seen && n.Str() != first {
@@ -227,10 +227,10 @@ func checkSameNamespace(s Site) {
 // AWS Batch compares targetNodes as text.
 func checkOverriddenNodes(s Site) {
 	var targets []string
-	for g := range each(s.Known().Get("nodeProperties"), "nodeRangeProperties") {
+	for _, g := range each(s.Known().Get("nodeProperties"), "nodeRangeProperties") {
 		targets = append(targets, g.Get("targetNodes").Str())
 	}
-	for o := range each(s.Node.Get("nodeOverrides"), "nodePropertyOverrides") {
+	for _, o := range each(s.Node.Get("nodeOverrides"), "nodePropertyOverrides") {
 		if n := o.Get("targetNodes"); len(targets) > 0 && n.Str() != "" && !slices.Contains(targets, n.Str()) {
 			fix, hint := fixIf(len(targets) == 1, n, targets[0]), "the ranges of the definition are "+either(quoteAll(targets))
 			s.ReportFix(fix, "the definition has no node range "+quote(n.Str()), hint, n)
@@ -333,7 +333,7 @@ func checkNodesFitMaxvCpus(s Site) {
 
 // checkNodesInstanceType reports an instance type that no environment of the job launches.
 func checkNodesInstanceType(s Site) {
-	for g := range each(s.Node, "nodeRangeProperties") {
+	for _, g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
 		if n.Str() == "" || !hasEnvironmentsWithout(s.Job, func(types []string) bool { return s.pass.instanceTypes().launches(types, n.Str()) }) {
 			continue
@@ -366,7 +366,7 @@ func checkNodesSecurityGroups(s Site) {
 
 // checkNodesSubnets reports a request for public addresses, which nodes do not get.
 func checkNodesSubnets(s Site) {
-	for g := range each(s.Node, "nodeRangeProperties") {
+	for _, g := range each(s.Node, "nodeRangeProperties") {
 		n := g.Get("container").Get("networkConfiguration").Get("assignPublicIp")
 		if n.Str() == "ENABLED" {
 			s.Report("the nodes of a multi-node job get no public IP address", "put them into a private subnet with a NAT gateway", n)

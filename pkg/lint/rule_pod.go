@@ -22,10 +22,10 @@ func podRules() []*Rule {
 	return []*Rule{
 		check("eks-volumemount-unknown", High, podContainers, func(s Site) {
 			var known []string
-			for v := range each(s.Task, "volumes") {
+			for _, v := range each(s.Task, "volumes") {
 				known = append(known, v.Get("name").Str())
 			}
-			for m := range each(s.Node, "volumeMounts") {
+			for _, m := range each(s.Node, "volumeMounts") {
 				if n := m.Get("name"); n.Str() != "" && !slices.Contains(known, n.Str()) {
 					hint := "add it to volumes"
 					if near := near(n.Str(), known); near != "" {

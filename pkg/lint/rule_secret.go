@@ -20,7 +20,7 @@ func secretRules() []*Rule {
 				return
 			}
 			for _, list := range [...]string{"environment", "env"} {
-				for e := range each(s.Node, list) {
+				for _, e := range each(s.Node, list) {
 					name, value := e.Get("name").Str(), e.Get("value")
 					for _, c := range secret.Find(name, value.Str()) {
 						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", quote(name), c.What, c.Sure()), secretHint(s, name, list), value)
@@ -77,10 +77,8 @@ type credentialLocation struct {
 
 // cleanSources tells the files that hold no credential. Strings of YAML are never clean, since they can be
 // split over lines.
-var cleanSources = newFact(func(*Pass, *sourceSet) *sourceSet {
-	return &sourceSet{test: func(text string) bool {
-		return strings.HasPrefix(strings.TrimSpace(text), "{") && !secret.MayHold(text)
-	}}
+var cleanSources = sourcesThat(func(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && !secret.MayHold(text)
 })
 
 // sourceSet is the set of files whose text passes a test. It tests each file once.
@@ -89,6 +87,17 @@ type sourceSet struct {
 	last  *diag.Source // most passes have one file
 	clean bool
 	known map[*diag.Source]bool // the files before the last
+}
+
+// sourcesThat holds the files whose text passes a test.
+func sourcesThat(test func(text string) bool) *fact[*sourceSet] {
+	return newFact(func(_ *Pass, old *sourceSet) *sourceSet {
+		if old == nil {
+			old = &sourceSet{}
+		}
+		*old = sourceSet{test: test}
+		return old
+	})
 }
 
 // has reports whether a file is in the set.

@@ -95,7 +95,7 @@ func podRequest(pod *jsontree.Node) (cpu float64, memoryMiB, gpus int, ok bool) 
 	if pod == nil {
 		return 0, 0, 0, false
 	}
-	for c := range each(pod, "containers") {
+	for _, c := range each(pod, "containers") {
 		r := c.Get("resources")
 		quantityOf := func(name string) *jsontree.Node {
 			return firstOf(r.Get("requests").Get(name), r.Get("limits").Get(name))

@@ -101,7 +101,7 @@ func checkOverridesSize(s Site) {
 		return
 	}
 	r := s.resolved()
-	for c := range r.changes() {
+	for c := range r.changes {
 		if size := r.overridesSize(c); size > maxOverrides-overridesReserve {
 			s.Report(fmt.Sprintf("the overrides have %d characters; together with those that AWS Batch adds, the limit is %d", size, maxOverrides),
 				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesReserve),
@@ -112,7 +112,7 @@ func checkOverridesSize(s Site) {
 
 // checkEmptyCommand reports empty arguments in the commands of overrides.
 func checkEmptyCommand(s Site) {
-	for o := range overridesOf(s.Submit) {
+	for _, o := range overridesOf(s.Submit) {
 		for n := range o.Get("command").Children() {
 			if n.Is(jsontree.String) && n.Text == "" {
 				s.ReportFix(s.remove(n), "an element of an overriding command is empty", "remove it", n)
@@ -177,7 +177,7 @@ func checkOverriddenInstanceType(s Site) {
 // checkEKSContainerOverrides reports overrides of another kind for a job on EKS.
 func checkEKSContainerOverrides(s Site) {
 	onEKS := s.resolved().definition.onEKS()
-	for c := range s.resolved().changes() {
+	for c := range s.resolved().changes {
 		if !onEKS && (s.Known() != nil || c.over.Get("eksPropertiesOverride") == nil) {
 			continue // without a definition, the override tells whether the job is on EKS
 		}
@@ -194,7 +194,7 @@ func checkEKSContainerOverrides(s Site) {
 
 // checkEKSOverrides reports eksPropertiesOverride for a job that is not on EKS.
 func checkEKSOverrides(s Site) {
-	for c := range s.resolved().changes() {
+	for c := range s.resolved().changes {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
 			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
@@ -204,7 +204,7 @@ func checkEKSOverrides(s Site) {
 // checkECSOverrides reports ecsPropertiesOverride for a definition without ecsProperties.
 // Jobs on EKS have a rule of their own.
 func checkECSOverrides(s Site) {
-	for c := range s.resolved().changes() {
+	for c := range s.resolved().changes {
 		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.resolved().definition.onEKS() {
 			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
 		}
@@ -214,7 +214,7 @@ func checkECSOverrides(s Site) {
 // checkECSContainerOverrides reports containerOverrides for a definition with
 // ecsProperties.
 func checkECSContainerOverrides(s Site) {
-	for c := range s.resolved().changes() {
+	for c := range s.resolved().changes {
 		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
 			s.Report("containerOverrides does not work for a definition with ecsProperties", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
 		}
@@ -283,11 +283,11 @@ func checkUnknownOverrides(s Site) {
 	names := map[string]bool{}
 	add := func(body *jsontree.Node) {
 		for t := range body.Get("ecsProperties").Get("taskProperties").Children() {
-			for c := range each(t, "containers") {
+			for _, c := range each(t, "containers") {
 				names[c.Get("name").Str()] = true
 			}
 		}
-		for c := range each(body.Get("eksProperties").Get("podProperties"), "initContainers", "containers") {
+		for _, c := range each(body.Get("eksProperties").Get("podProperties"), "initContainers", "containers") {
 			names[podName(c)] = true
 		}
 	}

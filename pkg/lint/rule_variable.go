@@ -31,7 +31,7 @@ func environmentRules() []*Rule {
 			Source: apiReference + ", ContainerOverrides.environment",
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
-					for o := range overridesOf(j.Submit) {
+					for _, o := range overridesOf(j.Submit) {
 						reservedNames(j, o.Get("environment"))
 					}
 				}
@@ -107,9 +107,7 @@ func environmentRules() []*Rule {
 }
 
 // sourcesWithoutNUL tells the files none of whose strings has a NUL character: few files have one, or an escape.
-var sourcesWithoutNUL = newFact(func(*Pass, *sourceSet) *sourceSet {
-	return &sourceSet{test: func(text string) bool { return strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, 0) < 0 }}
-})
+var sourcesWithoutNUL = sourcesThat(func(text string) bool { return strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, 0) < 0 })
 
 // variable is an entry of an environment.
 type variable struct {

@@ -36,7 +36,7 @@ func volumeRules() []*Rule {
 				return
 			}
 			mounted := mountedVolumes(s.Node)
-			for v := range each(s.Node, "volumes") {
+			for _, v := range each(s.Node, "volumes") {
 				if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
 					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
 				}
@@ -50,7 +50,7 @@ func volumeRules() []*Rule {
 		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), checkUnknownVolumes,
 			"A mount point refers to a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("mount-absolute-path", Low, containers, func(s Site) {
-			for m := range each(s.Node, "mountPoints") {
+			for _, m := range each(s.Node, "mountPoints") {
 				if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
 					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container must begin with /", "write "+quote("/"+n.Str()), n)
 				}
@@ -103,7 +103,7 @@ func volumeRules() []*Rule {
 		row("s3files-arn-required", High, in(bodies, "volumes[].s3filesVolumeConfiguration"), needs("fileSystemArn"),
 			"An S3 Files volume needs the ARN of its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
 		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
-			for v := range each(s.Node, "volumes") {
+			for _, v := range each(s.Node, "volumes") {
 				if n := v.Get("s3filesVolumeConfiguration"); n.Is(jsontree.Object) {
 					checkVolumeRole(s, "an S3 Files volume", n)
 				}
@@ -161,10 +161,10 @@ func mountedVolumes(body *jsontree.Node) map[string]bool {
 // checkUnknownVolumes reports mount points of a container without an entry in its volumes.
 func checkUnknownVolumes(s Site) {
 	var known []string
-	for v := range each(s.Task, "volumes") {
+	for _, v := range each(s.Task, "volumes") {
 		known = append(known, v.Get("name").Str())
 	}
-	for m := range each(s.Node, "mountPoints") {
+	for _, m := range each(s.Node, "mountPoints") {
 		n := m.Get("sourceVolume")
 		if n.Str() == "" || slices.Contains(known, n.Str()) {
 			continue

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"iter"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -84,20 +83,19 @@ func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 // creates returns every request that creates something.
 func creates(p *Pass) []Site { return allSites.of(p).creates }
 
-// where returns the scope of the sites that satisfy a condition. It filters again in each
-// run.
+// where returns the scope of the sites that satisfy a condition. It must not be called during a run.
 //
 //go:noinline
 func where(of scope, keep func(Site) bool) scope {
-	return func(p *Pass) []Site {
-		var out []Site
+	return newFact(func(p *Pass, out []Site) []Site {
+		out = out[:0]
 		for _, s := range of(p) {
 			if keep(s) {
 				out = append(out, s)
 			}
 		}
 		return out
-	}
+	}).of
 }
 
 // onFargate, onEC2 and onWindows restrict a scope to one platform.
@@ -168,15 +166,15 @@ func (s *sites) collectRequest(kind document.Kind, site Site) {
 // collectDefinition adds the objects of a job's RegisterJobDefinition request. Objects of
 // the wrong JSON type are left out, so that rules need not check for them.
 func (s *sites) collectDefinition(j Job) {
-	fargate := plan.IsFargate(j.Register)
+	fargate, before := plan.IsFargate(j.Register), len(s.containers)
 	// A Site outside of a container has no Task.
 	site := func(n, task *jsontree.Node) Site { return Site{Job: j, Node: n, Task: task, Fargate: fargate} }
 	s.definitions = append(s.definitions, site(j.Register, nil))
 	if r := j.Register.Get("retryStrategy"); r.Is(jsontree.Object) {
 		s.retries = append(s.retries, site(r, nil))
 	}
-	for c := range j.containers() {
-		s.containers = append(s.containers, c)
+	s.containers = j.appendContainers(s.containers)
+	for _, c := range s.containers[before:] {
 		if c.Node == c.Task {
 			s.wholes = append(s.wholes, c)
 		}
@@ -190,7 +188,7 @@ func (s *sites) collectDefinition(j Job) {
 		}
 		if pod := n.Get("eksProperties").Get("podProperties"); pod.Is(jsontree.Object) {
 			s.pods = append(s.pods, site(pod, pod))
-			for c := range each(pod, "initContainers", "containers") {
+			for _, c := range each(pod, "initContainers", "containers") {
 				s.podContainers = append(s.podContainers, site(c, pod))
 			}
 		}
@@ -216,14 +214,14 @@ func (s *sites) collectSubmit(j Job) {
 	if r := j.Own("retryStrategy"); r.Is(jsontree.Object) {
 		s.retries = append(s.retries, site(r))
 	}
-	for o := range overridesOf(j.Submit) {
+	for _, o := range overridesOf(j.Submit) {
 		if o.Is(jsontree.Object) {
 			s.overrides = append(s.overrides, site(o))
 		}
 	}
 	body := func(n *jsontree.Node) {
 		pod := n.Get("eksPropertiesOverride").Get("podProperties")
-		for c := range each(pod, "initContainers", "containers") {
+		for _, c := range each(pod, "initContainers", "containers") {
 			s.podOverrides = append(s.podOverrides, site(c))
 		}
 	}
@@ -240,33 +238,26 @@ const resourcesOf = "computeResources"
 // which have another shape.
 func (p *Pass) Containers() []Site { return allSites.of(p).containers }
 
-//go:noinline
-func (j Job) containers() iter.Seq[Site] {
-	return func(yield func(Site) bool) {
-		fargate := plan.IsFargate(j.Register)
-		visit := func(body *jsontree.Node, member string) bool {
-			if n := body.Get(member); n.Is(jsontree.Object) &&
-				!yield(Site{Job: j, Node: n, Task: n, Fargate: fargate, Single: member == "containerProperties"}) {
-				return false
-			}
-			for task := range body.Get("ecsProperties").Get("taskProperties").Children() {
-				for n := range task.Get("containers").Children() {
-					if n.Is(jsontree.Object) && !yield(Site{Job: j, Node: n, Task: task, Fargate: fargate}) {
-						return false
-					}
+// appendContainers appends the containers of a job's definition to a list.
+func (j Job) appendContainers(list []Site) []Site {
+	fargate := plan.IsFargate(j.Register)
+	add := func(body *jsontree.Node, member string) {
+		if n := body.Get(member); n.Is(jsontree.Object) {
+			list = append(list, Site{Job: j, Node: n, Task: n, Fargate: fargate, Single: member == "containerProperties"})
+		}
+		for task := range body.Get("ecsProperties").Get("taskProperties").Children() {
+			for n := range task.Get("containers").Children() {
+				if n.Is(jsontree.Object) {
+					list = append(list, Site{Job: j, Node: n, Task: task, Fargate: fargate})
 				}
-			}
-			return true
-		}
-		if !visit(j.Register, "containerProperties") {
-			return
-		}
-		for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
-			if !visit(group, "container") {
-				return
 			}
 		}
 	}
+	add(j.Register, "containerProperties")
+	for group := range j.Register.Get("nodeProperties").Get("nodeRangeProperties").Children() {
+		add(group, "container")
+	}
+	return list
 }
 
 // allParts returns the containers that are a whole job, and overrides in submissions.

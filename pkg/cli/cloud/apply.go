@@ -158,10 +158,11 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 		over = append(over, u.Path)
 	}
 	for _, dir := range o.paths {
-		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			hidden := path != dir && strings.HasPrefix(entry.Name(), ".")
+		root := dir + string(filepath.Separator) // follows a link to a directory, as check.Find does
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
 			switch {
-			case err != nil || path == dir:
+			case err != nil || path == root:
 			case entry.IsDir() && hidden:
 				return filepath.SkipDir
 			case !entry.IsDir() && strings.EqualFold(filepath.Ext(path), ".json") && !slices.ContainsFunc(documents, func(d check.Document) bool { return d.Path == path }):
