@@ -125,7 +125,7 @@ func outputSchema(con *term.Console, c *cli.Context, command string) error {
 		return con.JSON(schema)
 	}
 	f := exit.Usage("batchctl %s prints no JSON", command)
-	if c.App.Command(c.Args().Get(1)) == nil {
+	if !isCommand(c.Args().Get(1)) {
 		f = exit.Usage("unknown command %q", command)
 	}
 	if near := diag.Near(command, slices.Values(names)); near != "" {

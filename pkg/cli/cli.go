@@ -39,7 +39,7 @@ func Main(ctx context.Context, args []string, s term.Streams) int {
 // main runs a command line and explains its error. Every error gets its exit
 // status here.
 func main(ctx context.Context, con *term.Console, args []string) int {
-	app := app(con)
+	app := app(con, args...)
 	// urfave/cli ignores errors of writing help, such as a full disk.
 	help := &cmdline.HelpWriter{Writer: con.Out}
 	app.Writer = help
@@ -64,16 +64,110 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	return f.Code
 }
 
-// group sets the headline of commands in batchctl's help.
-func group(headline string, commands ...*cli.Command) []*cli.Command {
-	for _, c := range commands {
-		c.Category = headline
-	}
-	return commands
+// command is a command by its name. Building one takes long enough that a start which runs another one does not.
+type command struct {
+	name  string
+	build func(*term.Console) *cli.Command
 }
 
-// app returns all commands, in the groups and order of batchctl's help.
-func app(con *term.Console) *cli.App {
+// section is a group of commands under a headline of batchctl's help.
+type section struct {
+	headline string
+	commands []command
+}
+
+// sections returns all commands, in the groups and order of batchctl's help.
+func sections() []section {
+	return []section{
+		{"Write jobs", []command{
+			{"init", author.InitCommand},
+			{"validate", author.ValidateCommand},
+			{"fmt", author.FmtCommand},
+			{"convert", author.ConvertCommand},
+			{"graph", preview.GraphCommand},
+		}},
+		{"Submit", []command{
+			{"plan", preview.PlanCommand},
+			{"cost", preview.CostCommand},
+			{"submit", submit.SubmitCommand},
+			{"run", submit.RunCommand},
+			{"resume", submit.ResumeCommand},
+			{"retry", submit.RetryCommand},
+		}},
+		{"Watch", []command{
+			{"status", jobs.StatusCommand},
+			{"list", jobs.ListCommand},
+			{"logs", jobs.LogsCommand},
+			{"wait", jobs.WaitCommand},
+			{"top", top.TopCommand},
+			{"ui", func(con *term.Console) *cli.Command { return ui.UICommand(con, Main) }},
+			{"results", results.ResultsCommand},
+			{"stop", jobs.StopCommand},
+		}},
+		{"Diagnose", []command{
+			{"explain", jobs.ExplainCommand},
+			{"diff", history.DiffCommand},
+			{"history", history.HistoryCommand},
+			{"advise", history.AdviseCommand},
+			{"verify", preview.VerifyCommand},
+			{"replay", results.ReplayCommand},
+			{"doctor", cloud.DoctorCommand},
+		}},
+		{"Platform", []command{
+			{"queues", jobs.QueuesCommand},
+			{"forecast", forecast.ForecastCommand},
+			{"apply", cloud.ApplyCommand},
+			{"export", cloud.ExportCommand},
+			{"infra", cloud.InfraCommand},
+			{"gc", submit.GCCommand},
+			{"ecs", cloud.ECSCommand},
+			{"bench", benchmark.BenchCommand},
+			{"quickstart", quickstart.QuickstartCommand},
+		}},
+		{"Local engine, editors and CI", []command{
+			{"serve", cloud.ServeCommand},
+			{"env", cloud.EnvCommand},
+			{"workload", workloadCommand},
+			{"lsp", author.LSPCommand},
+			{"schema", schemaCommand},
+			{"completion", completionCommand},
+			{"version", versionCommand},
+		}},
+		{"Inside containers", []command{
+			{"child", injob.ChildCommand},
+			{"measure", injob.MeasureCommand},
+			{"stage", injob.StageCommand},
+		}},
+	}
+}
+
+// isCommand reports whether there is a command of that name.
+func isCommand(name string) bool {
+	return slices.ContainsFunc(sections(), func(s section) bool {
+		return slices.ContainsFunc(s.commands, func(c command) bool { return c.name == name })
+	})
+}
+
+// commandsFor builds the command that a command line names first, or all of them if it names none.
+func commandsFor(con *term.Console, args []string) (all []*cli.Command) {
+	only := ""
+	if len(args) > 1 && isCommand(args[1]) {
+		only = args[1]
+	}
+	for _, s := range sections() {
+		for _, c := range s.commands {
+			if only == "" || c.name == only {
+				built := c.build(con)
+				built.Category = s.headline
+				all = append(all, built)
+			}
+		}
+	}
+	return all
+}
+
+// app returns the program for a command line: with the command that it names, or with all of them.
+func app(con *term.Console, args ...string) *cli.App {
 	onUsage := func(c *cli.Context, err error, _ bool) error { return cmdline.BadValue(c, err) }
 	app := &cli.App{
 		Name:                 "batchctl",
@@ -89,16 +183,8 @@ func app(con *term.Console) *cli.App {
 		OnUsageError:              onUsage,
 		// urfave/cli would call os.Exit; main returns the exit status.
 		ExitErrHandler: func(*cli.Context, error) {},
-		Commands: slices.Concat(
-			group("Write jobs", author.InitCommand(con), author.ValidateCommand(con), author.FmtCommand(con), author.ConvertCommand(con), preview.GraphCommand(con)),
-			group("Submit", preview.PlanCommand(con), preview.CostCommand(con), submit.SubmitCommand(con), submit.RunCommand(con), submit.ResumeCommand(con), submit.RetryCommand(con)),
-			group("Watch", jobs.StatusCommand(con), jobs.ListCommand(con), jobs.LogsCommand(con), jobs.WaitCommand(con), top.TopCommand(con), ui.UICommand(con, Main), results.ResultsCommand(con), jobs.StopCommand(con)),
-			group("Diagnose", jobs.ExplainCommand(con), history.DiffCommand(con), history.HistoryCommand(con), history.AdviseCommand(con), preview.VerifyCommand(con), results.ReplayCommand(con), cloud.DoctorCommand(con)),
-			group("Platform", jobs.QueuesCommand(con), forecast.ForecastCommand(con), cloud.ApplyCommand(con), cloud.ExportCommand(con), cloud.InfraCommand(con), submit.GCCommand(con), cloud.ECSCommand(con), benchmark.BenchCommand(con), quickstart.QuickstartCommand(con)),
-			group("Local engine, editors and CI", cloud.ServeCommand(con), cloud.EnvCommand(con), workloadCommand(con), author.LSPCommand(con), schemaCommand(con), completionCommand(con), versionCommand(con)),
-			group("Inside containers", injob.ChildCommand(con), injob.MeasureCommand(con), injob.StageCommand(con)),
-		),
-		Action: func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
+		Commands:       commandsFor(con, args),
+		Action:         func(c *cli.Context) error { return cmdline.ShowHelp(con.Out, c.App, c.App.Name, nil) },
 	}
 	for _, c := range app.Commands {
 		if slices.Contains(jobCommands, c.Name) {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -178,8 +179,10 @@ func printSizing(con *term.Console, d sizingDocument) error {
 	return nil
 }
 
-// page is the sizing report.
-var page = template.Must(template.New("sizing").Parse(`<!DOCTYPE html>
+// page returns the template of the sizing report.
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("sizing").Parse(sizingReport)) })
+
+const sizingReport = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -213,7 +216,7 @@ table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6e
 <pre>{{.PlatformPatch}}</pre>{{end}}{{end}}
 </body>
 </html>
-`))
+`
 
 // report writes the sizing report as a page that needs no other file.
 func report(w io.Writer, d sizingDocument) error {
@@ -239,7 +242,7 @@ func report(w io.Writer, d sizingDocument) error {
 	if err != nil {
 		return err
 	}
-	err = page.Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
+	err = page().Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
 		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": simulate.Searched(d.Tried), "Rows": rows, "Patch": patch, "PlatformPatch": platform,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
