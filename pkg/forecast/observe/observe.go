@@ -110,6 +110,10 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 
 // keepRelated drops the queues that share no environment with a queue, and their environments.
 func (o *Observation) keepRelated(queue string, local bool) error {
+	isAsked := func(q types.JobQueueDetail) bool {
+		return aws.ToString(q.JobQueueName) == queue || aws.ToString(q.JobQueueArn) == queue
+	}
+	missing := &NoQueueError{Queue: queue, Found: slices.ContainsFunc(o.Queues, isAsked)}
 	o.Queues = slices.DeleteFunc(o.Queues, func(q types.JobQueueDetail) bool { return len(q.ComputeEnvironmentOrder) == 0 })
 	kept := map[string]bool{} // environments
 	names := func(q types.JobQueueDetail) (list []string) {
@@ -119,11 +123,9 @@ func (o *Observation) keepRelated(queue string, local bool) error {
 		return list
 	}
 	if queue != "" {
-		at := slices.IndexFunc(o.Queues, func(q types.JobQueueDetail) bool {
-			return aws.ToString(q.JobQueueName) == queue || aws.ToString(q.JobQueueArn) == queue
-		})
+		at := slices.IndexFunc(o.Queues, isAsked)
 		if at < 0 {
-			return &NoQueueError{queue}
+			return missing
 		}
 		for _, name := range names(o.Queues[at]) {
 			kept[name] = true
@@ -160,11 +162,19 @@ func (o *Observation) keepRelated(queue string, local bool) error {
 }
 
 // NoQueueError reports a queue that the target does not have, or that has no compute environments.
-type NoQueueError struct{ Queue string }
+type NoQueueError struct {
+	Queue string
+	// Found reports whether the target has the queue. It then runs service jobs: every other queue has compute
+	// environments.
+	Found bool
+}
 
 // Error names the queue.
 func (e *NoQueueError) Error() string {
-	return "no queue " + e.Queue + " with compute environments at the target"
+	if e.Found {
+		return "queue " + e.Queue + " runs service jobs, which have no compute environments to simulate"
+	}
+	return "no queue " + e.Queue + " at the target"
 }
 
 // policies returns the fair-share policies of the queues, by ARN.
