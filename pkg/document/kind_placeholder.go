@@ -1,7 +1,6 @@
 package document
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -35,14 +34,24 @@ var contexts = map[string]context{
 const longestContext = 16
 
 // marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
-// change in any case.
-var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR", "PLACEHOLDER"}
+// change in any case, or leaves a part of a value out. rare is the offset of the byte that documents have least.
+var marksOfPlaceholders = [...]struct {
+	text string
+	rare int
+}{
+	{"${", 0}, {"$(", 0}, {"{{", 0}, {"<", 0}, {"@", 0}, {"%", 0}, {"__", 0}, {"#{", 0}, {"((", 0}, {"TODO", 0}, {"FIXME", 0}, {"TBD", 0},
+	{"YOUR", 0}, {"Your", 0}, {"your", 0}, {"PLACEHOLDER", 0},
+}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
-	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
-		asksForValue(text, 'c') || asksForValue(text, 'C')
+	for _, m := range marksOfPlaceholders {
+		if jsontree.IndexMark(text, m.text, m.rare) >= 0 {
+			return true
+		}
+	}
+	return asksForValue(text, 'c') || asksForValue(text, 'C') || jsontree.MayLeaveOut(text)
 }
 
 // asksForValue reports whether a text contains the word replace or change, in any case, with this c. Few texts have
@@ -78,6 +87,7 @@ func placeholderIn(text string, in context) string {
 		case len(sweep.References(found)) > 0, strings.HasPrefix(found, "{{resolve:"):
 		case dollar && in != anywhere:
 		case in == inShell && strings.IndexByte("%(#", found[0]) >= 0: // variables of cmd.exe, arithmetic, Ruby
+		case in == inShell && whole && strings.Trim(found, "xX") == "": // no id
 		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
 		case in == inOptions && strings.HasPrefix(strings.TrimLeft(found, "{ "), "."):
 		default:

@@ -8,8 +8,8 @@ import (
 )
 
 // RulePlaceholder is the rule of text that another program or a person has to replace: ${memory}, {{ image }},
-// <subnet>, @@queue@@, #{role} or REPLACE_ME. Parse reports it for a placeholder in place of a value, and package
-// document for one in a string.
+// <subnet>, @@queue@@, #{role}, REPLACE_ME, subnet-xxxxxxxx or arn:aws:iam::ACCOUNT:role/r. Parse reports it for a
+// placeholder in place of a value, and package document for one in a string.
 const RulePlaceholder = "placeholder"
 
 // PlaceholderHint is the hint of RulePlaceholder, and PlaceholderMessage its message for a placeholder. They are the
@@ -30,13 +30,19 @@ var (
 	fillWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:(?i:(?:replace|change)[-_]?(?:this|me)|replace[-_](?:with|by)[-_][\w-]*)|TODO|FIXME|TBD|` +
 			`REPLACE_(?:[A-Z0-9]+_)*(?:ACCOUNT|ARN|BUCKET|HOST|ID|IMAGE|NAME|QUEUE|REGION|REPOSITORY|ROLE|SUBNET|URI|URL)|` +
-			`YOUR[-_](?:[A-Z0-9]+[-_])*[A-Z0-9]+|PLACEHOLDER(?:_[A-Z0-9]+)*)`)
+			`YOUR[-_](?:[A-Z0-9]+[-_])*[A-Z0-9]+|PLACEHOLDER(?:_[A-Z0-9]+)*|` +
+			`[Yy]our[-_](?:[A-Za-z0-9]+[-_])*?` + yourNoun + `(?:[-_][A-Za-z0-9]+)*)`)
 	})
 	// quotedForm matches the placeholders that only a text in quotes has: elsewhere # and $ mean other things.
 	quotedForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:#\{[A-Za-z_][\w.-]*\}|\$\([A-Za-z_]\w*(?:\.\w+)+\)|\(\([A-Za-z_][\w./-]*\)\)$)`)
 	})
 )
+
+// yourNoun matches what documents put after "your-", which also begins names of companies.
+const yourNoun = `(?i:account|arn|bucket|cluster|company|database|db|definition|domain|ecr|email|environment|group|host|id|image|job|key|` +
+	`name|org|organization|password|prefix|profile|project|queue|region|registry|repo|repository|role|secret|sg|subnet|team|template|token|` +
+	`topic|uri|url|user|username|vpc)`
 
 // ownNames are names of Python that look like placeholders.
 var ownNames = map[string]bool{
@@ -58,7 +64,7 @@ func PlaceholderLen(s string) int {
 		if found := namedForm().FindString(s); !ownNames[found] {
 			return len(found)
 		}
-	case 'R', 'r', 'C', 'c', 'T', 'F', 'Y', 'P':
+	case 'R', 'r', 'C', 'c', 'T', 'F', 'Y', 'y', 'P':
 		if len(s) < 2 || strings.IndexByte("ehoibl", s[1]|0x20) < 0 {
 			return 0 // the words begin with RE, CH, TO, FI, TB, YO and PL
 		}
@@ -72,8 +78,8 @@ func PlaceholderLen(s string) int {
 // FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
 // quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.
 func FindPlaceholder(text string) (start, end int) {
-	if !strings.ContainsAny(text, "${<@_%RrCcTFYP#(") {
-		return -1, -1
+	if !strings.ContainsAny(text, "${<@_%RrCcTFYyP#(") {
+		return leftOut(text)
 	}
 	for i := 0; i < len(text); i++ {
 		if i > 0 && isNameByte(text[i]) && isNameByte(text[i-1]) {
@@ -102,7 +108,7 @@ func FindPlaceholder(text string) (start, end int) {
 		}
 		i += n - 1
 	}
-	return -1, -1
+	return leftOut(text)
 }
 
 // quotedLen returns the length of the placeholder at text[i] that only a text in quotes can have: #{name}, $(a.name)

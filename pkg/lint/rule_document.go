@@ -16,7 +16,7 @@ func documentRules() []Rule {
 		{Name: jsontree.RuleSyntax, Confidence: High, Source: jsonStandard,
 			Doc: "The file is not valid JSON. batchctl reports each mistake separately, such as a trailing comma, a comment or single quotes, and continues after it. Most mistakes come with a fix."},
 		{Name: jsontree.RulePlaceholder, Confidence: High, Evidence: FileFormat, Source: "the placeholders of template engines",
-			Doc: "A value contains text that another program or a person has to replace: ${memory}, ${{ memory }}, {{ image }}, <subnet>, @@queue@@, __TAG__, #{role} or REPLACE_ME. No other rule reports that value. It is an error if AWS would certainly reject the text, such as a placeholder without quotes, which is not JSON. Shell variables in commands are not placeholders, nor are ${{ matrix.x }} and Ref::x."},
+			Doc: "A value contains text that another program or a person has to replace: ${memory}, ${{ memory }}, {{ image }}, <subnet>, @@queue@@, __TAG__, #{role}, REPLACE_ME, your-queue, subnet-xxxxxxxx or arn:aws:iam::ACCOUNT:role/r. No other rule reports that value. It is an error if AWS would certainly reject the text, such as a placeholder without quotes, which is not JSON. Shell variables in commands are not placeholders, nor are ${{ matrix.x }} and Ref::x."},
 		{Name: document.RuleSkeleton, Confidence: High, Evidence: FileFormat, Source: "aws batch register-job-definition --generate-cli-skeleton",
 			Doc: "The file is a request as the AWS CLI prints it with --generate-cli-skeleton: it has every member of the API, and the values are empty. It is an error if a rule reports an error in it; the problems of its values are then not listed."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",

@@ -13,7 +13,7 @@ var (
 	// accepts the child of an array, ID:INDEX.
 	sharePattern      = lazy(`^[A-Za-z0-9_-]{1,255}\*?$`)
 	definitionPattern = lazy(`^([A-Za-z0-9_-]{1,128}(:[0-9]+)?|arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:job-definition/[A-Za-z0-9_-]{1,128}(:[0-9]+)?)$`)
-	queuePattern      = lazy(`^([A-Za-z0-9_-]{1,128}|arn:[^:]*:batch:[^:]*:[^:]*:job-queue/[A-Za-z0-9_-]{1,128})$`)
+	queuePattern      = lazy(`^([A-Za-z0-9_-]{1,128}|arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:job-queue/[A-Za-z0-9_-]{1,128})$`)
 	jobIDPattern      = lazy(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(:[0-9]+)?$`)
 )
 
