@@ -30,8 +30,12 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 	if !root.Is(jsontree.Object) {
 		d.Message = fmt.Sprintf("a document must be an object, not %s", root.Kind)
 		d.Span = root.Span
-		if first := root.Index(0); first.Is(jsontree.Object) && kindOf(first).native() {
+		switch first := root.Index(0); {
+		case !first.Is(jsontree.Object):
+		case kindOf(first).native():
 			d.Hint = "write each " + string(kindOf(first)) + " request to a file of its own"
+		case kindOf(first) == KindJob:
+			d.Hint = `several jobs are a workflow: { "name": "calibration", "jobs": [ ... ] }`
 		}
 	}
 	return d
