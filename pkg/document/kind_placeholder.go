@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -34,24 +35,14 @@ var contexts = map[string]context{
 const longestContext = 16
 
 // marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
-// change in any case, or leaves a part of a value out. rare is the offset of the byte that documents have least.
-var marksOfPlaceholders = [...]struct {
-	text string
-	rare int
-}{
-	{"${", 0}, {"$(", 0}, {"{{", 0}, {"<", 0}, {"@", 0}, {"%", 0}, {"__", 0}, {"#{", 0}, {"((", 0}, {"TODO", 0}, {"FIXME", 0}, {"TBD", 0},
-	{"YOUR", 0}, {"Your", 0}, {"your", 0}, {"PLACEHOLDER", 0},
-}
+// change in any case, or leaves a part of a value out.
+var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
-	for _, m := range marksOfPlaceholders {
-		if jsontree.IndexMark(text, m.text, m.rare) >= 0 {
-			return true
-		}
-	}
-	return asksForValue(text, 'c') || asksForValue(text, 'C') || jsontree.MayLeaveOut(text)
+	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
+		asksForValue(text, 'c') || asksForValue(text, 'C') || jsontree.MayLeaveOut(text)
 }
 
 // asksForValue reports whether a text contains the word replace or change, in any case, with this c. Few texts have

@@ -42,7 +42,7 @@ func idWithoutDigits(value string) []int {
 // MayLeaveOut reports whether a value of a document may leave something out. It is fast. Where an id has y, another one
 // has x.
 func MayLeaveOut(document string) bool {
-	if IndexMark(document, "xxx", 0) >= 0 || IndexMark(document, "XXX", 0) >= 0 {
+	if indexMark(document, "xxx", 0) >= 0 || indexMark(document, "XXX", 0) >= 0 {
 		return true
 	}
 	inARN, _ := leftOutOfARN(document)
@@ -50,9 +50,9 @@ func MayLeaveOut(document string) bool {
 	return inARN >= 0 || inRegistry >= 0
 }
 
-// IndexMark is strings.Index for a text whose byte at an offset is rare in documents. It looks for that byte, which
+// indexMark is strings.Index for a text whose byte at an offset is rare in documents. It looks for that byte, which
 // takes a fraction of the time.
-func IndexMark(document, mark string, rare int) int {
+func indexMark(document, mark string, rare int) int {
 	for at := rare; at < len(document); at++ {
 		n := strings.IndexByte(document[at:], mark[rare])
 		if n < 0 {
@@ -68,7 +68,7 @@ func IndexMark(document, mark string, rare int) int {
 // leftOutOfARN returns where the first ARN in a text has a word for the Region or the account; start is -1 without one.
 func leftOutOfARN(text string) (start, end int) {
 	for from := 0; ; {
-		n := IndexMark(text[from:], "arn:aws", len("arn:a"))
+		n := indexMark(text[from:], "arn:aws", len("arn:a"))
 		if n < 0 {
 			return -1, -1
 		}
@@ -104,7 +104,7 @@ func arnFields(text string, at int) (region, account diag.Span, ok bool) {
 func leftOutOfRegistry(text string) (start, end int) {
 	const mark = ".dkr.ecr"
 	for from := 0; ; {
-		n := IndexMark(text[from:], mark, len(".d"))
+		n := indexMark(text[from:], mark, len(".d"))
 		if n < 0 {
 			return -1, -1
 		}
