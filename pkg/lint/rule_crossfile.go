@@ -110,10 +110,10 @@ func checkShareRequired(s Site) {
 	}
 }
 
-// checkFairSharePriority reports a job without a priority, unless its definition is
-// unknown and may have one.
+// checkFairSharePriority reports a job without a priority. A definition that no file has may
+// have one.
 func checkFairSharePriority(s Site) {
-	if hasFairShare(s) && s.Node.Get("schedulingPriorityOverride") == nil && s.Known().Get("schedulingPriority") == nil && (s.Known() != nil || !isDefinedElsewhere(s)) {
+	if hasFairShare(s) && s.Node.Get("schedulingPriorityOverride") == nil && s.Known() != nil && s.Known().Get("schedulingPriority") == nil {
 		s.Report("the queue has a fair-share policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
 	}
 }
@@ -238,9 +238,6 @@ var defining = newFact(func(p *Pass, _ map[string]bool) map[string]bool {
 // directory, so that this one should be among them. A run over directories sees
 // definitions and submissions that have nothing to do with each other.
 func hasDefinitionsBeside(s Site) bool { return defining.of(s.pass)[s.directory()] }
-
-// isDefinedElsewhere reports whether no file has the definition that the job names.
-func isDefinedElsewhere(s Site) bool { return s.Known() == nil && len(definitions(s.pass)) > 0 }
 
 // hasFairShare reports whether the files create the job's queue with a fair-share
 // policy.

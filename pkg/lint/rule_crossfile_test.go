@@ -210,7 +210,9 @@ func TestQueueWithAndWithoutPolicy(t *testing.T) {
 	if got := errorsIn(t, [2]string{"dev/q.json", open}, [2]string{"prod/q.json", fair}); got != nil {
 		t.Error(got)
 	}
-	if d := cmp.Diff([]string{"queue-scheduling-policy-immutable b.json"}, errorsIn(t, [2]string{"a.json", open}, [2]string{"b.json", fair})); d != "" {
-		t.Error(d)
+	for _, files := range [][][2]string{{{"a.json", open}, {"b.json", fair}}, {{"b.json", fair}, {"a.json", open}}} {
+		if d := cmp.Diff([]string{"queue-scheduling-policy-immutable b.json"}, errorsIn(t, files...)); d != "" {
+			t.Errorf("%s first: %s", files[0][0], d)
+		}
 	}
 }

@@ -153,17 +153,17 @@ func policyARN(s Site, n *jsontree.Node, label string) {
 	like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`)(s, n, label)
 }
 
-// checkSchedulingPolicyKept compares a queue with queues of the same name in files before
-// it, as a directory with old and new versions of a queue has them.
+// checkSchedulingPolicyKept compares a queue that has a policy with queues of the same name that
+// have none: a directory with old and new versions of a queue has them, in any order.
 func checkSchedulingPolicyKept(s Site) {
+	name, policy := s.Node.Get("jobQueueName"), s.Node.Get("schedulingPolicyArn")
+	if policy == nil || name.Str() == "" {
+		return
+	}
 	for _, other := range queues(s.pass) {
-		if other.Node == s.Node {
-			return
-		}
-		name := s.Node.Get("jobQueueName")
-		if name.Str() != "" && other.directory() == s.directory() && other.Node.Get("jobQueueName").Str() == name.Str() && (other.Node.Get("schedulingPolicyArn") == nil) != (s.Node.Get("schedulingPolicyArn") == nil) {
+		if other.Node.Get("schedulingPolicyArn") == nil && other.Node.Get("jobQueueName").Str() == name.Str() && other.directory() == s.directory() {
 			s.Report(fmt.Sprintf("the files create queue %s both with and without a scheduling policy, and a queue cannot change that", quote(name.Str())),
-				"create another queue", s.Node.Get("schedulingPolicyArn"), name)
+				"create another queue", policy)
 			return
 		}
 	}
