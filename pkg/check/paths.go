@@ -139,7 +139,7 @@ func findBelow(root string, include, endings []string) ([]Document, []error) {
 }
 
 // walk is a search through a directory. filepath.WalkDir finds nothing below a link, and does not tell how many files
-// a directory has: with room for all, the list takes a third of the memory.
+// a directory has: with room for all, the list takes a fifth of the memory.
 type walk struct {
 	root             string
 	include, endings []string

@@ -171,6 +171,8 @@ func fieldsOf(t reflect.Type) func(yield func(string) bool) {
 func TestMayHavePlaceholder(t *testing.T) {
 	for text, want := range map[string]bool{"replace": true, "REPLACE_ME": true, "xChangeme": true, "change": true, "rePlaCe": true, "chang": false, "eplace": false,
 		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false,
+		"subnet-yyyyyyyy": true, "sg-ZZZ": true, "xxxxxxxx": true, "arn:aws:iam::ACCOUNT:role/r": true, "account.dkr.ecr.us-east-1.amazonaws.com": true,
+		"arn:aws:iam::123456789012:role/r": false, "123456789012.dkr.ecr.us-east-1.amazonaws.com": false, "your-queue": true,
 		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true} {
 		if mayHavePlaceholder(text) != want {
 			t.Errorf("mayHavePlaceholder(%q) is %v", text, !want)

@@ -39,11 +39,12 @@ func idWithoutDigits(value string) []int {
 	return digitsLeftOut().FindStringIndex(value)
 }
 
-// MayLeaveOut reports whether a value of a document may leave something out. It is fast. Where an id has y, another one
-// has x.
+// MayLeaveOut reports whether a value of a document may leave something out. It is fast.
 func MayLeaveOut(document string) bool {
-	if indexMark(document, "xxx", 0) >= 0 || indexMark(document, "XXX", 0) >= 0 {
-		return true
+	for _, filler := range [...]string{"xxx", "XXX", "yyy", "YYY", "zzz", "ZZZ"} {
+		if indexMark(document, filler, 0) >= 0 {
+			return true
+		}
 	}
 	inARN, _ := leftOutOfARN(document)
 	inRegistry, _ := leftOutOfRegistry(document)
