@@ -238,7 +238,11 @@ func (g *group) await(ctx context.Context, p *model.Part) error {
 		case <-reached:
 		case <-g.ended[d.Part]: // without a start
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			select {
+			case <-g.ended[d.Part]: // a dependency that ended says more than what its end has stopped
+			default:
+				return context.Cause(ctx)
+			}
 		}
 		if err := g.held(p, d); err != nil {
 			return err
