@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -288,4 +290,52 @@ func TestUpgradeAtOnce(t *testing.T) {
 		}
 	}
 	u.ended(1 + len(programs))
+}
+
+// TestStartAfterAnother checks that a command starts an engine if the one that had the state directory ends meanwhile.
+func TestStartAfterAnother(t *testing.T) {
+	u := newUpgrade(t)
+	u.ok(u.new, "submit", "job.json", "--wait")
+	u.ok(u.new, "serve", "--stop")
+	state := filepath.Join(u.dir, "state")
+	lock, err := os.OpenFile(filepath.Join(state, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	submit := u.command(u.new, "submit", "job.json", "--wait")
+	submit.Stderr = &out
+	if err := submit.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		log, err := os.ReadFile(filepath.Join(state, "engine.log"))
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("%s: %v", log, err)
+		}
+		if bytes.Contains(log, []byte("an engine already serves")) {
+			break
+		}
+	}
+	lock.Close()
+	if err := submit.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &out)
+	}
+	u.ended(2)
+	// The message of an engine that cannot start is its error, not the hint below it, nor an earlier message.
+	if err := os.Remove(filepath.Join(state, "journal")); err != nil {
+		t.Fatal(err)
+	}
+	u.ok(u.new, "serve", "--stop")
+	if err := os.WriteFile(filepath.Join(state, "journal"), []byte("batchctl journal 3 v0.9.0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stderr, code := u.run(u.new, "submit", "job.json")
+	if code != 3 || !strings.HasPrefix(stderr, "batchctl: the local engine did not start: open the engine: ") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
 }

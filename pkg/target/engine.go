@@ -99,8 +99,12 @@ func serveLoopback(engine *local.Engine) (stop func() error, err error) {
 // startTimeout limits the start of a background engine, including the replay of a long journal.
 const startTimeout = 30 * time.Second
 
+// EngineTaken is what a background engine prints in place of its exports if another engine has the state directory.
+const EngineTaken = "taken"
+
 // startEngine starts a background engine with BackgroundArguments in its own session, so that it
-// outlives this process and its terminal, and waits until it answers.
+// outlives this process and its terminal, and waits until an engine answers. That may be another one: several
+// commands may start one at the same time, and a newer batchctl may replace it at once.
 func startEngine(ctx context.Context, con *term.Console, dir string, arguments []string) (local.Connection, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return local.Connection{}, exit.Fail(exit.NotDone, "create the state directory: %v", err)
@@ -111,29 +115,45 @@ func startEngine(ctx context.Context, con *term.Console, dir string, arguments [
 		return local.Connection{}, exit.Fail(exit.NotDone, "open the engine's log: %v", err)
 	}
 	defer log.Close()
+	limit, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		begun, err := log.Seek(0, io.SeekEnd)
+		if err == nil {
+			err = launch(limit, log, arguments)
+		}
+		if errors.Is(err, io.EOF) {
+			return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s", lastMessage(logPath, begun)).Try("its log: %s", logPath)
+		}
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
+		}
+		connection, err := joinEngine(limit, dir)
+		if err == nil {
+			return connection, nil
+		}
+		// The engine that had the directory has ended since, or was replaced and its successor has not begun.
+		if attempt == startAttempts || limit.Err() != nil {
+			return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).Try("its log: %s", logPath)
+		}
+	}
+}
+
+// startAttempts limits how often one command starts an engine. Each engine could start a job that brings it down.
+const startAttempts = 3
+
+// launch starts a background engine, and returns when it answers or has found that the directory is taken. It
+// returns io.EOF if the engine could not start.
+func launch(ctx context.Context, log *os.File, arguments []string) error {
 	ready, err := spawn(log, arguments)
 	if err != nil {
-		return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
+		return err
 	}
 	defer ready.Close()
-	// The engine prints its exports once it answers. If the pipe ends before that, the engine could
-	// not start.
-	ready.SetReadDeadline(time.Now().Add(startTimeout))
 	stop := context.AfterFunc(ctx, func() { ready.SetReadDeadline(time.Now()) })
 	defer stop()
 	_, err = bufio.NewReader(ready).ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		// Another command may have started one at the same time.
-		if connection, err := joinEngine(ctx, dir); err == nil {
-			return connection, nil
-		}
-		return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s", lastLine(logPath)).Try("its log: %s", logPath)
-	}
-	connection, err := local.Connect(dir)
-	if err != nil {
-		return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).Try("its log: %s", logPath)
-	}
-	return connection, nil
+	return err
 }
 
 // joinEngine waits until the engine of the process that holds the state directory answers. It
@@ -155,13 +175,19 @@ func joinEngine(ctx context.Context, dir string) (local.Connection, error) {
 	}
 }
 
-// lastLine returns the last line of an engine's log.
-func lastLine(path string) string {
+// lastMessage returns the last error that an engine's log has from an offset on, without the hints below it; without
+// an error, the last line.
+func lastMessage(path string, from int64) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()
 	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := strings.Split(strings.TrimSpace(string(text[min(from, int64(len(text))):])), "\n")
+	for _, line := range slices.Backward(lines) {
+		if message, ok := strings.CutPrefix(line, "batchctl: "); ok {
+			return message
+		}
+	}
 	return cmp.Or(lines[len(lines)-1], "it exited without a message; check whether the disk is full")
 }
 

@@ -79,6 +79,9 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	engine, err := local.Open(options)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
+		if o.daemon {
+			fmt.Fprintln(con.Out, target.EngineTaken)
+		}
 		return exit.Fail(exit.NotDone, "an engine already serves %s (process %d)", dir, locked.PID).
 			Try("use it: eval \"$(batchctl serve --exports)\"    or another state: --state-dir DIRECTORY")
 	}
