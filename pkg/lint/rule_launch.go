@@ -151,6 +151,7 @@ func hostResourceRules() []*Rule {
 			}
 		}, "Instances need the role of an instance profile to join the cluster. AWS Batch rejects an environment without one.", tried("ComputeResource.instanceRole")),
 		roleKindRule(),
+		logicalIDRule(),
 		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			for _, c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
 				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !isPlaceholder(n.Text) {
@@ -220,6 +221,72 @@ func roleKindRule() *Rule {
 			}
 		},
 	}
+}
+
+// logicalIDRule is the rule for the names of parameters, resources and outputs in templates. Only AWS's own macros are
+// known to keep them.
+func logicalIDRule() *Rule {
+	return &Rule{
+		Name: "cfn-logical-id", Severity: diag.Error, Confidence: High,
+		Doc:    "The names of parameters, resources and outputs have only the letters A to Z and a to z and digits. Otherwise CloudFormation rejects the whole template.",
+		Source: "AWS CloudFormation User Guide, Resources; the service's error quoted in aws-cloudformation/cfn-lint#160",
+		Run: func(p *Pass) {
+			for _, f := range p.Files {
+				if f.Kind != document.KindTemplate || hasOwnMacro(f.Root) {
+					continue
+				}
+				for _, section := range [...]string{"Parameters", "Resources", "Outputs"} {
+					for n := range f.Root.Get(section).Children() {
+						name := alphanumeric(n.Name)
+						if name == n.Name || !n.Is(jsontree.Object) || strings.HasPrefix(n.Name, "Fn::") || isPlaceholder(n.Name) {
+							continue
+						}
+						help := "use only letters and digits"
+						if name != "" {
+							help = fmt.Sprintf("write %s, also where the template refers to it", quote(name))
+						}
+						p.Report(key(n), fmt.Sprintf("CloudFormation rejects the name %s: only letters and digits are allowed", quote(n.Name)), help)
+					}
+				}
+			}
+		},
+	}
+}
+
+// hasOwnMacro reports whether a template has a transform that is not one of AWS. It may rename anything.
+func hasOwnMacro(template *jsontree.Node) bool {
+	t := template.Get("Transform")
+	if t == nil {
+		return false
+	}
+	if t.Is(jsontree.String) {
+		return !strings.HasPrefix(t.Text, "AWS::")
+	}
+	for name := range t.Children() {
+		if !strings.HasPrefix(name.Str(), "AWS::") {
+			return true
+		}
+	}
+	return !t.Is(jsontree.Array)
+}
+
+// alphanumeric returns the ASCII letters and digits of a name, with a capital after each other character.
+func alphanumeric(name string) string {
+	var b strings.Builder
+	capital := false
+	for _, c := range name {
+		switch {
+		case 'a' <= c && c <= 'z' && capital:
+			b.WriteRune(c - 'a' + 'A')
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+			b.WriteRune(c)
+		default:
+			capital = true
+			continue
+		}
+		capital = false
+	}
+	return b.String()
 }
 
 // referredResource returns the resource that a value is a Ref or a GetAtt of; "" for any
