@@ -3,8 +3,6 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -281,125 +279,10 @@ func capital(name string) string {
 // pascal returns the letters and digits of a name, each word with a capital.
 func pascal(name string) string {
 	var b strings.Builder
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ' ' }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	}) {
 		b.WriteString(capital(word))
-	}
-	return b.String()
-}
-
-// terraformTypes are the resources of Terraform's AWS provider. It has none for the other kinds.
-var terraformTypes = map[document.Kind]string{
-	document.KindComputeEnvironment: "aws_batch_compute_environment",
-	document.KindJobQueue:           "aws_batch_job_queue",
-	document.KindSchedulingPolicy:   "aws_batch_scheduling_policy",
-}
-
-// terraformNames are the members whose name in Terraform is not the API's with underscores.
-var terraformNames = map[string]string{
-	"computeEnvironmentName": "name", "jobQueueName": "name", "instanceTypes": "instance_type", "fairsharePolicy": "fair_share_policy",
-	"jobStateTimeLimitActions": "job_state_time_limit_action", "unmanagedvCpus": "unmanaged_vcpus", "minvCpus": "min_vcpus", "maxvCpus": "max_vcpus",
-	"ec2Configuration": "ec2_configuration", "ec2KeyPair": "ec2_key_pair",
-}
-
-// Terraform returns the resources as a Terraform configuration in JSON (a .tf.json file), with import blocks, so that
-// terraform plan shows no change. left counts the resources of kinds that Terraform's provider does not have.
-func (s *State) Terraform() (text []byte, left int, err error) {
-	ids := s.identifiers(func(r *Resource) string {
-		id := strings.ToLower(strings.ReplaceAll(r.Logical, "-", "_"))
-		if id != "" && id[0] >= '0' && id[0] <= '9' {
-			id = "_" + id // a name begins with a letter or an underscore
-		}
-		return id
-	})
-	resources := map[string]object{}
-	imports := []object{}
-	for _, k := range kinds {
-		typ := terraformTypes[k.Kind]
-		for _, r := range s.newest(k.Kind) {
-			if typ == "" {
-				left++
-				continue
-			}
-			properties := snakes(s.portable(r)).(object)
-			if r.Name != r.Logical {
-				properties["name"] = r.Name
-			}
-			refer := func(o object, member string, of document.Kind) {
-				if name, ok := o[member].(string); ok {
-					if other := s.find(kindOf(of), batch.Name(name)); other != nil && ids[other] != "" {
-						o[member] = "${" + terraformTypes[of] + "." + ids[other] + ".arn}"
-					}
-				}
-			}
-			refer(properties, "scheduling_policy_arn", document.KindSchedulingPolicy)
-			for _, entry := range objectsOf(properties["compute_environment_order"]) {
-				refer(entry, "compute_environment", document.KindComputeEnvironment)
-			}
-			if resources[typ] == nil {
-				resources[typ] = object{}
-			}
-			resources[typ][ids[r]] = properties
-			id := r.ARN
-			if k.Kind == document.KindComputeEnvironment {
-				id = r.Name
-			}
-			imports = append(imports, object{"to": typ + "." + ids[r], "id": id})
-		}
-	}
-	text, err = json.MarshalIndent(object{"resource": resources, "import": imports}, "", "  ")
-	return text, left, err
-}
-
-// snakes returns a request with the names of Terraform. Values that would be expressions there are escaped.
-func snakes(v any) any {
-	switch v := v.(type) {
-	case object:
-		out := object{}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if name == "tags" {
-				out["tags"] = escaped(v[name])
-				continue
-			}
-			out[snake(name)] = snakes(v[name])
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, m := range v {
-			out[i] = snakes(m)
-		}
-		return out
-	}
-	return escaped(v)
-}
-
-// escaped returns a value whose ${ and %{ Terraform does not evaluate.
-func escaped(v any) any {
-	switch v := v.(type) {
-	case string:
-		return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(v)
-	case object:
-		out := object{}
-		for name, m := range v {
-			out[name] = escaped(m)
-		}
-		return out
-	}
-	return v
-}
-
-// snake returns a member's name in Terraform: security_group_ids.
-func snake(name string) string {
-	if known := terraformNames[name]; known != "" {
-		return known
-	}
-	var b strings.Builder
-	for _, c := range name {
-		if 'A' <= c && c <= 'Z' {
-			b.WriteByte('_')
-			c += 'a' - 'A'
-		}
-		b.WriteRune(c)
 	}
 	return b.String()
 }

@@ -272,6 +272,17 @@ func TestServiceEnvironments(t *testing.T) {
 			if again := applied(t, a, o, step.text); len(again.Steps) > 0 {
 				t.Errorf("again:\n%s", again.text())
 			}
+			if !strings.Contains(step.text, "quotaShares") {
+				continue
+			}
+			state, err := a.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := state.Template()
+			if err != nil || !strings.Contains(string(text), `"TrainResearchQuotaShare": {`) { // a logical ID has no slash
+				t.Errorf("%s, %v", text, err)
+			}
 		}
 	})
 }

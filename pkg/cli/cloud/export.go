@@ -35,7 +35,7 @@ func ExportCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl export [FLAGS] [NAME ...]",
 		Description: cmdline.Help("Prints the requests that would create the account's compute environments, job queues and related resources. Applying them changes nothing. With a "+
 			"NAME, it prints only that resource; for a queue, also its environments and scheduling policy.\n\n"+
-			"--cloudformation prints a template whose resources CloudFormation can import. --terraform prints a configuration in JSON with import blocks; save it as a .tf.json file.",
+			"--cloudformation prints a template whose resources CloudFormation can import. --terraform prints a configuration in JSON with import blocks, for Terraform 1.5 and version 6 of its AWS provider; save it as a .tf.json file.",
 			"batchctl export --target prod --file queues.json\nbatchctl export gpu --target prod\nbatchctl export --target prod --terraform > queues.tf.json"),
 		Flags: jobs.Flags(
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "write to this `FILE` instead of stdout"},
@@ -98,8 +98,8 @@ func exportedText(con *term.Console, state *apply.State, o exportOptions) (strin
 		return string(text) + "\n", err
 	case o.terraform:
 		text, left, err := state.Terraform()
-		if left > 0 {
-			fmt.Fprintf(con.Err, "left out: %s that Terraform's AWS provider does not have\n", term.Plural(left, "resource"))
+		for _, what := range left {
+			fmt.Fprintf(con.Err, "left out: %s (Terraform's AWS provider does not have it)\n", diag.Printable(what))
 		}
 		return string(text) + "\n", err
 	}
