@@ -68,7 +68,7 @@ func TestBrokenAnswers(t *testing.T) {
 		}
 		read++
 		_, err = state.Export("")
-		_, _, errTerraform := state.Terraform()
+		_, errTerraform := state.Terraform()
 		_, errTemplate := state.Template()
 		for _, err := range []error{err, errTerraform, errTemplate} {
 			if err != nil {

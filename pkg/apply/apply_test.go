@@ -656,17 +656,17 @@ func TestTerraformArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, left, err := state.Terraform()
+	c, err := state.Terraform()
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"scheduling policy quota: quotaSharePolicy", "service environment sage", "compute environment gpu: computeResources.launchTemplate.overrides",
 		"compute environment gpu: computeResources.scalingPolicy", "job queue training"}
-	if !slices.Equal(left, want) {
-		t.Errorf("left %q", left)
+	if !slices.Equal(c.Left, want) {
+		t.Errorf("left %q", c.Left)
 	}
 	var config struct{ Resource map[string]map[string]object }
-	if err := json.Unmarshal(text, &config); err != nil {
+	if err := json.Unmarshal(c.Text, &config); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
@@ -693,19 +693,19 @@ func TestTemplates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, left, err := state.Terraform()
-	if err != nil || !slices.Equal(left, []string{"consumable resource licences"}) {
-		t.Errorf("left %q, %v", left, err)
+	c, err := state.Terraform()
+	if err != nil || !slices.Equal(c.Left, []string{"consumable resource licences"}) || c.Resources != 7 { // one is the engine's
+		t.Errorf("%d resources, left %q, %v", c.Resources, c.Left, err)
 	}
 	var config struct {
 		Resource map[string]map[string]object
 		Import   []struct{ To, ID string }
 	}
-	if err := json.Unmarshal(text, &config); err != nil {
+	if err := json.Unmarshal(c.Text, &config); err != nil {
 		t.Fatal(err)
 	}
 	names := slices.Sorted(maps.Keys(config.Resource["aws_batch_compute_environment"]))
-	if !slices.Equal(names, []string{"_2_old", "a_b", "a_b_2", "gpu"}) || len(config.Import) != 7 { // one is the engine's
+	if !slices.Equal(names, []string{"_2_old", "a_b", "a_b_2", "gpu"}) || len(config.Import) != c.Resources {
 		t.Errorf("%q, %v", names, config.Import)
 	}
 	order := fmt.Sprint(config.Resource["aws_batch_job_queue"]["gpu"]["compute_environment_order"])
@@ -715,7 +715,7 @@ func TestTemplates(t *testing.T) {
 	if note := fmt.Sprint(config.Resource["aws_batch_scheduling_policy"]["fair"]["tags"]); note != "map[note:$${x} %%{y}]" {
 		t.Error(note)
 	}
-	text, err = state.Template()
+	text, err := state.Template()
 	if err != nil {
 		t.Fatal(err)
 	}

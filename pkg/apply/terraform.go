@@ -57,10 +57,19 @@ var terraformNames = map[string]string{
 	"ec2Configuration": "ec2_configuration", "ec2KeyPair": "ec2_key_pair",
 }
 
-// Terraform returns the resources as a Terraform configuration in JSON (a .tf.json file), with import blocks, so that
-// terraform plan shows no change. left names the resources, and the members of resources, that the provider does not
-// have.
-func (s *State) Terraform() (text []byte, left []string, err error) {
+// Configuration is a configuration for Terraform.
+type Configuration struct {
+	// Text is a .tf.json file.
+	Text []byte
+	// Resources counts the resources in it, and Left names the others, and members of resources, that Terraform's AWS
+	// provider does not have.
+	Resources int
+	Left      []string
+}
+
+// Terraform returns the resources as a Terraform configuration with import blocks, so that terraform plan shows no
+// change.
+func (s *State) Terraform() (c Configuration, err error) {
 	ids := s.identifiers(func(r *Resource) string {
 		id := strings.ToLower(strings.ReplaceAll(r.Logical, "-", "_"))
 		if id != "" && id[0] >= '0' && id[0] <= '9' {
@@ -85,11 +94,11 @@ func (s *State) Terraform() (text []byte, left []string, err error) {
 			named := k.title + " " + r.Logical
 			t, ok := types[r]
 			if !ok {
-				left = append(left, named)
+				c.Left = append(c.Left, named)
 				continue
 			}
 			for _, member := range t.arguments.lacks(s.portable(r), "") {
-				left = append(left, named+": "+member)
+				c.Left = append(c.Left, named+": "+member)
 			}
 			if resources[t.typ] == nil {
 				resources[t.typ] = object{}
@@ -102,8 +111,9 @@ func (s *State) Terraform() (text []byte, left []string, err error) {
 			imports = append(imports, object{"to": addresses[r.ARN], "id": id})
 		}
 	}
-	text, err = json.MarshalIndent(object{"resource": resources, "import": imports}, "", "  ")
-	return text, left, err
+	c.Resources = len(imports)
+	c.Text, err = json.MarshalIndent(object{"resource": resources, "import": imports}, "", "  ")
+	return c, err
 }
 
 // terraform returns the request of a resource as Terraform would read it from the account: with values that are
@@ -118,6 +128,9 @@ func (r *Resource) terraform(addresses map[string]string) object {
 		tags = escaped(tags).(object)
 		maps.DeleteFunc(tags, func(name string, _ any) bool { return strings.HasPrefix(name, "aws:") })
 		out["tags"] = tags
+		if len(tags) == 0 {
+			delete(out, "tags") // Terraform reads none as absent
+		}
 	}
 	refer := func(o object, member string, arn any) {
 		if arn, ok := arn.(string); ok {

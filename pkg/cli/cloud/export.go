@@ -75,7 +75,7 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	if len(missing) > 0 {
 		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).Try("list the resources: batchctl export%s", t.Flags)
 	}
-	text, err := exportedText(con, state, o)
+	text, count, err := exportedText(con, state, o)
 	if err != nil {
 		return err
 	}
@@ -86,27 +86,27 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	if err := out.Keep(newfile.Bytes([]byte(text))); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), term.Plural(state.Count(), "resource"))
+	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), term.Plural(count, "resource"))
 	return nil
 }
 
-// exportedText returns the text in the chosen form.
-func exportedText(con *term.Console, state *apply.State, o exportOptions) (string, error) {
+// exportedText returns the text in the chosen form, and how many resources it has.
+func exportedText(con *term.Console, state *apply.State, o exportOptions) (string, int, error) {
 	switch {
 	case o.cloudformation:
 		text, err := state.Template()
-		return string(text) + "\n", err
+		return string(text) + "\n", state.Count(), err
 	case o.terraform:
-		text, left, err := state.Terraform()
-		for _, what := range left {
+		c, err := state.Terraform()
+		for _, what := range c.Left {
 			fmt.Fprintf(con.Err, "left out: %s (Terraform's AWS provider does not have it)\n", diag.Printable(what))
 		}
-		return string(text) + "\n", err
+		return string(c.Text) + "\n", c.Resources, err
 	}
 	text, err := state.Export("https://raw.githubusercontent.com/batchctl/batchctl/main/schemas/resources.schema.json")
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	root, _ := jsontree.Parse(diag.NewSource("export", string(text)))
-	return jsontree.Format(root, jsontree.Width), nil
+	return jsontree.Format(root, jsontree.Width), state.Count(), nil
 }
