@@ -694,7 +694,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := state.Terraform()
-	if err != nil || !slices.Equal(c.Left, []string{"consumable resource licences"}) || c.Resources != 7 { // one is the engine's
+	if err != nil || !slices.Equal(c.Left, []string{"consumable resource licences"}) || c.Resources != 7 {
 		t.Errorf("%d resources, left %q, %v", c.Resources, c.Left, err)
 	}
 	var config struct {

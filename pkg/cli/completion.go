@@ -16,44 +16,44 @@ import (
 )
 
 // completionScripts are the completion scripts of each shell. They call batchctl for the
-// candidates, so they fit every version of it.
+// candidates, so they fit every version of it. Files complete where no candidate does. macOS has
+// bash 3.2. zsh runs the script itself, as the function, if it finds it as a file.
 var completionScripts = map[string]string{
 	"bash": `_batchctl() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" words
-  if [[ $cur == -* ]]; then
-    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" "$cur" --generate-bash-completion 2>/dev/null)
-  else
-    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" --generate-bash-completion 2>/dev/null)
-  fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  local cur=${COMP_WORDS[COMP_CWORD]} word
+  local -a line=("${COMP_WORDS[@]:0:COMP_CWORD}")
+  [[ $cur == -* ]] && line+=("$cur")
+  line[0]=${line[0]/#\~\//$HOME/}
+  COMPREPLY=()
+  while IFS= read -r word; do
+    [[ $word == "$cur"* ]] && printf -v word %q "$word" && COMPREPLY+=("$word")
+  done < <("${line[@]}" --generate-bash-completion 2>/dev/null)
 }
 complete -o default -F _batchctl batchctl
 `,
 	"zsh": `#compdef batchctl
 _batchctl() {
-  local cur="${words[CURRENT]}"
-  local -a found
-  if [[ $cur == -* ]]; then
-    found=("${(@f)$("${words[@]:0:CURRENT-1}" "$cur" --generate-bash-completion 2>/dev/null)}")
-  else
-    found=("${(@f)$("${words[@]:0:CURRENT-1}" --generate-bash-completion 2>/dev/null)}")
-  fi
-  found=("${found[@]%%:*}")
-  compadd -a found
-  _files
+  local -a line found
+  line=("${(@)words[1,CURRENT-1]}")
+  [[ ${words[CURRENT]} == -* ]] && line+=("${words[CURRENT]}")
+  line[1]=${line[1]/#\~\//$HOME/}
+  found=(${(f)"$("${line[@]}" --generate-bash-completion 2>/dev/null)"})
+  compadd -a found || _files
 }
-compdef _batchctl batchctl
+if [[ ${funcstack[1]} == _batchctl ]]; then
+  _batchctl
+else
+  compdef _batchctl batchctl
+fi
 `,
 	"fish": `function __batchctl
-  set -l words (commandline -opc)
+  set -l line (commandline -opc)
   set -l cur (commandline -ct)
-  if string match -q -- '-*' $cur
-    $words $cur --generate-bash-completion 2>/dev/null
-  else
-    $words --generate-bash-completion 2>/dev/null
-  end
+  string match -q -- '-*' $cur; and set -a line $cur
+  set -l found ($line --generate-bash-completion 2>/dev/null)
+  string match -r -- '^'(string escape --style=regex -- "$cur")'.*' $found; or __fish_complete_path "$cur"
 end
-complete -c batchctl -a '(__batchctl)'
+complete -c batchctl -f -a '(__batchctl)'
 `,
 }
 
@@ -64,7 +64,7 @@ func completionCommand(con *term.Console) *cli.Command {
 		Usage:     "print a shell completion script",
 		UsageText: "batchctl completion bash|zsh|fish",
 		Description: cmdline.Help("Completes commands, flags, and the names and ids of submitted workflows and jobs. It sends no request.",
-			"source <(batchctl completion bash)\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
+			"eval \"$(batchctl completion bash)\"\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 1); err != nil {
 				return err
