@@ -2,10 +2,13 @@ package cloud
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
 )
@@ -20,15 +23,19 @@ func printEnvironment(con *term.Console, o envOptions) error {
 		}
 		return exit.Usage("%s prints shell commands, not %s", flag, o.format).Try("omit --output: batchctl env %s", flag)
 	}
+	sh, ok := dialects[o.shell]
+	if !ok {
+		return exit.Usage("unknown shell %q", diag.Printable(o.shell)).Try("the shells are: %s", strings.Join(slices.Sorted(maps.Keys(dialects)), ", "))
+	}
 	if o.unset {
-		return con.PrintUnmasked(unsetExports(o.allServices || allRedirected()) + "\n")
+		return con.PrintUnmasked(sh.unsetExports(o.allServices || allRedirected()) + "\n")
 	}
 	dir, err := o.engine.Dir()
 	if err != nil {
 		return err
 	}
 	if o.format == "text" {
-		return printExports(con, dir, o.allServices)
+		return printExports(con, dir, o.allServices, sh)
 	}
 	connection, err := connected(dir)
 	if err != nil {
@@ -46,18 +53,34 @@ func connected(dir string) (local.Connection, error) {
 	return connection, nil
 }
 
+// dialect is how a shell sets and removes variables of the environment.
+type dialect struct {
+	set   string // a format of a name and a value
+	unset func(names []string) string
+	undo  string // runs env --unset
+}
+
+// dialects are those of the flag --shell.
+var dialects = map[string]dialect{
+	"sh":   {"export %s=%s", func(names []string) string { return "unset " + strings.Join(names, " ") }, `eval "$(batchctl env --unset)"`},
+	"fish": {"set -gx %s %s", func(names []string) string { return "set -e " + strings.Join(names, " ") }, "batchctl env --shell fish --unset | source"},
+	"powershell": {"$env:%s = '%s'", func(names []string) string {
+		return "Remove-Item -ErrorAction Ignore Env:" + strings.Join(names, ",Env:")
+	}, "batchctl env --shell powershell --unset | Invoke-Expression"},
+}
+
 // printExports prints the shell exports of a running engine, and a note on stderr
 // about the credentials that they replace. They are not masked: the key in them is
 // the point.
-func printExports(con *term.Console, dir string, allServices bool) error {
+func printExports(con *term.Console, dir string, allServices bool, sh dialect) error {
 	connection, err := connected(dir)
 	if err != nil {
 		return err
 	}
-	if err := con.PrintUnmasked(exports(connection, allServices)); err != nil {
+	if err := con.PrintUnmasked(sh.exports(connection, allServices)); err != nil {
 		return err
 	}
-	fmt.Fprintln(con.Err, `note: the engine's key replaces your AWS credentials in this shell, so calls to other AWS services fail; to undo: eval "$(batchctl env --unset)"`)
+	fmt.Fprintf(con.Err, "note: the engine's key replaces your AWS credentials in this shell, so calls to other AWS services fail; to undo: %s\n", sh.undo)
 	return nil
 }
 
@@ -88,12 +111,12 @@ func exported(c local.Connection, allServices bool) [][2]string {
 // exports returns the shell commands that connect the aws CLI to the engine, and
 // a comment with the command that undoes them. Profiles are unset because some SDKs
 // prefer their credentials to those of the environment.
-func exports(c local.Connection, allServices bool) string {
+func (d dialect) exports(c local.Connection, allServices bool) string {
 	var b strings.Builder
 	for _, v := range exported(c, allServices) {
-		b.WriteString("export " + v[0] + "=" + v[1] + "\n")
+		fmt.Fprintf(&b, d.set+"\n", v[0], v[1])
 	}
-	b.WriteString("unset AWS_SESSION_TOKEN AWS_PROFILE AWS_DEFAULT_PROFILE\n# undo: " + unsetExports(allServices) + "\n")
+	b.WriteString(d.unset([]string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"}) + "\n# undo: " + d.unsetExports(allServices) + "\n")
 	return b.String()
 }
 
@@ -104,10 +127,10 @@ func allRedirected() bool {
 }
 
 // unsetExports returns the shell command that undoes exports.
-func unsetExports(allServices bool) string {
-	names := []string{"unset"}
+func (d dialect) unsetExports(allServices bool) string {
+	var names []string
 	for _, v := range exported(local.Connection{}, allServices) {
 		names = append(names, v[0])
 	}
-	return strings.Join(names, " ")
+	return d.unset(names)
 }

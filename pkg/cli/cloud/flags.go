@@ -147,8 +147,9 @@ func EnvCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl env [FLAGS]",
 		Description: cmdline.Help("Prints the variables of the engine that batchctl serve or batchctl submit started. Only requests to AWS Batch, CloudWatch Logs and ECS go to it. The key works only for this engine, while it runs.\n\nThe key and the Region \"local\" apply to all AWS services in the shell, so aws s3 ls fails there. Use a subshell, or --unset afterwards. --unset does not restore variables that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
-				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --output json"),
+				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source\nbatchctl env --shell powershell | Invoke-Expression\nbatchctl env --output json"),
 		Flags: append(cmdline.OutputFlags(cmdline.JSON[local.Connection]()),
+			&cli.StringFlag{Name: "shell", Value: "sh", Usage: "print commands for this `SHELL`: sh (also bash and zsh), fish or powershell"},
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
 			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; the engine rejects requests to other services"},
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
@@ -160,7 +161,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return printEnvironment(con, envOptions{format: format, unset: c.Bool("unset"), allServices: c.Bool("all-services"), engine: cmdline.TargetOptions(c)})
+			return printEnvironment(con, envOptions{format: format, shell: c.String("shell"), unset: c.Bool("unset"), allServices: c.Bool("all-services"), engine: cmdline.TargetOptions(c)})
 		},
 	}
 }
@@ -262,6 +263,7 @@ type doctorOptions struct {
 // envOptions are the flags of env.
 type envOptions struct {
 	format             string // text or json
+	shell              string // a key of dialects
 	unset, allServices bool
 	engine             target.Options
 }
