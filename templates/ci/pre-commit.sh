@@ -3,12 +3,19 @@
 # that is not a release, it uses the batchctl in PATH.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-version=$(git -C "$here" describe --tags --exact-match 2>/dev/null || true)
+# pre-commit fetches only the rev, without its tag, whose name is then only in FETCH_HEAD.
+version=$(
+	cd "$here"
+	git describe --tags --exact-match 2>/dev/null || {
+		[ "$(git rev-parse HEAD)" = "$(git rev-parse 'FETCH_HEAD^{commit}')" ] &&
+			sed -n "s/^[0-9a-f]*[[:blank:]]*tag '\([^']*\)' of .*/\1/p" "$(git rev-parse --git-path FETCH_HEAD)"
+	} 2>/dev/null || true
+)
 case $version in
 v*)
 	bin=$here/.bin/$version
-	[ -x "$bin/batchctl" ] || [ -x "$bin/batchctl.exe" ] || sh "$here/install.sh" "$bin" "$version"
 	PATH=$bin:$PATH
+	[ -x "$bin/batchctl" ] || [ -x "$bin/batchctl.exe" ] || sh "$here/install.sh" "$bin" "$version"
 	;;
 *)
 	command -v batchctl >/dev/null || {
