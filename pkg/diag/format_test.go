@@ -48,7 +48,7 @@ func spanOf(src *diag.Source, part string, nth int) diag.Span {
 func report() diag.Report {
 	return diag.Report{
 		Files: []string{"jobs/clean.json", "jobs/a.json"},
-		Tool: diag.Tool{Name: "batchctl", Version: "1.2.3", URI: "https://example.com/batchctl", Rules: []diag.RuleInfo{
+		Tool: diag.Tool{Name: "batchctl", Version: "v1.2.3", URI: "https://example.com/batchctl", Rules: []diag.RuleInfo{
 			{ID: "unused", Doc: "nothing", Severity: diag.Warning},
 			{ID: "memory-min-4", Doc: "memory is at least 4 MiB", Help: "AWS Batch refuses less.", Markdown: "AWS Batch refuses *less*.", URI: "https://example.com/rules#memory-min-4"},
 			{ID: "unused", Doc: "a repetition"},

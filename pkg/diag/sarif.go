@@ -41,7 +41,8 @@ func writeSARIF(w io.Writer, l List, t Tool, unread []string) error {
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
 		Version: "2.1.0",
 		Runs: []sarifRun{{
-			Tool:        sarifTool{sarifDriver{t.Name, t.Version, t.URI, sarifRules(rules, t.URI)}},
+			// Readers compare versions that begin with a digit (SARIF2005 of Microsoft's validator).
+			Tool:        sarifTool{sarifDriver{t.Name, strings.TrimPrefix(t.Version, "v"), t.URI, sarifRules(rules, t.URI)}},
 			Invocations: []sarifInvocation{newSARIFInvocation(unread)},
 			ColumnKind:  "unicodeCodePoints",
 			Results:     results,
