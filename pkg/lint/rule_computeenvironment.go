@@ -9,13 +9,19 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The patterns also accept a placeholder, which another program fills in.
+// The patterns also accept a placeholder, which another program fills in. Ids of EC2 have 17 hexadecimal
+// digits, and old ones have 8 (EC2 User Guide, resource IDs).
 var (
-	subnetPattern = lazy(`^(subnet-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
-	groupPattern  = lazy(`^(sg-[0-9a-zA-Z]+|.*(\$\{|\{\{|<|^\$).*)$`)
+	subnetPattern = lazy(`^(subnet-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
+	groupPattern  = lazy(`^(sg-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
+	imageID       = lazy(`^(|ami-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
+	templateID    = lazy(`^(|lt-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
 	versionForm   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
 	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
 )
+
+// hexDigits is the hint for ids of EC2.
+const hexDigits = "an id has 8 or 17 hexadecimal digits; names and tags are not ids"
 
 // runsInstances reports whether the environment's type is EC2 or SPOT.
 func runsInstances(s Site) bool {
@@ -106,6 +112,10 @@ func environmentFileRules() []*Rule {
 			"Compute resources need at least one subnet.", derived),
 		row("ce-subnet-sg-format", Low, in(environments, resourcesOf), checkNetworkIDs,
 			"Subnets and security groups are given by id.", api("ComputeResource.subnets and securityGroupIds")),
+		row("ce-image-id-format", Low, in(environments, resourcesOf+".imageId", resourcesOf+".ec2Configuration[].imageIdOverride"),
+			like(imageID, "an id such as ami-0123456789abcdef0", hexDigits), "AMIs are given by id.", api("ComputeResource.imageId and Ec2Configuration.imageIdOverride")),
+		row("ce-launch-template-id-format", Low, in(environments, resourcesOf+".launchTemplate.launchTemplateId", resourcesOf+".launchTemplate.overrides[].launchTemplateId"),
+			like(templateID, "an id such as lt-0123456789abcdef0", hexDigits), "launchTemplateId is an id; launchTemplateName takes a name.", api("LaunchTemplateSpecification.launchTemplateId")),
 		row("ce-fargate-subnets-max", High, in(fargateResources, resourcesOf+".subnets"), atMost(16, ""),
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
@@ -300,10 +310,10 @@ func checkSecurityGroups(s Site) {
 // checkNetworkIDs reports entries of subnets and securityGroupIds that are not ids.
 func checkNetworkIDs(s Site, n *jsontree.Node, _ string) {
 	for c := range n.Get("subnets").Children() {
-		like(subnetPattern, "an id such as subnet-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of subnets")
+		like(subnetPattern, "an id such as subnet-0123456789abcdef0", hexDigits)(s, c, "an entry of subnets")
 	}
 	for c := range n.Get("securityGroupIds").Children() {
-		like(groupPattern, "an id such as sg-0123456789abcdef0", "names and tags are not ids")(s, c, "an entry of securityGroupIds")
+		like(groupPattern, "an id such as sg-0123456789abcdef0", hexDigits)(s, c, "an entry of securityGroupIds")
 	}
 }
 

@@ -55,6 +55,19 @@ func imageRules() []*Rule {
 			},
 		},
 		{
+			Name: "image-ecr-account", Severity: diag.Warning, Confidence: High,
+			Doc:    "A private registry of Amazon ECR is named by an account of 12 digits. An image of another name does not exist, so the job fails.",
+			Source: "Amazon ECR User Guide, Private registries",
+			Run: func(p *Pass) {
+				for i := range p.imagesThatRun() {
+					account, _, isECR := strings.Cut(i.Image.Str(), ".dkr.ecr")
+					if digits := strings.Trim(account, "0123456789") == ""; isECR && digits && len(account) != 12 {
+						i.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account, len(account)), "copy the account from the repository's URI", i.Image)
+					}
+				}
+			},
+		},
+		{
 			Name: "image-latest", Severity: diag.Warning, Confidence: High,
 			Doc:    "An image without a tag, or with the tag latest, can change at any time. Two runs of the same file may then run different programs.",
 			Source: "practice; a platform file can make it an error with policy.denyLatestTag",

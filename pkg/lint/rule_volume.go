@@ -16,6 +16,16 @@ var (
 	fileSystemID = lazy(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$\{|\{\{|<).*)$`)
 )
 
+// fileSystemDigits is the form of ids of EFS. Other rules report what does not begin like one.
+var fileSystemDigits = lazy(`^fs(ap)?-[0-9a-f]{8,40}$`)
+
+// checkFileSystemDigits reports an id of EFS whose digits cannot be right.
+func checkFileSystemDigits(s Site, n *jsontree.Node, label string) {
+	if text := n.Str(); (strings.HasPrefix(text, "fs-") || strings.HasPrefix(text, "fsap-")) && !fileSystemDigits().MatchString(text) && !isPlaceholder(text) {
+		s.Report(fmt.Sprintf("%s must be an id with 8 to 40 hexadecimal digits, not %s", label, quote(text)), "copy the id from the file system", n)
+	}
+}
+
 // efs is the path from a body to its EFS volumes.
 const efs = "volumes[].efsVolumeConfiguration"
 
@@ -66,6 +76,8 @@ func volumeRules() []*Rule {
 			"An EFS volume needs the id of its file system.", api("EFSVolumeConfiguration.fileSystemId")),
 		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
 			"An EFS file system is given by its id, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
+		row("efs-id-digits", Low, in(bodies, efs+".fileSystemId", efs+".authorizationConfig.accessPointId"), checkFileSystemDigits,
+			"Ids of file systems and access points have 8 to 40 hexadecimal digits. The mount of another one fails, and the job with it.", "Amazon EFS API Reference, FileSystemId and AccessPointId"),
 		check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
 			for v := range efsVolumes(s.Node) {
 				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {

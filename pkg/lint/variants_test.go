@@ -29,8 +29,8 @@ import (
 //
 // A term is a site, which is a place in a base document, with a path below it
 // and the value that is put there. The value "-" takes the member out, and
-// "x"*129 or [...]*51 repeats a text or the element of a list (%d in it is the
-// number of the element). A site alone adds its document to the run;
+// "x"*129 or [...]*51 repeats a text or the element of a list (%d or %08x in it is
+// the number of the element). A site alone adds its document to the run;
 // "queue#2" is a second one of the kind. A group of sites stands for one case
 // each. After "@" stands where the finding is, if that is not what was set
 // last, and after "~" which other rules may speak.
@@ -362,13 +362,13 @@ func value(t *testing.T, text string) any {
 	case '[':
 		list := []any{}
 		for i := range n {
-			list = append(list, decode(t, strings.ReplaceAll(text, "%d", strconv.Itoa(i))).([]any)...)
+			list = append(list, decode(t, numbered(text, i)).([]any)...)
 		}
 		return list
 	case '{':
 		object := map[string]any{}
 		for i := range n {
-			maps.Copy(object, decode(t, strings.ReplaceAll(text, "%d", strconv.Itoa(i))).(map[string]any))
+			maps.Copy(object, decode(t, numbered(text, i)).(map[string]any))
 		}
 		return object
 	}
@@ -426,4 +426,9 @@ func TestSitesLeadToObjects(t *testing.T) {
 			t.Errorf("%s: %s has no %s", site, place[0], place[1])
 		}
 	}
+}
+
+// numbered returns a text with a number for %d and %08x.
+func numbered(text string, i int) string {
+	return strings.NewReplacer("%d", strconv.Itoa(i), "%08x", fmt.Sprintf("%08x", i)).Replace(text)
 }
