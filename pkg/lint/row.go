@@ -52,20 +52,23 @@ func row(name string, c Confidence, at selector, holds condition, doc, source st
 	if c == Low {
 		r.Severity = diag.Warning
 	}
-	r.Run = func(p *Pass) {
-		for _, s := range at.scope(p) {
-			for i, route := range at.routes {
-				p.reached = route.appendFrom(p.reached[:0], s.Node)
-				for _, n := range p.reached {
-					holds(s, n, at.labels[i])
-				}
-			}
-		}
-	}
+	r.Run = func(p *Pass) { at.check(p, holds) }
 	if !slices.Contains(at.paths, "") {
 		return r.onlyWith(at.paths...)
 	}
 	return r
+}
+
+// check calls holds with each value that the selector selects.
+func (at *selector) check(p *Pass, holds condition) {
+	for _, s := range at.scope(p) {
+		for i, route := range at.routes {
+			p.reached = route.appendFrom(p.reached[:0], s.Node)
+			for _, n := range p.reached {
+				holds(s, n, at.labels[i])
+			}
+		}
+	}
 }
 
 // warns turns a rule into a warning.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -67,6 +68,7 @@ func imageRules() []*Rule {
 				}
 			},
 		},
+		accountRule(),
 		{
 			Name: "image-latest", Severity: diag.Warning, Confidence: High,
 			Doc:    "An image without a tag, or with the tag latest, can change at any time. Two runs of the same file may then run different programs.",
@@ -81,4 +83,34 @@ func imageRules() []*Rule {
 			},
 		},
 	}
+}
+
+// accountRule is the rule for accounts in ARNs of members without a rule about their form.
+func accountRule() *Rule {
+	members := []selector{
+		in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom", "repositoryCredentials.credentialsParameter"),
+		in(environments, "serviceRole", resourcesOf+".instanceRole", resourcesOf+".spotIamFleetRole"),
+		in(queues, "computeEnvironmentOrder[].computeEnvironment"),
+		in(jobs, "consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"),
+	}
+	r := &Rule{
+		Name: "arn-account", Severity: diag.Warning, Confidence: High,
+		Doc:    "An account in an ARN has 12 digits. AWS has no resource in another account.",
+		Source: "AWS Account Management Reference Guide, account identifiers",
+		Run: func(p *Pass) {
+			for i := range members {
+				members[i].check(p, func(s Site, n *jsontree.Node, label string) {
+					account := batch.Account(n.Str())
+					if account != "" && len(account) != 12 && strings.Trim(account, "0123456789") == "" {
+						s.Report(fmt.Sprintf("an AWS account has 12 digits, and %s in %s has %d", account, label, len(account)), "copy the ARN from the resource", n)
+					}
+				})
+			}
+		},
+	}
+	var all []path
+	for i := range members {
+		all = append(all, members[i].paths...)
+	}
+	return r.onlyWith(all...)
 }
