@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
@@ -15,20 +16,15 @@ import (
 // DescribeInstanceTypes in all Regions.
 const InstanceTypesDate = "2026-11-20"
 
-//go:embed instance-types.csv
-var instanceTypesCSV string
+//go:generate go run ../packed/pack types.zip.gz instance-types.csv retired-types.csv measured-memory.csv
 
-// The families that EC2 no longer offers to new accounts, and that long-lived
-// compute environments still name. Figures from the EC2 user guide.
+// typesArchive has three tables. retired-types.csv has the families that EC2 no longer offers to new accounts, and that
+// long-lived compute environments still name, with figures from the EC2 user guide. measured-memory.csv has the memory
+// that hosts were seen to register with ECS, before AgentReserveMiB, with the AMI if it was published; a figure with >=
+// is the size of a job that ran.
 //
-//go:embed retired-types.csv
-var retiredTypesCSV string
-
-// Memory that hosts were seen to register with ECS, before AgentReserveMiB, with the AMI if it was
-// published. A figure with >= is the size of a job that ran.
-//
-//go:embed measured-memory.csv
-var measuredMemoryCSV string
+//go:embed types.zip.gz
+var typesArchive string
 
 // Catalog holds the instance types for checks of jobs: batchctl's own, and those supplied
 // in addition (Read). A nil Catalog has only the former.
@@ -42,13 +38,14 @@ type Catalog struct {
 
 // embedded parses the tables on first use, since many commands place no jobs.
 var embedded = sync.OnceValue(func() *Catalog {
+	tables := packed.Files(typesArchive)
 	measured := map[string][]MemoryFigure{}
-	for _, row := range rows(measuredMemoryCSV) {
+	for _, row := range rows(packed.Text(tables, "measured-memory.csv")) {
 		figure, atLeast := strings.CutPrefix(row[1], ">=")
 		measured[row[0]] = append(measured[row[0]], MemoryFigure{MiB: number(figure), AtLeast: atLeast, AMI: row[2], Source: row[3]})
 	}
 	var types []InstanceType
-	for _, row := range slices.Concat(rows(instanceTypesCSV), rows(retiredTypesCSV)) {
+	for _, row := range slices.Concat(rows(packed.Text(tables, "instance-types.csv")), rows(packed.Text(tables, "retired-types.csv"))) {
 		if isMac(row[3]) {
 			continue
 		}
