@@ -62,7 +62,7 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for i := range p.imagesThatRun() {
 					account, _, isECR := strings.Cut(i.Image.Str(), ".dkr.ecr")
-					if digits := strings.Trim(account, "0123456789") == ""; isECR && digits && len(account) != 12 {
+					if isECR && isWrongAccount(account) {
 						i.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account, len(account)), "copy the account from the repository's URI", i.Image)
 					}
 				}
@@ -85,6 +85,11 @@ func imageRules() []*Rule {
 	}
 }
 
+// isWrongAccount reports whether a text has only digits, but not the 12 of an account.
+func isWrongAccount(text string) bool {
+	return text != "" && len(text) != 12 && strings.Trim(text, "0123456789") == ""
+}
+
 // accountRule is the rule for accounts in ARNs of members without a rule about their form.
 func accountRule() *Rule {
 	members := []selector{
@@ -101,7 +106,7 @@ func accountRule() *Rule {
 			for i := range members {
 				members[i].check(p, func(s Site, n *jsontree.Node, label string) {
 					account := batch.Account(n.Str())
-					if account != "" && len(account) != 12 && strings.Trim(account, "0123456789") == "" {
+					if batch.IsARN(n.Str()) && isWrongAccount(account) {
 						s.Report(fmt.Sprintf("an AWS account has 12 digits, and %s in %s has %d", account, label, len(account)), "copy the ARN from the resource", n)
 					}
 				})
