@@ -13,6 +13,9 @@ import (
 
 const enforcesModes = true
 
+// Supported returns why no engine can run on this operating system; here, nil.
+func Supported() error { return nil }
+
 // ownerOf returns the user id of a file's owner.
 func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -324,6 +325,9 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		}
 		return err
 	}
+	if err := CanRun(); err != nil {
+		return err
+	}
 	// Do not write into a directory that cannot be opened or that others can change.
 	if _, refused := errors.AsType[*fs.PathError](err); refused {
 		return exit.Fail(exit.NotDone, "%v", err).Try("name another one: --state-dir DIRECTORY")
@@ -340,6 +344,14 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		return err
 	}
 	return connect(con, t, connection, cwd, dir, choice)
+}
+
+// CanRun returns an error if no engine can run on this operating system.
+func CanRun() error {
+	if err := local.Supported(); err != nil {
+		return exit.Fail(exit.NotDone, "%v", err).Try("on Windows, use WSL, or a target on AWS: --target NAME")
+	}
+	return nil
 }
 
 // connect uses the engine of another process, if it has the requested executor.
@@ -504,8 +516,10 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 // self returns the path to start this program again. On Linux it works even when the file is
 // deleted, as after `go run`.
 func self() string {
-	if _, err := os.Stat("/proc/self/exe"); err == nil {
-		return "/proc/self/exe"
+	if runtime.GOOS == "linux" {
+		if _, err := os.Stat("/proc/self/exe"); err == nil {
+			return "/proc/self/exe"
+		}
 	}
 	path, err := os.Executable()
 	if err != nil {

@@ -34,6 +34,9 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	case o.stop:
 		return stopEngine(ctx, con, dir)
 	}
+	if err := target.CanRun(); err != nil {
+		return err
+	}
 	if o.daemon {
 		target.SetUmask(daemonUmask)
 	}

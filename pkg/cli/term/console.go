@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"golang.org/x/term"
@@ -140,8 +141,19 @@ func JSONText(v any) ([]byte, error) {
 	return diag.PrintableJSON(b.Bytes()), err
 }
 
-// Quoted returns an argument quoted for a POSIX shell.
-func Quoted(arg string) string {
+// Quoted returns an argument quoted for a POSIX shell; on Windows, for PowerShell and, as far as possible, cmd.
+func Quoted(arg string) string { return quotedFor(runtime.GOOS, arg) }
+
+func quotedFor(system, arg string) string {
+	if system == "windows" {
+		switch {
+		case !strings.ContainsAny(arg, " \t\n'\"$`{}()<>|&;#!,@%^"):
+			return arg
+		case !strings.ContainsAny(arg, "\"$`"):
+			return `"` + arg + `"` // both know it
+		}
+		return "'" + strings.ReplaceAll(arg, "'", "''") + "'"
+	}
 	if !strings.ContainsAny(arg, " \t\n'\"$`\\*?[]{}()<>|&;#!") {
 		return arg
 	}
