@@ -9,13 +9,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The patterns also accept a placeholder, which another program fills in. Ids of EC2 have 17 hexadecimal
-// digits, and old ones have 8 (EC2 User Guide, resource IDs).
+// ec2Digits ends the pattern of an id of EC2. Ids have 17 hexadecimal digits, and old ones 8 (EC2 User Guide, resource
+// IDs). It also accepts a placeholder, which another program fills in.
+const ec2Digits = `-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`
+
 var (
-	subnetPattern = lazy(`^(subnet-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
-	groupPattern  = lazy(`^(sg-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
-	imageID       = lazy(`^(|ami-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
-	templateID    = lazy(`^(|lt-[0-9a-f]{8}([0-9a-f]{9})?|.*(\$\{|\{\{|<|^\$).*)$`)
+	subnetPattern = lazy(`^(subnet` + ec2Digits)
+	groupPattern  = lazy(`^(sg` + ec2Digits)
+	imageID       = lazy(`^(|ami` + ec2Digits)
+	templateID    = lazy(`^(|lt` + ec2Digits)
 	versionForm   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
 	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
 )

@@ -88,6 +88,21 @@ func hostRules() []*Rule {
 			}
 		}, "Volumes contain scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
+		launchRule("launch-id-format", Low, func(p *Pass, l cfn.Launch) {
+			reportID := func(n *jsontree.Node, form pattern, prefix string) {
+				if n.Is(jsontree.String) && !form().MatchString(n.Text) && !strings.HasPrefix(n.Text, "resolve:") && !isPlaceholder(n.Text) {
+					p.Report(n, fmt.Sprintf("this must be an id such as %s-0123456789abcdef0, not %s", prefix, quote(n.Text)), hexDigits)
+				}
+			}
+			reportID(l.Data.Get("ImageId"), imageID, "ami")
+			for _, holder := range append(each(l.Data, "NetworkInterfaces"), l.Data) {
+				for _, member := range [...]string{"SecurityGroupIds", "Groups"} {
+					for group := range holder.Get(member).Children() {
+						reportID(group, groupPattern, "sg")
+					}
+				}
+			}
+		}, "AMIs and security groups are given by id. ImageId may also name a parameter: resolve:ssm:PARAMETER.", ec2API+"RequestLaunchTemplateData"),
 		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
 			for _, i := range each(l.Data, "NetworkInterfaces") {
 				if public := i.Get("AssociatePublicIpAddress"); isYes(public) {
