@@ -16,9 +16,12 @@ import (
 // printEnvironment is batchctl env: it prints shell exports or JSON for the
 // running engine, or the command that unsets them.
 func printEnvironment(con *term.Console, o envOptions) error {
-	if o.format != "text" && (o.unset || o.allServices) {
-		flag := "--unset"
-		if !o.unset {
+	if o.format != "text" && (o.unset || o.allServices || o.shell != posix) {
+		flag := "--shell " + diag.Printable(o.shell)
+		switch {
+		case o.unset:
+			flag = "--unset"
+		case o.allServices:
 			flag = "--all-services"
 		}
 		return exit.Usage("%s prints shell commands, not %s", flag, o.format).Try("omit --output: batchctl env %s", flag)
@@ -55,19 +58,23 @@ func connected(dir string) (local.Connection, error) {
 
 // dialect is how a shell sets and removes variables of the environment.
 type dialect struct {
-	set   string // a format of a name and a value
-	unset func(names []string) string
-	undo  string // runs env --unset
+	set            string // a format of a name and a value
+	unset, between string // stand before the names and between them
+	undo           string // runs env --unset
 }
+
+// posix is the default of the flag --shell.
+const posix = "sh"
 
 // dialects are those of the flag --shell.
 var dialects = map[string]dialect{
-	"sh":   {"export %s=%s", func(names []string) string { return "unset " + strings.Join(names, " ") }, `eval "$(batchctl env --unset)"`},
-	"fish": {"set -gx %s %s", func(names []string) string { return "set -e " + strings.Join(names, " ") }, "batchctl env --shell fish --unset | source"},
-	"powershell": {"$env:%s = '%s'", func(names []string) string {
-		return "Remove-Item -ErrorAction Ignore Env:" + strings.Join(names, ",Env:")
-	}, "batchctl env --shell powershell --unset | Invoke-Expression"},
+	posix:        {"export %s=%s", "unset ", " ", `eval "$(batchctl env --unset)"`},
+	"fish":       {"set -gx %s %s", "set -e ", " ", "batchctl env --shell fish --unset | source"},
+	"powershell": {"$env:%s = '%s'", "Remove-Item -ErrorAction Ignore Env:", ",Env:", "batchctl env --shell powershell --unset | Invoke-Expression"},
 }
+
+// remove returns the command that removes variables.
+func (d dialect) remove(names ...string) string { return d.unset + strings.Join(names, d.between) }
 
 // printExports prints the shell exports of a running engine, and a note on stderr
 // about the credentials that they replace. They are not masked: the key in them is
@@ -116,7 +123,7 @@ func (d dialect) exports(c local.Connection, allServices bool) string {
 	for _, v := range exported(c, allServices) {
 		fmt.Fprintf(&b, d.set+"\n", v[0], v[1])
 	}
-	b.WriteString(d.unset([]string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"}) + "\n# undo: " + d.unsetExports(allServices) + "\n")
+	b.WriteString(d.remove("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE") + "\n# undo: " + d.unsetExports(allServices) + "\n")
 	return b.String()
 }
 
@@ -132,5 +139,5 @@ func (d dialect) unsetExports(allServices bool) string {
 	for _, v := range exported(local.Connection{}, allServices) {
 		names = append(names, v[0])
 	}
-	return d.unset(names)
+	return d.remove(names...)
 }

@@ -149,7 +149,7 @@ func EnvCommand(con *term.Console) *cli.Command {
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source\nbatchctl env --shell powershell | Invoke-Expression\nbatchctl env --output json"),
 		Flags: append(cmdline.OutputFlags(cmdline.JSON[local.Connection]()),
-			&cli.StringFlag{Name: "shell", Value: "sh", Usage: "print commands for this `SHELL`: sh (also bash and zsh), fish or powershell"},
+			&cli.StringFlag{Name: "shell", Value: posix, Usage: "print commands for this `SHELL`: sh (also bash and zsh), fish or powershell"},
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
 			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; the engine rejects requests to other services"},
 			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),

@@ -30,7 +30,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	}
 	switch {
 	case o.exports:
-		return printExports(con, dir, false, dialects["sh"])
+		return printExports(con, dir, false, dialects[posix])
 	case o.stop:
 		return stopEngine(ctx, con, dir)
 	}
@@ -198,7 +198,7 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 
 // announce prints the exports on stdout, for eval, and the address on stderr.
 func announce(con *term.Console, connection local.Connection, dir string) {
-	fmt.Fprint(con.Out, dialects["sh"].exports(connection, false))
+	fmt.Fprint(con.Out, dialects[posix].exports(connection, false))
 	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
 }
 
