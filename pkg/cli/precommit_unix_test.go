@@ -64,17 +64,25 @@ func TestPreCommit(t *testing.T) {
 		files[name] = read(t, filepath.Join("../..", name))
 	}
 	commit(hooks, files)
-	for _, args := range [][]string{{"tag", "v1.2.3"}, {"tag", "-a", "-m", "x", "v1.10.0"}, {"tag", "newest"}} {
-		if out, err := run(hooks, append([]string{"git"}, args...)...); err != nil {
+	commits := map[string]string{}
+	for tag, args := range map[string][]string{"v1.2.3": {"tag"}, "v1.10.0": {"tag", "-a", "-m", "x"}, "newest": {"tag"}} {
+		commit(hooks, map[string]string{"VERSION": tag})
+		if out, err := run(hooks, append(append([]string{"git"}, args...), tag)...); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
+		out, err := run(hooks, "git", "rev-parse", "HEAD")
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		commits[tag] = strings.TrimSpace(out)
 	}
-	for rev, want := range map[string]string{
-		"v1.2.3":  `bad.json:1:10: the name of a job definition`,
-		"v1.10.0": `bad.json:1:10: the name of a job definition`,
-		"newest":  "batchctl-validate: rev is not a release, and batchctl is not in PATH",
+	const problem, refusal = `bad.json:1:10: the name of a job definition`, "batchctl-validate: rev is not a release, and batchctl is not in PATH"
+	for _, c := range []struct{ rev, release, want string }{
+		{"v1.2.3", "v1.2.3", problem}, {"v1.10.0", "v1.10.0", problem}, {"newest", "", refusal},
+		{commits["v1.2.3"], "v1.2.3", problem}, {commits["v1.10.0"], "v1.10.0", problem}, {commits["newest"], "", refusal},
 	} {
-		t.Run(rev, func(t *testing.T) {
+		t.Run(c.rev, func(t *testing.T) {
+			rev, release, want := c.rev, c.release, c.want
 			served.downloads = nil
 			user := t.TempDir()
 			files := map[string]string{
@@ -89,12 +97,12 @@ func TestPreCommit(t *testing.T) {
 			commit(user, files)
 			for range 2 {
 				if out, err := run(user, "pre-commit", "run", "--all-files"); err == nil || !strings.Contains(out, want) || strings.Contains(out, "good.json") || strings.Contains(out, "in your PATH") ||
-					rev != "newest" && !strings.Contains(out, "\n42 files checked: 1 error") {
+					release != "" && !strings.Contains(out, "\n42 files checked: 1 error") {
 					t.Errorf("%v\n%s", err, out)
 				}
 			}
-			if len(served.downloads) != 2 && rev != "newest" || len(served.downloads) > 0 && !strings.HasPrefix(served.downloads[0], rev+"/") {
-				t.Errorf("downloads %q, want the checksums and an archive of %s, once", served.downloads, rev)
+			if len(served.downloads) != 2 && release != "" || len(served.downloads) > 0 && !strings.HasPrefix(served.downloads[0], release+"/") {
+				t.Errorf("downloads %q, want the checksums and an archive of %s, once", served.downloads, release)
 			}
 		})
 	}

@@ -3,13 +3,21 @@
 # that is not a release, it uses the batchctl in PATH.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# pre-commit fetches only the rev, without its tag, whose name is then only in FETCH_HEAD.
+# pre-commit fetches only the rev, without its tag. The tag's name is in FETCH_HEAD. If the rev is a commit, as
+# "pre-commit autoupdate --freeze" writes it, the origin knows the tag, and later the folder of the release.
 version=$(
 	cd "$here"
-	git describe --tags --exact-match 2>/dev/null || {
-		[ "$(git rev-parse HEAD)" = "$(git rev-parse 'FETCH_HEAD^{commit}')" ] &&
-			sed -n "s/^[0-9a-f]*[[:blank:]]*tag '\([^']*\)' of .*/\1/p" "$(git rev-parse --git-path FETCH_HEAD)"
-	} 2>/dev/null || true
+	head=$(git rev-parse HEAD 2>/dev/null) || exit 0
+	git describe --tags --exact-match 2>/dev/null && exit
+	if [ "$head" = "$(git rev-parse --verify --quiet 'FETCH_HEAD^{commit}')" ]; then
+		tag=$(sed -n "s/^[0-9a-f]*[[:blank:]]*tag '\([^']*\)' of .*/\1/p" "$(git rev-parse --git-path FETCH_HEAD)")
+		[ -z "$tag" ] || { echo "$tag" && exit; }
+	fi
+	for folder in .bin/v*; do
+		[ ! -d "$folder" ] || { basename "$folder" && exit; }
+	done
+	git ls-remote --tags origin 'v*' 2>/dev/null |
+		awk -v head="$head" '$1 == head { tag = substr($2, 11); if (i = index(tag, "^")) tag = substr(tag, 1, i - 1); print tag; exit }'
 )
 case $version in
 v*)
