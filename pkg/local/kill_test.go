@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -145,7 +146,10 @@ func TestKillsWithoutTheJournal(t *testing.T) {
 	}
 }
 
-const mostAttempts = 10
+const (
+	mostAttempts = 10
+	cannotWrite  = 9 // exit code of an attempt that cannot write what checkRuns reads, which is no fault of an engine
+)
 
 // war is an engine that is killed repeatedly, and the jobs that its clients were promised.
 type war struct {
@@ -219,7 +223,8 @@ func (w *war) register(client *awsbatch.Client) {
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(mostAttempts)},
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"),
-			Command:     []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT begins >> $RUNS; sleep 0.02; echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT ends >> $RUNS"},
+			Command: []string{"sh", "-c", fmt.Sprintf("run() { echo $AWS_BATCH_JOB_ID $AWS_BATCH_JOB_ATTEMPT $1 >> $RUNS || exit %d; }; ", cannotWrite) +
+				"run begins; sleep 0.02; run ends"},
 			Environment: []types.KeyValuePair{attempt.Variable("RUNS", filepath.Join(w.dir, "runs"))},
 			ResourceRequirements: []types.ResourceRequirement{
 				{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}},
@@ -288,8 +293,21 @@ func (w *war) checkRuns() {
 		}
 	}
 	for _, j := range w.reader().model.BySubmission {
+		if slices.ContainsFunc(j.Attempts, func(a model.Attempt) bool { return aws.ToInt32(a.Exit) == cannotWrite }) {
+			w.t.Logf("job %s could not write: %s", j.ID, w.account(j))
+		}
 		if n := len(j.Attempts); j.State == model.Succeeded && (began[j.ID] != n || ended[j.ID] != n) || began[j.ID] > n {
-			w.t.Errorf("job %s: %d attempts recorded, %d began, %d ended", j.ID, n, began[j.ID], ended[j.ID])
+			w.t.Errorf("job %s: %d attempts recorded, %d began, %d ended; %s", j.ID, n, began[j.ID], ended[j.ID], w.account(j))
 		}
 	}
+}
+
+// account says how the attempts of a job ended and what each printed: a shell reports there why it cannot write.
+func (w *war) account(j *model.Job) string {
+	var text strings.Builder
+	for i, a := range j.Attempts {
+		printed, err := os.ReadFile(filepath.Join(w.dir, "state", "logs", a.Stream+".log"))
+		fmt.Fprintf(&text, "\nattempt %d: exit code %d, %s %s, log %q, %v", i+1, aws.ToInt32(a.Exit), a.Reason, a.StatusReason, printed, err)
+	}
+	return text.String()
 }
