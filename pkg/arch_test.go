@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	"pkg/lint":                      {"pkg/apimodel", "pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/ladder", "pkg/lint/cfn", "pkg/lint/examples", "pkg/lint/shape", "pkg/lint/userdata", "pkg/plan", "pkg/secret", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/yamltree"},
 	"pkg/lint/cfn":                  {"pkg/apimodel", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint/shape", "pkg/lint/userdata"},
 	"pkg/lint/examples":             {"pkg/document", "pkg/packed"},
-	"pkg/lint/shape":                {"pkg/apimodel", "pkg/document", "pkg/jsontree"},
+	"pkg/lint/shape":                {"pkg/apimodel", "pkg/diag", "pkg/document", "pkg/jsontree"},
 	"pkg/lint/userdata":             {"pkg/diag", "pkg/jsontree", "pkg/secret", "pkg/yamltree"},
 	"pkg/lsp":                       {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
 	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/forecast", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/secret", "pkg/stable", "pkg/stage", "pkg/sweep", "pkg/usage", "pkg/wire"},

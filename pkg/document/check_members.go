@@ -147,6 +147,16 @@ func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []stri
 			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
 		}
 	}
+	if other := MemberOfTool(written); c.native && other != "" {
+		if _, known := members[other]; known {
+			return "write " + strconv.Quote(other), ""
+		}
+		for _, name := range names(members) {
+			if _, known := members[name].members()[other]; known {
+				return fmt.Sprintf("write %q in %q", other, name), ""
+			}
+		}
+	}
 	if kind := requirementType(written); kind != "" && members["resourceRequirements"].m != nil {
 		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
 	}

@@ -30,7 +30,11 @@ func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 			found = node.Text
 		}
 	}
-	c.report(RuleWrongType, node.Source, node.Span, rewrite(node, types, schemas),
+	span := node.Span
+	if node.Source != nil && IsYAML(node.Source) && (node.Is(jsontree.Object) || node.Is(jsontree.Array)) {
+		span = Opening(node) // of a block, as rules report it
+	}
+	c.report(RuleWrongType, node.Source, span, rewrite(node, types, schemas),
 		"%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
 }
 

@@ -63,7 +63,7 @@ func describedIn(root *jsontree.Node) (d *description, listed bool) {
 }
 
 // requested reports whether the list has requests, as a document of KindResources has. An empty list has some if
-// another list of the document has.
+// another list of the document has, and belongs to one if the document has its name.
 func (d *description) requested(root *jsontree.Node) bool {
 	list := root.Get(d.list)
 	for r := range list.Children() {
@@ -79,7 +79,7 @@ func (d *description) requested(root *jsontree.Node) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(descriptions[:], func(d description) bool { return root.Get(d.kind.NameMember()) != nil })
 }
 
 // answered reports whether the node, which was printed, has only what the request is answered with.

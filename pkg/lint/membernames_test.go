@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,9 @@ func TestMemberNames(t *testing.T) {
 		job  = `{"name": "x", "image": "busybox:1", "jobDefinition": {#}}`
 		send = `{"jobName": "x", "jobQueue": "q", "jobDefinition": "d", #}`
 		over = `{"jobName": "x", "jobQueue": "q", "jobDefinition": "d", "containerOverrides": {#}}`
+		host = `{"computeEnvironmentName": "x", "type": "MANAGED", "computeResources": {"type": "EC2"}, #}`
+		pool = `{"computeEnvironmentName": "x", "type": "MANAGED", "computeResources": {"type": "EC2", #}}`
+		line = `{"jobQueueName": "x", "priority": 1, #}`
 	)
 	for _, tt := range []struct{ text, member, hint, fix string }{
 		{top, `"command": ["x"]`, `it belongs in "containerProperties"`, ""},
@@ -47,6 +51,7 @@ func TestMemberNames(t *testing.T) {
 		{box, `"memory_mb": "2g"`, `write { "type": "MEMORY", "value": "..." } in "resourceRequirements"`, ""},
 		{box, `"cpus": 2`, `change the VCPU in "resourceRequirements"`, ""},
 		{box, `"shmSize": 64`, `write "sharedMemorySize" in "linuxParameters"`, ""},
+		{box, `"environment": [{"name": "a", "valueFrom": "arn:x"}]`, `move the variable to "secrets"`, ""},
 		{box, `"timeout": {}`, `it belongs one level up, beside "containerProperties"`, ""},
 		{box, `"attempts": 3`, `it belongs in "retryStrategy"`, ""},
 		{box, `"entryPoint": ["x"]`, `put it first in "command", or into the image: AWS Batch cannot change an entry point`, ""},
@@ -59,6 +64,16 @@ func TestMemberNames(t *testing.T) {
 		{send, `"image": "busybox:1"`, `it belongs in the job definition`, ""},
 		{over, `"gpus": 1`, `write { "type": "GPU", "value": ... } in "resourceRequirements"`, ""},
 		{over, `"image": "busybox:1"`, `it belongs in the job definition`, ""},
+		{send, `"wall_time": 60`, `write "attemptDurationSeconds" in "timeout"`, ""},
+		{send, `"needs": []`, `write "dependsOn"`, ""},
+		{host, `"allocationStrategy": "BEST_FIT"`, `it belongs in "computeResources"`, ""},
+		{host, `"instances": ["m5"]`, `write "instanceTypes" in "computeResources"`, ""},
+		{pool, `"serviceRole": "r"`, `it belongs one level up, beside "computeResources"`, ""},
+		{pool, `"ami": "ami-01234567"`, `write "imageId"`, ""},
+		{pool, `"keyPair": "k"`, `write "ec2KeyPair"`, ""},
+		{pool, `"instanceProfile": "p"`, `write "instanceRole"`, ""},
+		{line, `"computeEnvironments": []`, `write "computeEnvironmentOrder"`, ""},
+		{line, `"timeLimits": []`, `write "jobStateTimeLimitActions"`, ""},
 	} {
 		c := checkText(strings.Replace(tt.text, "#", tt.member, 1), nil)
 		var found *diag.Diagnostic
@@ -77,6 +92,51 @@ func TestMemberNames(t *testing.T) {
 		}
 		if found.Hint != tt.hint || fix != tt.fix {
 			t.Errorf("%s: help %s, fix %q, want %s, %q", c.src.Text, found.Hint, fix, tt.hint, tt.fix)
+		}
+	}
+}
+
+// TestMemberNamesInTemplates checks the same in the spelling of CloudFormation. "#" is the place of the member.
+func TestMemberNamesInTemplates(t *testing.T) {
+	const (
+		job   = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1}, #}}"
+		box   = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1, ResourceRequirements: [{Type: VCPU, Value: 1}], #}}}"
+		entry = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1, Environment: [{Name: A, #}]}}}"
+		host  = "{Type: AWS::Batch::ComputeEnvironment, Properties: {Type: MANAGED, ComputeResources: {Type: EC2}, #}}"
+		pool  = "{Type: AWS::Batch::ComputeEnvironment, Properties: {Type: MANAGED, ComputeResources: {Type: EC2, #}}}"
+		queue = "{Type: AWS::Batch::JobQueue, Properties: {Priority: 1, ComputeEnvironmentOrder: [{ComputeEnvironment: c, Order: 1, #}]}}"
+	)
+	const isNew = "CloudFormation rejects a member that it does not have"
+	for _, tt := range []struct{ resource, member, hint string }{
+		{job, "Environment: []", `it belongs in "ContainerProperties"`},
+		{job, "Cmd: [x]", `write "Command" in "ContainerProperties"`},
+		{job, "Retries: 3", `write "Attempts" in "RetryStrategy"`},
+		{job, "Gpus: 2", `write { "Type": "GPU", "Value": "2" } in "ContainerProperties.ResourceRequirements"`},
+		{job, "Name: x", `write "JobDefinitionName"`},
+		{job, "retryStrategy: {Attempts: 1}", `write "RetryStrategy"`},
+		{job, "JobQueue: q", "it belongs in the request SubmitJob"},
+		{job, "_Comment: why", "move it to Metadata, beside Properties"},
+		{job, "Frobnicate: 1", isNew},
+		{box, "Timeout: {AttemptDurationSeconds: 60}", `it belongs one level up, beside "ContainerProperties"`},
+		{box, "Comandd: [x]", `write "Command"`},
+		{box, "Cpus: 2", `change the VCPU in "ResourceRequirements"`},
+		{box, "ShmSize: 64", `write "SharedMemorySize" in "LinuxParameters"`},
+		{box, "EntryPoint: [x]", `put it first in "Command", or into the image: AWS Batch cannot change an entry point`},
+		{box, "InstanceType: m5.large", "remove it: the API has this member, but CloudFormation does not"},
+		{entry, "ValueFrom: x", `move the variable to "Secrets"`},
+		{entry, "Val: x", `write "Value"`},
+		{host, "AllocationStrategy: BEST_FIT", `it belongs in "ComputeResources"`},
+		{host, "SecurityGroups: []", `write "SecurityGroupIds" in "ComputeResources"`},
+		{pool, "ServiceRole: r", `it belongs one level up, beside "ComputeResources"`},
+		{pool, "InstanceType: [m5]", `write "InstanceTypes"`},
+		{pool, "KeyName: k", `write "Ec2KeyPair"`},
+		{queue, "Priority: 2", `it belongs one level up, beside "ComputeEnvironmentOrder"`},
+	} {
+		text := "Resources:\n  R: " + strings.Replace(tt.resource, "#", tt.member, 1) + "\n"
+		_, problems := loadText(t, "t.yaml", text)
+		unknown := slices.DeleteFunc(problems, func(d diag.Diagnostic) bool { return d.Rule != "unknown-member" })
+		if len(unknown) != 1 || unknown[0].Hint != tt.hint || (unknown[0].Severity == diag.Warning) != (tt.hint == isNew) {
+			t.Errorf("%s: %v, want %s", text, unknown, tt.hint)
 		}
 	}
 }

@@ -227,11 +227,6 @@ func orDots(example string) string {
 // decimal formats a number without an exponent, with as few digits as possible.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// isNote reports whether a member is a comment, by its name.
-func isNote(name string) bool {
-	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
-}
-
 // isPlaceholder reports whether another program or a person completes a value: a placeholder of
 // package jsontree, or a text with a variable or a template in it.
 func isPlaceholder(text string) bool {

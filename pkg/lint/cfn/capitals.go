@@ -24,7 +24,7 @@ func asTemplate(d diag.Diagnostic) diag.Diagnostic {
 var memberName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"?[a-z][A-Za-z0-9]*"?:?`) })
 
 // inCapitals gives members in a sentence their capital letters: names that cannot be
-// another word, names in the form "name":, and the first word. With all, it also changes
+// another word, names in a path, names in the form "name":, and the first word. With all, it also changes
 // names in quotes and names after "needs".
 func inCapitals(sentence string, all bool) string {
 	needs := strings.Index(sentence, " needs ")
@@ -37,7 +37,8 @@ func inCapitals(sentence string, all bool) string {
 		if !apart || !memberNames()[bare] {
 			continue
 		}
-		if strings.ToLower(bare) != bare || strings.HasSuffix(name, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
+		inPath := at[0] > 1 && sentence[at[0]-1] == '.' && sentence[at[0]-2] != ' '
+		if inPath || strings.ToLower(bare) != bare || strings.HasSuffix(name, `":`) || at[0] == 0 && !quoted || all && (quoted || needs >= 0 && at[0] > needs) {
 			out.WriteString(sentence[done:at[0]] + strings.Replace(name, bare, capital(bare), 1))
 			done = at[1]
 		}

@@ -69,11 +69,20 @@ type finding struct {
 
 // inScenario returns the problems that occur for all guesses of the unknown values.
 func (t *template) inScenario(w scenario, rules CheckRequests) map[finding]diag.Diagnostic {
-	var common map[finding]diag.Diagnostic
+	found, depends := t.inGuesses(nil, w, t.texts, rules)
+	if missed := t.textsOf(found); depends && len(missed) > 0 {
+		found, _ = t.inGuesses(found, w, slices.Concat(someTexts, missed), rules)
+	}
+	return found
+}
+
+// inGuesses returns the problems among common, or among all if that is nil, that occur for all guesses of the
+// unknown values, each of which can be one of the texts. depends means that there are such values.
+func (t *template) inGuesses(common map[finding]diag.Diagnostic, w scenario, texts []string, rules CheckRequests) (found map[finding]diag.Diagnostic, depends bool) {
 	ordered := 0
 	// The first guess finds the unknown values, and with them the number of guesses.
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
-		m := &mapper{template: t, scenario: w, guessing: guessing{number: guess, ordered: ordered, texts: t.texts}}
+		m := &mapper{template: t, scenario: w, guessing: guessing{number: guess, ordered: ordered, texts: texts}}
 		files, problems := m.requests()
 		if guess == 0 {
 			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
@@ -90,11 +99,34 @@ func (t *template) inScenario(w scenario, rules CheckRequests) map[finding]diag.
 		}
 		// Only problems of all guesses so far remain.
 		maps.DeleteFunc(common, func(f finding, _ diag.Diagnostic) bool { _, still := now[f]; return !still })
+		depends = guesses > 1
 		if len(common) == 0 {
 			break
 		}
 	}
-	return common
+	return common, depends
+}
+
+// textsOf returns the texts that problems are about and that no guess had: an unknown value may be the
+// one that a problem says is absent. A template with many texts has some.
+func (t *template) textsOf(found map[finding]diag.Diagnostic) (texts []string) {
+	at := map[int]bool{}
+	for f := range found {
+		at[f.span.Start] = true
+	}
+	var visit func(n *jsontree.Node)
+	visit = func(n *jsontree.Node) {
+		if n.Str() != "" && at[n.Span.Start] && isGuessable(n.Text) && len(texts) < maxTexts && !slices.Contains(t.texts, n.Text) && !slices.Contains(texts, n.Text) {
+			texts = append(texts, n.Text)
+		}
+		for c := range n.Children() {
+			visit(c)
+		}
+	}
+	for _, n := range t.batch {
+		visit(n.Get("Properties"))
+	}
+	return texts
 }
 
 // signature identifies the known values of the requests of a scenario.

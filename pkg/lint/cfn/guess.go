@@ -42,7 +42,7 @@ var someTexts = []string{"1", "*", "not-known", "100000", "arn:aws:batch:us-east
 func textsIn(nodes []*jsontree.Node) (texts []string) {
 	var visit func(n *jsontree.Node)
 	visit = func(n *jsontree.Node) {
-		if n.Str() != "" && len(n.Text) <= maxLetters && len(texts) < maxTexts && !strings.HasPrefix(n.Text, "AWS::") && !slices.Contains(texts, n.Text) {
+		if n.Str() != "" && isGuessable(n.Text) && len(texts) < maxTexts && !slices.Contains(texts, n.Text) {
 			texts = append(texts, n.Text)
 		}
 		for c := range n.Children() {
@@ -53,6 +53,11 @@ func textsIn(nodes []*jsontree.Node) (texts []string) {
 		visit(n.Get("Properties"))
 	}
 	return slices.Concat(someTexts, texts)
+}
+
+// isGuessable reports whether an unknown value may be this text of the template.
+func isGuessable(text string) bool {
+	return len(text) <= maxLetters && !strings.HasPrefix(text, "AWS::")
 }
 
 // count returns the number of guesses to check after the first, which has found the

@@ -44,7 +44,8 @@ type mapper struct {
 	scenario scenario
 	unknown  []*jsontree.Node
 	guessing guessing
-	naming   int // depth of names being resolved, which may refer to themselves
+	naming   int            // depth of names being resolved, which may refer to themselves
+	around   []shape.Object // those around the member that is being built, the outermost first
 	found    diag.List
 }
 
@@ -165,6 +166,10 @@ var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // user's own.
 func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	out := jsontree.NewObject(n)
+	if s.Element == nil {
+		m.around = append(m.around, shape.Object{Node: n, Shape: s, Name: path[strings.LastIndexByte(path, '.')+1:], Spell: capital})
+		defer func() { m.around = m.around[:len(m.around)-1] }()
+	}
 	for c := range n.Children() {
 		if s.Element != nil {
 			m.put(out, c.Name, m.build(c, s.Element, path), c)
@@ -174,7 +179,7 @@ func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 		switch member := s.Members[name]; {
 		case apimodel.IsTemplateMember(below):
 		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
-			m.surplus(c, n, out, s, path)
+			m.surplus(c, out, s, path)
 		default:
 			m.put(out, name, asSent(m.build(c, member, below), below), c)
 		}
@@ -202,42 +207,33 @@ func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node
 
 // surplus reports a member that the resource does not have. If its correct name is
 // obvious, its value is checked nevertheless.
-func (m *mapper) surplus(c, parent, out *jsontree.Node, s *shape.Shape, path string) {
+func (m *mapper) surplus(c, out *jsontree.Node, s *shape.Shape, path string) {
 	if strings.HasPrefix(c.Name, "Fn::") {
 		m.unknown = append(m.unknown, c)
 		return
 	}
-	var names []string
-	for name := range s.Members {
-		if below := path + "." + capital(name); !slices.Contains(ofRequests, below) {
-			names = append(names, capital(name))
-		}
-	}
-	slices.Sort(names)
-	hint, near := "", ""
-	for _, name := range names {
-		if strings.EqualFold(name, c.Name) {
-			near = name
-		}
-	}
-	if near == "" {
-		near = diag.Near(c.Name, slices.Values(names))
-	}
-	switch {
-	case near != "" && parent.Get(near) != nil:
-		hint = "did you mean " + diag.Quote(near) + "? It exists already"
-	case near != "":
-		hint = "write " + diag.Quote(near)
-		m.put(out, memberOf(near), m.build(c, s.Members[memberOf(near)], path+"."+near), c)
-	case slices.Contains(ofRequests, path+"."+c.Name):
-		hint = "remove it: the API has this member, but CloudFormation does not"
-	}
 	what := path[strings.LastIndexByte(path, '.')+1:]
-	if hint == "" {
-		m.found = append(m.found, diag.Diagnostic{Severity: diag.Warning, Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: document.NotInModel(c.Name), Hint: "CloudFormation rejects a member that it does not have"})
-		return
+	absent := diag.Diagnostic{
+		Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)),
 	}
-	m.found = append(m.found, diag.Diagnostic{Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)), Hint: hint})
+	suggestion := shape.Suggest(c, m.around)
+	switch meant := suggestion.Meant; {
+	case slices.Contains(ofRequests, path+"."+c.Name):
+		absent.Hint = "remove it: the API has this member, but CloudFormation does not"
+	case shape.IsNote(c.Name):
+		absent.Hint = "move it to Metadata, beside Properties"
+	case suggestion.Hint != "":
+		absent.Hint = suggestion.Hint
+		if suggestion.Renames {
+			m.put(out, meant, m.build(c, s.Members[meant], path+"."+capital(meant)), c)
+		} else if meant != "" {
+			m.unknown = append(m.unknown, c)
+			m.put(out, meant, m.guessing.value(c, s.Members[meant], 0), c)
+		}
+	default:
+		absent.Severity, absent.Message, absent.Hint = diag.Warning, document.NotInModel(c.Name), "CloudFormation rejects a member that it does not have"
+	}
+	m.found = append(m.found, absent)
 }
 
 // nameSpan returns the location of a member's name.

@@ -59,7 +59,7 @@ func (s *Shape) Folded(folded string) string {
 func (o Object) Path(name string) []string {
 	paths := o.Shape.names()[Fold(name)]
 	for _, path := range paths {
-		if o.Node.Get(path[0]) != nil {
+		if o.Node.Get(o.spelling(path[0])) != nil {
 			return path
 		}
 	}

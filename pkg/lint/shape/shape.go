@@ -134,6 +134,8 @@ type Object struct {
 	Shape *Shape
 	// Name is the member that contains the object.
 	Name string
+	// Spell returns the name of a member as the document writes it; nil: as the API does.
+	Spell func(member string) string
 }
 
 // Unknown calls visit for every member in or below the object that the request does not have, with the objects
@@ -153,12 +155,12 @@ func (o Object) unknown(around []Object, visit func(n *jsontree.Node, around []O
 	for c := range o.Node.Children() {
 		switch of := s.Members[c.Name]; {
 		case s.Element != nil:
-			Object{c, s.Element, o.Name}.unknown(around, visit)
+			Object{c, s.Element, o.Name, o.Spell}.unknown(around, visit)
 		case strings.HasPrefix(c.Name, "$"):
 		case of == nil:
 			visit(c, around)
 		default:
-			Object{c, of, c.Name}.unknown(around, visit)
+			Object{c, of, c.Name, o.Spell}.unknown(around, visit)
 		}
 	}
 }
