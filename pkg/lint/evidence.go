@@ -51,7 +51,7 @@ func (r *Rule) certain(s diag.Severity) bool {
 var warnsToo = map[string]bool{
 	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
 	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
-	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true,
+	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true, "ce-instancetype-known": true,
 }
 
 // withEvidence completes a rule: its source gives the class of its evidence, unless the

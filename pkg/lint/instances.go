@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -87,13 +88,16 @@ func (t instanceTypes) launches(entries []string, name string) bool {
 	return len(entries) == 0
 }
 
-// hint suggests a known entry of instanceTypes for an unknown one, of the same letter: f1 has
-// FPGAs, and a1 has Arm processors. The catalogue has a date, so the hint also names the option for
-// newer types.
-func (t instanceTypes) hint(entry string) string {
-	const newer = ", or give a file with newer types: --catalog FILE"
-	if near := near(entry, t.Entries()); near != "" && strings.EqualFold(near[:1], entry[:1]) {
-		return "write " + quote(near) + newer
+// unknown returns the message and the hint about an entry of instanceTypes that is not in the catalogue. The hint is
+// a known entry of the same letter: f1 has FPGAs, and a1 has Arm processors. The catalogue has a date, so the hint
+// also names the option for newer types.
+func (t instanceTypes) unknown(entry string) (message, hint string) {
+	if t.MayBeNewer(entry) {
+		return fmt.Sprintf("%s may be newer than %s", quote(entry), t), "to check jobs against it, give a file with its size: --catalog FILE"
 	}
-	return "write a type (g5.8xlarge), a family (c5) or optimal" + newer
+	hint = "write a type (g5.8xlarge), a family (c5) or optimal"
+	if near := near(entry, t.Entries()); near != "" && strings.EqualFold(near[:1], entry[:1]) {
+		hint = "write " + quote(near)
+	}
+	return fmt.Sprintf("%s is not an instance type in %s", quote(entry), t), hint + ", or give a file with newer types: --catalog FILE"
 }

@@ -268,9 +268,16 @@ func checkInstanceTypes(s Site) {
 // checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
 // have.
 func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && s.pass.instanceTypes().Expand(n.Str()) == nil && !isPlaceholder(n.Str()) {
-		s.Report(fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), s.pass.instanceTypes()), s.pass.instanceTypes().hint(n.Str()), n)
+	types := s.pass.instanceTypes()
+	if !n.Is(jsontree.String) || types.Expand(n.Str()) != nil || isPlaceholder(n.Str()) {
+		return
 	}
+	severity := diag.Error
+	if types.MayBeNewer(n.Str()) {
+		severity = diag.Warning
+	}
+	message, hint := types.unknown(n.Str())
+	s.reportAs(severity, nil, message, hint, n)
 }
 
 // checkOneArchitecture reports the first entry of instanceTypes whose architecture differs

@@ -65,7 +65,8 @@ func platformRules() []*Rule {
 				for e := range p.environments() {
 					for n := range e.Node.Get("instanceTypes").Children() {
 						if n.Str() != "" && p.instanceTypes().Expand(n.Str()) == nil {
-							p.Report(n, fmt.Sprintf("%s is not an instance type in %s", quote(n.Str()), p.instanceTypes()), p.instanceTypes().hint(n.Str()))
+							message, hint := p.instanceTypes().unknown(n.Str())
+							p.Report(n, message, hint)
 						}
 					}
 				}
