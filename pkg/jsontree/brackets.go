@@ -165,6 +165,37 @@ func balanceOf(rest string) int {
 	return net
 }
 
+// closesLater reports whether a ] closes the array that is being read, so that a member in it has lost its braces, and
+// the array has not lost its bracket. As balanceOf, it reads only a limited distance.
+func (p *parser) closesLater(l *level) bool {
+	if l.searched {
+		return l.closed
+	}
+	l.searched = true
+	rest := p.text[p.tok.start:]
+	rest = rest[:min(len(rest), 1<<20)]
+	depth, inString := 0, false
+	for i := 0; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case c == '\\' && inString:
+			i++
+		case c == '"':
+			inString = !inString
+		case c == '\n':
+			inString = false
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth < 0 {
+				l.closed = c == ']'
+				return l.closed
+			}
+		}
+	}
+	return false
+}
+
 // unclosed reports, once, the brackets that are open at the end of the text.
 func (p *parser) unclosed(n *Node) {
 	if p.done {
@@ -196,7 +227,7 @@ func (p *parser) ranOver(l *level) bool {
 	if l.items == 0 || l.reported || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false
 	}
-	if l.node.Kind == Array && !p.atName() || l.node.Kind == Object && p.tok.kind != openObject {
+	if l.node.Kind == Array && (!p.atName() || p.closesLater(l)) || l.node.Kind == Object && p.tok.kind != openObject {
 		return false
 	}
 	p.forgiven = true

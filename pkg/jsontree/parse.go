@@ -143,9 +143,13 @@ type level struct {
 	// outer two of them.
 	commas      int
 	first, last token
-	// reported is true once a wrong form of the items is reported.
+	// reported is true once a wrong form of the items is reported. slip is the number of that problem, from 1, if
+	// it covers the items that follow.
 	reported bool
-	names    map[string]*Node
+	slip     int
+	// closed and searched tell whether a ] ends this array; searched is false as long as nothing needs to know.
+	closed, searched bool
+	names            map[string]*Node
 }
 
 // step reads a comma, an item or the closing bracket inside a bracket. After the closing
@@ -181,21 +185,57 @@ func (p *parser) step(l *level) bool {
 	return true
 }
 
-// element reads an element of an array. A colon after it shows a member, which has no
-// place in an array.
+// element reads an element of an array. Members in an array are read as one object: only its braces are missing.
 func (p *parser) element(l *level) {
+	if p.atName() {
+		p.unbraced(l)
+		return
+	}
 	if v := p.value(); v != nil {
 		l.node.link(v)
 	}
-	if p.tok.kind != colon {
-		return
+	if p.tok.kind == colon { // after a value that is no name
+		if !l.reported {
+			p.report(p.tok.start, p.tok.end, "put { } around the members", "a member in an array: elements have no names")
+		}
+		l.reported = true
+		p.advance()
+		p.value()
 	}
-	if !l.reported {
-		p.report(p.tok.start, p.tok.end, "put members into { }", "a member in an array: elements have no names")
+}
+
+// unbraced reads the members in an array from tok on, up to a name that is among them already. The problem covers them
+// all: what they mean is a guess.
+func (p *parser) unbraced(l *level) {
+	if before := len(p.list); !l.reported {
+		p.report(p.tok.start, p.tok.end, "put { } around the members", "a member in an array: elements have no names")
+		if len(p.list) > before {
+			l.slip = len(p.list)
+		}
 	}
 	l.reported = true
-	p.advance()
-	p.value()
+	inner := level{node: p.node(Object, "")}
+	for {
+		p.member(&inner)
+		if p.tok.kind != comma {
+			break
+		}
+		between := p.tok
+		p.advance()
+		if !p.atName() || inner.find(p.tok.text) != nil {
+			l.commas, l.first, l.last = 1, between, between
+			break
+		}
+	}
+	inner.node.Span.End = max(inner.node.Span.End, p.end)
+	if l.slip > 0 {
+		slip := &p.list[l.slip-1]
+		slip.Span.End = inner.node.Span.End
+		if l.items == 1 && p.tok.kind == closeArray {
+			slip.Hint = "write { } in place of [ ], or put { } around the members"
+		}
+	}
+	l.node.link(inner.node)
 }
 
 // member reads a member of an object, and reports a name that the object has already.

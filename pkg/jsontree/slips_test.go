@@ -52,7 +52,11 @@ var slips = []struct{ name, text, message, hint, value string }{
 	{"members without a comma", `{"a": 1,
   {{ more }}
   "b": 1}`, "{{ more }} is a placeholder, so this value is not checked", jsontree.PlaceholderHint, `{"a":1,"b":1}`},
-	{"members in array", `["a": 1, "b": 2]`, "a member in an array: elements have no names", "put members into { }", `["a","b"]`},
+	{"members in array", `["a": 1, "b": 2]`, "a member in an array: elements have no names", "write { } in place of [ ], or put { } around the members", `[{"a":1,"b":2}]`},
+	{"a member after an element", `[{"a": 1}, "b": 2, "c": [3], 4]`, "a member in an array: elements have no names", "put { } around the members", `[{"a":1},{"b":2,"c":[3]},4]`},
+	{"members of two elements in array", `["a": 1, "b": 2, "a": 3]`, "a member in an array: elements have no names", "put { } around the members", `[{"a":1,"b":2},{"a":3}]`},
+	{"member in an array in a member", `{"a": [0, "b": {"c": [1]}], "d": 2}`, "a member in an array: elements have no names", "put { } around the members", `{"a":[0,{"b":{"c":[1]}}],"d":2}`},
+	{"array that is never closed", `{"a": [0, "b": {"c": [1]}, "d": 2}`, "[ is never closed", `write ] before "b"`, `{"a":[0],"b":{"c":[1]},"d":2}`},
 	{"semicolon", `{"a": 1; "b": 2}`, "; in place of a comma", "write a comma", `{"a":1,"b":2}`},
 	{"trailing semicolon", `{"a": 1;}`, "trailing ; before }", "remove it", `{"a":1}`},
 

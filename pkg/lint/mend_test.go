@@ -159,8 +159,8 @@ func lostIn(before checked, after string) string {
 	return ""
 }
 
-// constants are the names of other languages, and of JSON, for null.
-var constants = strings.NewReplacer("None", "", "nil", "", "null", "", "undefined", "")
+// constants are the names of other languages, and of JSON, for null, in lower case.
+var constants = strings.NewReplacer("none", "", "nil", "", "null", "", "undefined", "")
 
 // otherNumbers are numbers that JSON spells in another way: 01 and 0x10.
 var otherNumbers = lazy(`\b0[0-9A-Fa-fxX]+\b`)
@@ -169,7 +169,7 @@ var otherNumbers = lazy(`\b0[0-9A-Fa-fxX]+\b`)
 // the names for null.
 func letterCount(text string) map[rune]int {
 	count := map[rune]int{}
-	for _, r := range strings.ToLower(constants.Replace(text)) {
+	for _, r := range constants.Replace(strings.ToLower(text)) {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			count[r]++
 		}

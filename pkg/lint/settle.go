@@ -88,6 +88,8 @@ func withoutFollowers(all diag.List) diag.List {
 			value := &all[v]
 			switch {
 			case isUnknown(d):
+			case value.Rule == jsontree.RuleSyntax && d.Span.Start < value.Span.Start && strings.TrimSpace(d.Source.Text[d.Span.Start:value.Span.Start]) == "[":
+				follows[i] = true // what the array should be is as uncertain as its first element
 			case inText(value.Span, d), d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
 				follows[i] = true
 				value.Severity = min(value.Severity, d.Severity)
