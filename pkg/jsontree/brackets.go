@@ -32,6 +32,13 @@ func (o openBrackets) closers() string {
 // if the bracket belongs to an outer level.
 func (p *parser) closes(l *level) bool {
 	_, shut := l.node.Kind.brackets()
+	if p.closesEarly(l) {
+		p.lacking++
+		p.report(p.tok.start, p.tok.end, "remove it", "%s closes too much", p.tok.text)
+		p.advance()
+		p.forgiven = true
+		return false
+	}
 	if l.node.Kind == Object != (p.tok.kind == closeObject) {
 		switch p.mismatch(l.node) {
 		case strayBracket:
@@ -165,17 +172,83 @@ func balanceOf(rest string) int {
 	return net
 }
 
-// closesLater reports whether a ] closes the array that is being read, so that a member in it has lost its braces, and
-// the array has not lost its bracket. As balanceOf, it reads only a limited distance.
+// closesLater reports whether a ] closes the array that is being read, so that a member in it has lost its braces,
+// and the array has not lost its bracket.
 func (p *parser) closesLater(l *level) bool {
-	if l.searched {
-		return l.closed
+	if !l.searched {
+		l.searched = true
+		shut, _ := p.closerAhead("")
+		l.closed = shut == ']'
 	}
-	l.searched = true
+	return l.closed
+}
+
+// closesEarly reports whether the closing bracket at tok is one too many, in a text that has too many: the next item is
+// indented as the first one in it, or the next line has the closing bracket.
+func (p *parser) closesEarly(l *level) bool {
+	if l.node.Kind == Object != (p.tok.kind == closeObject) || p.lack() >= 0 {
+		return false
+	}
+	next := p.tok.end + len(p.text[p.tok.end:]) - len(strings.TrimLeft(p.text[p.tok.end:], ", \t\r\n"))
+	first, lines := l.node.first, strings.Contains(p.text[l.node.Span.Start:p.tok.start], "\n")
+	if _, alone := indentAt(p.text, p.tok.start); alone || !lines || next == len(p.text) || first == nil {
+		return false
+	}
+	indent, alone := indentAt(p.text, next)
+	if p.text[next] == '}' || p.text[next] == ']' {
+		own, _ := indentAt(p.text, l.node.Span.Start)
+		return alone && indent == own && p.text[next:next+1] == p.tok.text
+	}
+	start := first.Span.Start
+	if l.node.Kind == Object {
+		start = first.Key.Start
+	}
+	own, firstAlone := indentAt(p.text, start)
+	return alone && firstAlone && indent == own
+}
+
+// notOpened reads the value after a name whose opening bracket is missing, in a text that has more closing brackets
+// than opening ones. It returns nil if no bracket is missing here.
+func (p *parser) notOpened() *Node {
+	if p.lack() >= 0 {
+		return nil
+	}
+	kind := Object
+	switch named := p.atName(); {
+	case named:
+		if shut, _ := p.closerAhead(""); shut != '}' {
+			return nil
+		}
+	case p.open[len(p.open)-1].Kind != Object:
+		return nil
+	default:
+		if shut, comma := p.closerAhead(":"); shut != ']' || !comma && p.tok.kind == openArray {
+			return nil
+		}
+		kind = Array
+	}
+	p.lacking++
+	open, _ := kind.brackets()
+	p.report(p.end, p.end, "write "+open+" here", "%s is missing", open)
+	if len(p.open) == maxDepth {
+		p.stop()
+		return nil
+	}
+	return p.inside(p.node(kind, ""))
+}
+
+// maxAhead bounds what closerAhead reads of a text in all, in bytes: it may be called for many values.
+const maxAhead = 64 << 20
+
+// closerAhead returns the bracket that closes what is open at tok, and whether a comma comes before it. The bracket is
+// 0 if a byte of not comes before it, if the brackets in between do not match, or if it is too far away.
+func (p *parser) closerAhead(not string) (shut byte, comma bool) {
 	rest := p.text[p.tok.start:]
-	rest = rest[:min(len(rest), 1<<20)]
-	depth, inString := 0, false
-	for i := 0; i < len(rest); i++ {
+	rest = rest[:max(0, min(len(rest), 1<<20, maxAhead-p.ahead))]
+	var shuts []byte // of the brackets that are open
+	inString, i := false, 0
+	defer func() { p.ahead += i }()
+	for ; i < len(rest); i++ {
 		switch c := rest[i]; {
 		case c == '\\' && inString:
 			i++
@@ -184,16 +257,22 @@ func (p *parser) closesLater(l *level) bool {
 		case c == '\n':
 			inString = false
 		case inString:
+		case len(shuts) == 0 && strings.IndexByte(not, c) >= 0:
+			return 0, false
+		case c == ',':
+			comma = comma || len(shuts) == 0
 		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth < 0 {
-				l.closed = c == ']'
-				return l.closed
-			}
+			shuts = append(shuts, c+2) // the closing bracket in ASCII
+		case c != '}' && c != ']':
+		case len(shuts) == 0:
+			return c, comma
+		case shuts[len(shuts)-1] != c:
+			return 0, false
+		default:
+			shuts = shuts[:len(shuts)-1]
 		}
 	}
-	return false
+	return 0, false
 }
 
 // unclosed reports, once, the brackets that are open at the end of the text.
@@ -224,16 +303,49 @@ func (p *parser) unclosed(n *Node) {
 // contain it: a member in an array, or an object without a name in an object. Then l lacks its
 // closing bracket.
 func (p *parser) ranOver(l *level) bool {
-	if l.items == 0 || l.reported || len(p.open) < 2 || p.open[len(p.open)-2].Kind == l.node.Kind {
+	if l.items == 0 || l.reported || len(p.open) < 2 {
 		return false
 	}
-	if l.node.Kind == Array && (!p.atName() || p.closesLater(l)) || l.node.Kind == Object && p.tok.kind != openObject {
+	if p.outdented(l) {
+		p.lacking--
+		p.lostBefore(l)
+		return true
+	}
+	if p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false
 	}
+	if l.node.Kind == Array && (!p.atName() || p.closesLater(l) || p.lack() < 0) || l.node.Kind == Object && p.tok.kind != openObject {
+		return false
+	}
+	p.lostBefore(l)
+	return true
+}
+
+// lack returns how many closing brackets the text lacks, less those that were reported; below 0, it lacks opening ones.
+func (p *parser) lack() int {
+	if !p.counted {
+		p.lacking, p.counted = -balanceOf(p.text), true
+	}
+	return p.lacking
+}
+
+// outdented reports whether the item at tok is indented as one of the bracket around l, in a text that lacks closing
+// brackets. The indentation of other texts says nothing.
+func (p *parser) outdented(l *level) bool {
+	if p.lack() <= 0 || p.open[len(p.open)-2].Kind == Object && !p.atName() {
+		return false
+	}
+	indent, first := indentAt(p.text, p.tok.start)
+	own, _ := indentAt(p.text, l.node.Span.Start)
+	return first && strings.HasPrefix(own, indent) && strings.Contains(p.text[l.node.Span.Start:p.tok.start], "\n")
+}
+
+// lostBefore reports that l, or a bracket in it, lacks its closing bracket before tok.
+func (p *parser) lostBefore(l *level) {
 	p.forgiven = true
 	if lost := findLost(p.text, l.node); lost != nil {
 		p.lostBracket(lost, lost.Span.End-1)
-		return true
+		return
 	}
 	open, shut := l.node.Kind.brackets()
 	next := p.tok.text
@@ -241,5 +353,4 @@ func (p *parser) ranOver(l *level) bool {
 		next = quoted(next)
 	}
 	p.report(l.node.Span.Start, l.node.Span.Start+1, fmt.Sprintf("write %s before %s", shut, next), "%s is never closed", open)
-	return true
 }

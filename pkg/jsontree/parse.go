@@ -50,6 +50,11 @@ type parser struct {
 	values int
 	// forgiven is true if a reported slip explains that there is no comma before tok.
 	forgiven bool
+	// lacking is how many closing brackets the text lacks, less those that were reported; counted is false as long as
+	// nothing needs to know.
+	lacking int
+	counted bool
+	ahead   int // bytes that closerAhead has read
 }
 
 // newParser returns a parser at the start of a text that has the offsets of src.
@@ -125,8 +130,13 @@ func (p *parser) container(kind Kind) *Node {
 		p.stop()
 		return nil
 	}
-	p.open = append(p.open, n)
 	p.advance()
+	return p.inside(n)
+}
+
+// inside reads the items of an object or array up to its closing bracket.
+func (p *parser) inside(n *Node) *Node {
+	p.open = append(p.open, n)
 	l := level{node: n}
 	for p.step(&l) {
 	}
@@ -187,6 +197,10 @@ func (p *parser) step(l *level) bool {
 
 // element reads an element of an array. Members in an array are read as one object: only its braces are missing.
 func (p *parser) element(l *level) {
+	if v := p.notOpened(); v != nil {
+		l.node.link(v)
+		return
+	}
 	if p.atName() {
 		p.unbraced(l)
 		return
@@ -244,12 +258,15 @@ func (p *parser) member(l *level) {
 	if !ok || !p.colon(l, key) {
 		return
 	}
-	if p.atName() {
+	v := p.notOpened()
+	if v == nil && p.atName() {
 		p.forgiven = true
 		p.noValue(key)
 		return
 	}
-	v := p.value()
+	if v == nil {
+		v = p.value()
+	}
 	if v == nil {
 		if p.tok.kind != eof {
 			p.noValue(key)
