@@ -138,12 +138,16 @@ func (s timeScale) ticks() []timeTick {
 }
 
 // timeAxis draws the labels of a scale with their baseline at y, and a tick or a grid line from top to bottom at
-// each. The labels stay between 0 and width.
+// each. The labels stay between 0 and width, and one that would overlap the previous is left out.
 func (d *drawing) timeAxis(s timeScale, class string, top, bottom, y, width float64) {
+	free := 0.0 // where the next label may begin
 	for _, t := range s.ticks() {
 		x, half := s.x(t.at), textWidth(t.label)/2
 		d.line(class, x, top, x, bottom)
-		d.text(min(max(x, half), width-half), y, "middle", "label", t.label)
+		if middle := min(max(x, half), width-half); middle-half >= free {
+			d.text(middle, y, "middle", "label", t.label)
+			free = middle + half
+		}
 	}
 }
 
