@@ -173,7 +173,7 @@ func TestMayHavePlaceholder(t *testing.T) {
 		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false,
 		"subnet-yyyyyyyy": true, "sg-ZZZ": true, "xxxxxxxx": true, "arn:aws:iam::ACCOUNT:role/r": true, "account.dkr.ecr.us-east-1.amazonaws.com": true,
 		"arn:aws:iam::123456789012:role/r": false, "123456789012.dkr.ecr.us-east-1.amazonaws.com": false, "your-queue": true,
-		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true} {
+		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true, `"[a_b]"`: true} {
 		if mayHavePlaceholder(text) != want {
 			t.Errorf("mayHavePlaceholder(%q) is %v", text, !want)
 		}

@@ -36,7 +36,7 @@ const longestContext = 16
 
 // marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
 // change in any case, or leaves a part of a value out.
-var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
+var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", `"[`, "'[", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
@@ -77,7 +77,7 @@ func placeholderIn(text string, in context) string {
 		switch {
 		case len(sweep.References(found)) > 0, strings.HasPrefix(found, "{{resolve:"):
 		case dollar && in != anywhere:
-		case in == inShell && strings.IndexByte("%(#", found[0]) >= 0: // variables of cmd.exe, arithmetic, Ruby
+		case in == inShell && strings.IndexByte("%(#[", found[0]) >= 0: // variables of cmd.exe, arithmetic, Ruby, lists
 		case in == inShell && whole && strings.Trim(found, "xX") == "": // no id
 		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
 		case in == inOptions && strings.HasPrefix(strings.TrimLeft(found, "{ "), "."):

@@ -37,6 +37,10 @@ var (
 	quotedForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:#\{[A-Za-z_][\w.-]*\}|\$\([A-Za-z_]\w*(?:\.\w+)+\)|\(\([A-Za-z_][\w./-]*\)\)$)`)
 	})
+	// bracketForm matches [subnet_id], [A RANDOM NAME] and [aws-account].
+	bracketForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\[[A-Za-z][A-Za-z0-9]*(?:[ _-][A-Za-z0-9]*[A-Za-z][A-Za-z0-9]+)+\]`)
+	})
 )
 
 // yourNoun matches what documents put after "your-", which also begins names of companies.
@@ -78,7 +82,7 @@ func PlaceholderLen(s string) int {
 // FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
 // quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.
 func FindPlaceholder(text string) (start, end int) {
-	if !strings.ContainsAny(text, "${<@_%RrCcTFYyP#(") {
+	if !strings.ContainsAny(text, "${<@_%RrCcTFYyP#([") {
 		return leftOut(text)
 	}
 	for i := 0; i < len(text); i++ {
@@ -111,10 +115,13 @@ func FindPlaceholder(text string) (start, end int) {
 	return leftOut(text)
 }
 
-// quotedLen returns the length of the placeholder at text[i] that only a text in quotes can have: #{name}, $(a.name)
-// and, as the whole text, ((name)). $name and $(name) are what people write who expect a shell.
+// quotedLen returns the length of the placeholder at text[i] that only a text in quotes can have: #{name}, $(a.name),
+// at its start [several words] and, as the whole text, ((name)). $name and $(name) are what people write who expect a
+// shell, and [word] and [a-z] have other meanings.
 func quotedLen(text string, i int) int {
 	switch {
+	case i == 0 && text[0] == '[':
+		return len(bracketForm().FindString(text))
 	case text[i] == '#' && strings.HasPrefix(text[i:], "#{"), text[i] == '$' && strings.HasPrefix(text[i:], "$("),
 		i == 0 && strings.HasPrefix(text, "(("):
 		return len(quotedForm().FindString(text[i:]))

@@ -105,7 +105,7 @@ func TestNoPlaceholders(t *testing.T) {
 		`{ "name": "a", "image": "busybox:1.37", "command": ["sh", "-c", "sort < ${IN} > ${OUT} && echo $HOME {{.}}"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
 		`{ "name": "a", "image": "busybox:1.37", "command": ["train", "${{ matrix.lr }}"], "environment": { "LR": "${{ matrix.lr }}" },
 			"array": { "matrix": { "lr": [1, 2] } }, "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
-		`{ "name": "a", "image": "busybox:1.37", "command": ["cmd", "/c", "%TEMP%", "$HOME", "((i++))", "python", "-m", "__main__"], "environment": { "HOME2": "$HOME", "IP": "$(POD_IP)" },
+		`{ "name": "a", "image": "busybox:1.37", "command": ["cmd", "/c", "%TEMP%", "$HOME", "((i++))", "[a_b]", "python", "-m", "__main__"], "environment": { "HOME2": "$HOME", "IP": "$(POD_IP)" },
 			"resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h" }`,
 		`{ "$comment": "fill in <x> and ${y}", "jobDefinitionName": "a", "type": "container", "parameters": { "in": "x" }, "timeout": { "attemptDurationSeconds": 60 },
 			"containerProperties": { "image": "busybox:1.37", "command": ["cat", "Ref::in"], "resourceRequirements": [{ "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" }],

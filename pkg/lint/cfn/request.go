@@ -120,7 +120,19 @@ func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.
 		}
 		return list
 	}
+	m.checkState(v, path)
 	return inCase(coerced(v, s.Kind), s, path)
+}
+
+// checkState warns about the state of an environment in another case. CloudFormation's schema of queues lists the
+// states, and rejects any other; that of environments does not, and templates in use have "Enabled".
+func (m *mapper) checkState(v *jsontree.Node, path string) {
+	state := v.Str()
+	if upper := strings.ToUpper(state); path == "ComputeEnvironment.State" && state != upper && (upper == "ENABLED" || upper == "DISABLED") {
+		m.found = append(m.found, diag.Diagnostic{
+			Severity: diag.Warning, Rule: "ce-state-enum", Source: v.Source, Span: v.Span, Message: fmt.Sprintf("State is documented as %s, not %s", upper, diag.Quote(state)), Hint: "write " + upper,
+		})
+	}
 }
 
 // caseless are the members whose values CloudFormation reads in any case. The list is that of
@@ -132,7 +144,7 @@ var caseless = []string{
 
 // inCase writes a value of such a member as the API spells it.
 func inCase(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
-	if !n.Is(jsontree.String) || !slices.Contains(caseless, path[strings.LastIndexByte(path, '.')+1:]) {
+	if !n.Is(jsontree.String) || path != "ComputeEnvironment.State" && !slices.Contains(caseless, path[strings.LastIndexByte(path, '.')+1:]) {
 		return n
 	}
 	for _, word := range s.Words {
