@@ -82,11 +82,12 @@ func (f *File) load(o Options) (diags diag.List) {
 		if o.FromDescribe {
 			return f.fromDescribe(d, listed, o)
 		}
-		refusal, members := d.refuse(f.Root, listed)
+		refusal := d.refuse(f.Root, listed)
 		if diags = append(diags, refusal); listed || d.answered(f.Root) {
 			return diags
 		}
-		surplus = members
+		f.Root = withoutUnset(f.Root, false) // the operation prints those too, and an author means none of them
+		surplus = d.surplusIn(f.Root)
 	}
 	if compiled[f.Kind] == nil || !f.Root.Is(jsontree.Object) {
 		if len(diags) == 0 {

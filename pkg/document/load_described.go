@@ -8,32 +8,40 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// refuse reports that the document is not a request, and which members to remove. It also
-// returns these members, so that they are reported only once.
-func (d *description) refuse(root *jsontree.Node, listed bool) (out diag.Diagnostic, surplus []*jsontree.Node) {
+// refuse reports that the document is not a request, and which members to remove.
+func (d *description) refuse(root *jsontree.Node, listed bool) diag.Diagnostic {
 	const orElse = `; --from-describe does it for you`
-	out = diag.Diagnostic{
+	out := diag.Diagnostic{
 		Rule: RuleDocumentKind, Source: root.Source,
 		Message: "this is the output of " + d.operation + ", not a request",
 	}
 	if listed {
 		out.Span = root.Get(d.list).Key
 		out.Hint = "keep one element of the list, without its " + quoted(d.extra()) + orElse
-		return out, nil
+		return out
 	}
-	var present []string
-	for _, name := range d.extra() {
-		if m := root.Get(name); m != nil {
-			present, surplus = append(present, name), append(surplus, m)
-		}
-	}
+	surplus := d.surplusIn(root)
 	out.Span = surplus[0].Key
 	if d.answered(root) {
 		out.Message, out.Hint = "this is the answer of "+d.create+", not a request", "check the file with the request"
-		return out, surplus
+		return out
 	}
-	out.Hint = "remove " + quoted(present) + orElse
-	return out, surplus
+	var names []string
+	for _, m := range surplus {
+		names = append(names, m.Name)
+	}
+	out.Hint = "remove " + quoted(names) + orElse
+	return out
+}
+
+// surplusIn returns the members of a printed resource that the request does not have.
+func (d *description) surplusIn(root *jsontree.Node) (surplus []*jsontree.Node) {
+	for _, name := range d.extra() {
+		if m := root.Get(name); m != nil {
+			surplus = append(surplus, m)
+		}
+	}
+	return surplus
 }
 
 // fromDescribe converts the output of a describe operation to the requests that would

@@ -47,6 +47,21 @@ func TestDescriptionsAreComplete(t *testing.T) {
 	}
 }
 
+// TestDescribedIsOneProblem checks that the empty members, which a describe operation prints too, are not reported.
+func TestDescribedIsOneProblem(t *testing.T) {
+	for _, text := range []string{
+		`{"computeEnvironmentName": "x", "computeEnvironmentArn": "a", "uuid": "", "type": "MANAGED", "computeResources":
+			{"type": "FARGATE", "maxvCpus": 1, "subnets": ["subnet-0123456789abcdef0"], "securityGroupIds": ["sg-0123456789abcdef0"], "tags": {}, "ec2Configuration": []}}`,
+		`{"jobQueueName": "x", "jobQueueArn": "a", "priority": 1, "schedulingPolicyArn": "", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "c"}], "jobStateTimeLimitActions": []}`,
+		`{"jobDefinitionName": "x", "jobDefinitionArn": "a", "revision": 1, "type": "container", "retryStrategy": {}, "containerProperties":
+			{"image": "busybox:1", "volumes": [], "linuxParameters": {"devices": [], "tmpfs": []}, "logConfiguration": {"options": {}}, "executionRoleArn": ""}}`,
+	} {
+		if _, problems := Load(diag.NewSource("x.json", text), Options{}); len(problems) != 1 || problems[0].Rule != RuleDocumentKind {
+			t.Errorf("%s: %v", text, problems)
+		}
+	}
+}
+
 // TestAnswers checks that the answer of a request is not taken for the output of a describe operation.
 func TestAnswers(t *testing.T) {
 	for text, want := range map[string]string{
