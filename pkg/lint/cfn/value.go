@@ -1,7 +1,9 @@
 package cfn
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -24,7 +26,7 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, knowledge) 
 	switch {
 	case n == nil:
 		return nil, knownAbsent
-	case n.Is(jsontree.String) && strings.Contains(n.Text, "{{resolve:"):
+	case n.Is(jsontree.String) && isOpen(n.Text):
 		return n, unknown
 	case !n.Is(jsontree.Object) || !isFunction(n):
 		return n, knownWholly
@@ -65,6 +67,18 @@ func (m *mapper) value(n *jsontree.Node, depth int) (*jsontree.Node, knowledge) 
 		}
 	}
 	return n, unknown
+}
+
+// foreignVariable matches the variables of the Serverless Framework and of its plugin for pseudo parameters, which
+// replace them before CloudFormation reads the text: ${self:custom.queue}, ${file(a.yml):b} and #{AWS::Region}.
+var foreignVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(?:aws|cf|env|file|git|opt|output|param|s3|self|sls|ssm|strTo[A-Z]\w*)[:.(]|#\{[A-Za-z]`)
+})
+
+// isOpen reports whether a text has a part that another program replaces, or CloudFormation with a secret or a
+// parameter.
+func isOpen(text string) bool {
+	return strings.Contains(text, "{{resolve:") || strings.Contains(text, "{") && foreignVariable().MatchString(text)
 }
 
 // isFunction reports whether an object is a function or a reference.
@@ -139,7 +153,7 @@ func (m *mapper) substituted(n, function *jsontree.Node, depth int) (*jsontree.N
 	if function.Is(jsontree.Array) {
 		text, own = function.Index(0), function.Index(1)
 	}
-	if !text.Is(jsontree.String) || strings.Contains(text.Text, "{{resolve:") {
+	if !text.Is(jsontree.String) || isOpen(text.Text) {
 		return n, unknown
 	}
 	var out strings.Builder
