@@ -80,11 +80,12 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 }
 
 // vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on EC2,
-// and of their overrides in submissions if the definition is known.
+// and of their overrides in submissions if the definition is known. A definition that only lacks platformCapabilities
+// for Fargate is left out.
 func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	return func(yield func(Site, *jsontree.Node) bool) {
 		for _, s := range wholes(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && s.meantForFargate() == "" && !yield(s, n) {
 				return
 			}
 		}
