@@ -77,8 +77,9 @@ func TestQueries(t *testing.T) {
 	stream := *w.job(id).Container.LogStreamName
 	c := logsOf(w)
 	c.create("/app", "s", "empty")
-	for _, at := range []time.Duration{-time.Minute, -2 * time.Minute} { // the times of batches are in no order
-		_, err := c.put("/app", "s", time.Now().Add(at), `{"level": "INFO", "n": 1}`, `{"level": "ERROR", "n": 2}`)
+	latest := time.Now().Truncate(time.Second).Add(-time.Minute) // of the batches, but for half a second
+	for _, at := range []time.Duration{0, -time.Minute} {        // the times of batches are in no order
+		_, err := c.put("/app", "s", latest.Add(at+time.Second/2), `{"level": "INFO", "n": 1}`, `{"level": "ERROR", "n": 2}`)
 		c.must(err)
 	}
 	results, out := c.query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("jobs"), QueryString: aws.String("fields @message, @logStream, @log | limit 3")}, 2)
@@ -96,7 +97,7 @@ func TestQueries(t *testing.T) {
 		t.Errorf("results %q, statistics %+v", results, out.Statistics)
 	}
 	// The time range is inclusive: here the second of the first batch alone.
-	second := aws.Int64(time.Now().Add(-time.Minute).Unix())
+	second := aws.Int64(latest.Unix())
 	_, err := c.put("/app", "s", time.Unix(*second, 0), "first")
 	c.must(err)
 	_, err = c.put("/app", "s", time.Unix(*second+1, 0), "too late")

@@ -1,5 +1,6 @@
 // Package shape describes the JSON of requests to AWS Batch: which members an object has, and of which type
-// each value is. It reads the structs of the AWS SDK, and the members that are newer.
+// each value is. It reads the structs of the AWS SDK, and the members that are newer. It also suggests what a member
+// that a request does not have stands for.
 package shape
 
 import (
