@@ -35,14 +35,27 @@ var contexts = map[string]context{
 const longestContext = 16
 
 // marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
-// change in any case, or leaves a part of a value out.
-var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", `"[`, "'[", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
+// change in any case, is in square brackets, or leaves a part of a value out.
+var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
 	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
-		asksForValue(text, 'c') || asksForValue(text, 'C') || jsontree.MayLeaveOut(text)
+		asksForValue(text, 'c') || asksForValue(text, 'C') || quotesBracket(text) || jsontree.MayLeaveOut(text)
+}
+
+// quotesBracket reports whether a string in quotes begins with [. A document has fewer brackets than quotes.
+func quotesBracket(text string) bool {
+	for at := 0; ; at++ {
+		n := strings.IndexByte(text[at:], '[')
+		if n < 0 {
+			return false
+		}
+		if at += n; at > 0 && (text[at-1] == '"' || text[at-1] == '\'') {
+			return true
+		}
+	}
 }
 
 // asksForValue reports whether a text contains the word replace or change, in any case, with this c. Few texts have
