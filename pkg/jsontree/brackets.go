@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -153,23 +154,35 @@ func indentAt(text string, i int) (blanks string, first bool) {
 // a limited distance, since it is called for every wrong bracket.
 func balanceOf(rest string) int {
 	rest = rest[:min(len(rest), 1<<20)]
-	net, inString := 0, false
-	for i := 0; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '\\' && inString:
-			i++
-		case c == '"':
-			inString = !inString
-		case c == '\n':
-			inString = false
-		case inString:
-		case c == '{' || c == '[':
+	net := 0
+	for _, c := range outsideStrings(rest) {
+		switch c {
+		case '{', '[':
 			net--
-		case c == '}' || c == ']':
+		case '}', ']':
 			net++
 		}
 	}
 	return net
+}
+
+// outsideStrings yields the bytes of a text that are not in a string, with their offsets. A string ends with its line.
+func outsideStrings(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		inString := false
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '\\' && inString:
+				i++
+			case c == '"':
+				inString = !inString
+			case c == '\n':
+				inString = false
+			case !inString && !yield(i, c):
+				return
+			}
+		}
+	}
 }
 
 // closesLater reports whether a ] closes the array that is being read, so that a member in it has lost its braces,
@@ -246,17 +259,11 @@ func (p *parser) closerAhead(not string) (shut byte, comma bool) {
 	rest := p.text[p.tok.start:]
 	rest = rest[:max(0, min(len(rest), 1<<20, maxAhead-p.ahead))]
 	var shuts []byte // of the brackets that are open
-	inString, i := false, 0
-	defer func() { p.ahead += i }()
-	for ; i < len(rest); i++ {
-		switch c := rest[i]; {
-		case c == '\\' && inString:
-			i++
-		case c == '"':
-			inString = !inString
-		case c == '\n':
-			inString = false
-		case inString:
+	read := len(rest)
+	defer func() { p.ahead += read }()
+	for i, c := range outsideStrings(rest) {
+		read = i
+		switch {
 		case len(shuts) == 0 && strings.IndexByte(not, c) >= 0:
 			return 0, false
 		case c == ',':
@@ -272,6 +279,7 @@ func (p *parser) closerAhead(not string) (shut byte, comma bool) {
 			shuts = shuts[:len(shuts)-1]
 		}
 	}
+	read = len(rest)
 	return 0, false
 }
 

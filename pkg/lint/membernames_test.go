@@ -102,6 +102,7 @@ func TestMemberNamesInTemplates(t *testing.T) {
 		job   = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1}, #}}"
 		box   = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1, ResourceRequirements: [{Type: VCPU, Value: 1}], #}}}"
 		entry = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, ContainerProperties: {Image: busybox:1, Environment: [{Name: A, #}]}}}"
+		pod   = "{Type: AWS::Batch::JobDefinition, Properties: {Type: container, EksProperties: {PodProperties: {Containers: [], #}}}}"
 		host  = "{Type: AWS::Batch::ComputeEnvironment, Properties: {Type: MANAGED, ComputeResources: {Type: EC2}, #}}"
 		pool  = "{Type: AWS::Batch::ComputeEnvironment, Properties: {Type: MANAGED, ComputeResources: {Type: EC2, #}}}"
 		queue = "{Type: AWS::Batch::JobQueue, Properties: {Priority: 1, ComputeEnvironmentOrder: [{ComputeEnvironment: c, Order: 1, #}]}}"
@@ -123,6 +124,7 @@ func TestMemberNamesInTemplates(t *testing.T) {
 		{box, "ShmSize: 64", `write "SharedMemorySize" in "LinuxParameters"`},
 		{box, "EntryPoint: [x]", `put it first in "Command", or into the image: AWS Batch cannot change an entry point`},
 		{box, "InstanceType: m5.large", "remove it: the API has this member, but CloudFormation does not"},
+		{pod, "ServiceAccount: x", `write "ServiceAccountName"`},
 		{entry, "ValueFrom: x", `move the variable to "Secrets"`},
 		{entry, "Val: x", `write "Value"`},
 		{host, "AllocationStrategy: BEST_FIT", `it belongs in "ComputeResources"`},

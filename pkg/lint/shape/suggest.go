@@ -68,7 +68,11 @@ func Suggest(n *jsontree.Node, around []Object) Suggestion {
 		s.Renames = s.Renames && diag.Near(n.Name, maps.Keys(in.Shape.Members)) == name
 		return s
 	}
-	// Similar names come after correct names in the wrong object: "environment" next to
+	near := diag.Near(n.Name, maps.Keys(in.Shape.Members))
+	if wanted != "" && strings.HasPrefix(Fold(near), folded) {
+		return in.instead(n, near) // serviceAccount of a pod is serviceAccountName, and no role of a container
+	}
+	// Other similar names come after correct names in the wrong object: "environment" next to
 	// containerProperties is not a misspelling.
 	for _, name := range []string{folded, Fold(wanted)} {
 		if hint := elsewhere(n, around, name); hint != "" {
@@ -78,7 +82,7 @@ func Suggest(n *jsontree.Node, around []Object) Suggestion {
 	if hint := absentMembers[folded]; hint != "" {
 		return Suggestion{Hint: strings.ReplaceAll(hint, "%s", diag.Quote(in.spelling("command")))}
 	}
-	if near := diag.Near(n.Name, maps.Keys(in.Shape.Members)); near != "" {
+	if near != "" {
 		return in.instead(n, near)
 	}
 	return Suggestion{}
