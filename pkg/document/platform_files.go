@@ -13,7 +13,8 @@ const PlatformFile = "batchctl.json"
 // LocalTarget is the name of the engine on this machine, which needs no entry.
 const LocalTarget = "local"
 
-// FindPlatform searches for the platform file in dir and in its parents, up to the root.
+// FindPlatform searches for the platform file in dir and in its parents, up to the root. A link that leads to no file
+// counts, so that reading it fails: with the file of a parent, or none, its policy would end silently.
 func FindPlatform(dir string) (path string, ok bool) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -21,7 +22,11 @@ func FindPlatform(dir string) (path string, ok bool) {
 	}
 	for {
 		path = filepath.Join(dir, PlatformFile)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(path)
+		if err == nil && info.Mode().IsRegular() {
+			return path, true
+		}
+		if _, linked := os.Lstat(path); err != nil && linked == nil {
 			return path, true
 		}
 		parent := filepath.Dir(dir)

@@ -1,5 +1,6 @@
-// Package packed reads files that are compressed in the program. Texts such as kernels, examples and templates take a
-// tenth of their size there. The files themselves stay in the repository, beside their archive.
+// Package packed reads files that are compressed in a release. Texts such as kernels, examples and templates take a
+// tenth of their size there. Only programs with the build tag packed have archives, which go generate writes beside the
+// files; others embed the files themselves.
 //
 // An archive is a zip file without compression, compressed as a whole: small files that resemble each other need a
 // fifth of the space that a zip file gives them.
@@ -92,27 +93,4 @@ func match(files fs.FS, patterns []string) (names []string, err error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
-}
-
-// Stale returns the names of files whose content in the archive differs, or that are only in one of both.
-func Stale(archive string, files fs.FS, patterns ...string) (names []string, err error) {
-	if names, err = match(files, patterns); err != nil {
-		return nil, err
-	}
-	packed := Files(archive)
-	names = slices.DeleteFunc(names, func(name string) bool {
-		want, err := fs.ReadFile(files, name)
-		got, packedErr := fs.ReadFile(packed, name)
-		return cmp.Or(err, packedErr) == nil && bytes.Equal(got, want)
-	})
-	err = fs.WalkDir(packed, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		if _, missing := fs.Stat(files, name); missing != nil {
-			names = append(names, name)
-		}
-		return nil
-	})
-	return names, err
 }

@@ -2,7 +2,6 @@ package packed
 
 import (
 	"bytes"
-	"slices"
 	"testing"
 	"testing/fstest"
 )
@@ -29,15 +28,4 @@ func TestPack(t *testing.T) {
 	if _, err := Pack(files, "*.txt", "*.csv"); err == nil {
 		t.Error("no error for a pattern that matches nothing")
 	}
-	stale := func(want ...string) {
-		t.Helper()
-		if got, err := Stale(string(archive), files, "*/*.txt", "d.txt"); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
-	}
-	stale()
-	files["a/b.txt"] = &fstest.MapFile{Data: []byte("B")}
-	files["x/y.txt"] = &fstest.MapFile{}
-	delete(files, "a/c.txt")
-	stale("a/b.txt", "x/y.txt", "a/c.txt")
 }
