@@ -50,11 +50,21 @@ func draw(t *rapid.T, s *shape, depth int) *jsontree.Node {
 		}
 		return list
 	case jsontree.Number:
-		return jsontree.NewInt(rapid.Int64Range(1, 300).Draw(t, "number"), nil)
+		least, most := 1.0, 300.0
+		for _, p := range parts {
+			least, most = max(least, p.minimum), min(most, p.maximum)
+		}
+		return jsontree.NewInt(rapid.Int64Range(int64(least), int64(max(least, most))).Draw(t, "number"), nil)
 	case jsontree.Bool:
 		return jsontree.NewBool(rapid.Bool().Draw(t, "boolean"), nil)
 	}
-	return jsontree.NewString(rapid.SampledFrom(words).Draw(t, "string"), nil)
+	text := rapid.SampledFrom(words).Draw(t, "string")
+	for _, p := range parts {
+		if text == "" && p.minLength > 0 || p.named && !isName(text) {
+			text = "a"
+		}
+	}
+	return jsontree.NewString(text, nil)
 }
 
 var words = []string{"", "a", "b", "30 GiB", "2h", "1", "2048", "0", "0.5", "1.50", "${a}", "ä\n", "Ref::x", "$comment"}

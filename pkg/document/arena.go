@@ -24,7 +24,7 @@ func (a *Arena) file() *File {
 	if a == nil {
 		return &File{}
 	}
-	return a.files.next()
+	return nextOf(&a.files)
 }
 
 // job returns an empty job.
@@ -32,31 +32,32 @@ func (a *Arena) job() *Job {
 	if a == nil {
 		return &Job{}
 	}
-	return a.jobs.next()
+	return nextOf(&a.jobs)
 }
 
 // Keep leaves everything allocated since Reset to the documents permanently.
 func (a *Arena) Keep() {
 	a.nodes.Keep()
-	a.files.keep()
-	a.jobs.keep()
+	keepUsed(&a.files)
+	keepUsed(&a.jobs)
 }
 
 // Reset reuses all memory except that of Keep. No other document of the arena may be used afterwards.
 func (a *Arena) Reset() {
 	a.nodes.Reset()
-	a.files.reset()
-	a.jobs.reset()
+	clearUsed(&a.files)
+	clearUsed(&a.jobs)
 }
 
-// slab hands out values that become free together.
+// slab hands out values that become free together. It has functions and no methods: methods of a generic type are
+// compiled again in each package that uses a type with such a field.
 type slab[T any] struct {
 	values []T
 	used   int
 }
 
-// next returns a zero value.
-func (s *slab[T]) next() *T {
+// nextOf returns a zero value.
+func nextOf[T any](s *slab[T]) *T {
 	if s.used == len(s.values) {
 		s.values, s.used = make([]T, min(max(1, 2*len(s.values)), mostValues)), 0 // values in use stay with their documents
 	}
@@ -67,9 +68,9 @@ func (s *slab[T]) next() *T {
 // mostValues bounds the values that a slab keeps after a document with many jobs.
 const mostValues = 64
 
-func (s *slab[T]) keep() { s.values, s.used = s.values[s.used:], 0 }
+func keepUsed[T any](s *slab[T]) { s.values, s.used = s.values[s.used:], 0 }
 
-func (s *slab[T]) reset() {
+func clearUsed[T any](s *slab[T]) {
 	clear(s.values[:s.used])
 	s.used = 0
 }

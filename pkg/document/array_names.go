@@ -47,14 +47,14 @@ func nameHint(name string) string {
 	if len(fixed) > 60 || !sweep.ValidName(fixed) {
 		return "use " + nameAdvice
 	}
-	return "write " + strconv.Quote(fixed)
+	return "did you mean " + strconv.Quote(fixed) + "?"
 }
 
 // namesHint suggests a similar name, or lists the names.
 func namesHint(name string, names []string) string {
 	const most = 10
 	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return "write " + strconv.Quote(near)
+		return "did you mean " + strconv.Quote(near) + "?"
 	}
 	if len(names) == 1 {
 		return "there is only " + strconv.Quote(names[0])
@@ -71,7 +71,7 @@ func badCell(text string) (wrong, hint string) {
 	case strings.ContainsAny(text, "\n\r"):
 		return "the value contains a line break", "write it on one line, or put it into a file and name the file"
 	case strings.ContainsRune(text, 0):
-		return "the value contains a NUL byte", "remove it: no environment variable can contain one"
+		return "the value contains a NUL byte", "use a text without it: no environment variable can contain one"
 	}
 	return "the value is not UTF-8 text", "save the file as UTF-8"
 }

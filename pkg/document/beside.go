@@ -18,7 +18,7 @@ const maxBeside = 128 << 20
 
 // SiblingReader returns the function for Options.Read for a document of that name. It
 // reads a file by its path relative to the document's directory, or to the working
-// directory for "-" and other texts that are not files. The source has the name of the
+// directory for "-" and other texts that are not files (see DirectoryOf). The source has the name of the
 // path that leads to the file. An error is a sentence without that name; its hint names a
 // file with a similar name.
 //
@@ -28,7 +28,7 @@ const maxBeside = 128 << 20
 func SiblingReader(document string) func(path string) (*diag.Source, error) {
 	return func(path string) (*diag.Source, error) {
 		name := siblingPath(document, filepath.FromSlash(path))
-		text, err := readWithin(name, filepath.Dir(document), ".")
+		text, err := readWithin(name, DirectoryOf(document), ".")
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, unitError{"no such file", nearFile(path, name)}
 		}
@@ -44,7 +44,7 @@ func SiblingReader(document string) func(path string) (*diag.Source, error) {
 // it finds.
 func FindBeside(document, path string) (Found, error) {
 	name := siblingPath(document, filepath.FromSlash(path))
-	for _, dir := range [...]string{filepath.Dir(document), "."} {
+	for _, dir := range [...]string{DirectoryOf(document), "."} {
 		info, err := statIn(dir, name)
 		switch {
 		case err == errOutside:

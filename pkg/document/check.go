@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
@@ -22,13 +23,17 @@ func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) checker {
 	if len(surplus) == 0 && readable(root) && shapes[kind]().takes(root) {
 		return checker{root: root}
 	}
-	return *judge(root, kind, surplus...)
+	c := judge(root, kind, surplus...)
+	if !c.overflow {
+		c.newerValues(root, shapes[kind](), nil)
+	}
+	return *c
 }
 
 // judge runs the validator library and reports its findings.
 func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	top, _ := rawOf(kind.location())
-	c := &checker{root: root, top: top, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
+	c := &checker{root: root, top: top, kind: kind, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
 	for _, n := range surplus {
 		c.bad[n] = true
 	}
@@ -147,14 +152,78 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 	case "enum":
 		c.unreadable(node, steps)
 		c.oneOf(node, schema, steps)
-	case "minimum":
-		c.bad[node] = true
-		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be at least %v", c.label(steps...), schema.m[keyword])
-	case "minItems":
-		c.report(RuleBadValue, node.Source, node.Span, "", "%s must have at least %v element", c.label(steps...), schema.m[keyword])
+	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
+		c.outside(keyword, node, schema, steps)
+	case "pattern":
+		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be letters, digits, hyphens and underscores, not %s", c.label(steps...), clip(strconv.Quote(node.Text)))
 	default: // a member whose schema is false
 		c.bad[node] = true
 		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s is not allowed here", c.label(steps...))
+	}
+}
+
+// outside reports a number, a length or a number of elements that is out of range. Rules can still read a value of an
+// AWS request: many of them know more about it.
+func (c *checker) outside(keyword string, node *jsontree.Node, schema raw, steps []string) {
+	bound, span := fmt.Sprint(schema.m[keyword]), node.Span
+	if most, ok := schema.m[keyword].(float64); ok {
+		bound = strconv.FormatFloat(most, 'f', -1, 64)
+	}
+	relation := "at least " + bound
+	if strings.HasPrefix(keyword, "max") {
+		relation = "at most " + bound
+	}
+	switch {
+	case strings.HasSuffix(keyword, "Length"):
+		c.report(RuleBadValue, node.Source, span, "", "%s must be %s characters long, not %d", c.label(steps...), relation, utf8.RuneCountInString(node.Text))
+	case keyword == "maxItems":
+		if surplus := node.Index(int(schema.m[keyword].(float64))); surplus.Source != nil {
+			span = surplus.Span
+		}
+		c.report(RuleBadValue, node.Source, span, "", "%s has %d entries, and the limit is %s", c.label(steps...), node.Len(), bound)
+	case keyword == "minItems":
+		c.report(RuleBadValue, node.Source, span, "", "%s must have %s element", c.label(steps...), relation)
+	case schema.file == nativeFile:
+		c.report(RuleBadValue, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), relation, clip(node.Text))
+	default:
+		c.bad[node] = true
+		c.report(RuleBadValue, node.Source, span, "", "%s must be %s", c.label(steps...), relation)
+	}
+}
+
+// newerValues warns about the values below a node that the API model does not list: AWS adds some before batchctl
+// knows them.
+func (c *checker) newerValues(n *jsontree.Node, s *shape, steps []string) {
+	switch {
+	case c.bad[n] || len(c.diags) >= maxProblems:
+		return
+	case s.grows && n.Is(jsontree.String) && !slices.Contains(s.enum, n.Text):
+		hint, fix := nearest(n, s.enum)
+		c.report(RuleNewerValue, n.Source, n.Span, cmp.Or(hint, "AWS Batch rejects a value that it does not have"),
+			"%s: %s, which has %s", c.label(steps...), NotInModel(n.Text), and(s.enum))
+		newest := &c.diags[len(c.diags)-1]
+		newest.Severity, newest.Fix = diag.Warning, fix
+		return
+	case s.ref != nil:
+		c.newerValues(n, s.ref(), steps)
+	}
+	if !slices.ContainsFunc(s.anyOf, func(b *shape) bool { return b.takes(n) }) {
+		if i := slices.IndexFunc(s.anyOf, func(b *shape) bool { return b.fitsSome(n) }); i >= 0 {
+			c.newerValues(n, s.anyOf[i], steps)
+		}
+	}
+	i := -1
+	for child := range n.Children() {
+		below, step := s.items, strconv.Itoa(i+1)
+		if i++; n.Is(jsontree.Object) {
+			below, step = s.others, child.Name
+			if m, known := s.members[child.Name]; known {
+				below = m.shape
+			}
+		}
+		if below != nil {
+			c.newerValues(child, below, append(steps[:len(steps):len(steps)], step))
+		}
 	}
 }
 
@@ -165,9 +234,19 @@ func (c *checker) oneOf(node *jsontree.Node, schema raw, steps []string) {
 	for _, v := range listed {
 		allowed = append(allowed, fmt.Sprint(v))
 	}
-	hint := ""
-	if near := diag.Near(node.Str(), slices.Values(allowed)); near != "" {
-		hint = fmt.Sprintf("write %q", near)
-	}
+	hint, fix := nearest(node, allowed)
 	c.report(RuleBadValue, node.Source, node.Span, hint, "%s must be one of %s", c.label(steps...), strings.Join(allowed, ", "))
+	c.diags[len(c.diags)-1].Fix = fix
+}
+
+// nearest returns the hint and the fix that replace a value by the one of a list that it is a misspelling of.
+func nearest(node *jsontree.Node, allowed []string) (hint string, fix *diag.Fix) {
+	near := diag.Near(node.Str(), slices.Values(allowed))
+	if near == "" {
+		return "", nil
+	}
+	if node.Source != nil && !jsontree.HasPlaceholder(node.Text) && !IsYAML(node.Source) {
+		fix = jsontree.TypoFix(node, strconv.Quote(near))
+	}
+	return fmt.Sprintf("write %q", near), fix
 }

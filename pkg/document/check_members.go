@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,9 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 			continue
 		}
 		c.bad[child] = true
-		hint, name := c.instead(child, members, steps)
+		hint, name, fix := c.instead(child, node, members, steps)
 		if name != "" && (taken[name] || node.Get(name) != nil) {
-			hint, name = "did you mean "+strconv.Quote(name)+"? This object has it already", ""
+			hint, name = fmt.Sprintf("did you mean %q? The object already has that member", name), ""
 		}
 		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
 		if schema.file == nativeFile && hint == "" && name == "" && c.searches >= 0 && !strings.HasPrefix(child.Name, "_") {
@@ -33,8 +34,9 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 		if name != "" {
 			taken[name] = true
 			c.unknown = append(c.unknown, UnknownMember{name, child.Span})
-			c.diags[len(c.diags)-1].Fix = renamed(child, name)
+			fix = renamed(child, name)
 		}
+		c.diags[len(c.diags)-1].Fix = fix
 	}
 }
 
@@ -56,7 +58,11 @@ func renamed(n *jsontree.Node, name string) *diag.Fix {
 	if quote := n.Source.Text[span.Start]; span.End-span.Start > 1 && quote == n.Source.Text[span.End-1] && (quote == '"' || quote == '\'') {
 		span = diag.Span{Start: span.Start + 1, End: span.End - 1}
 	}
-	return &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
+	fix := &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
+	if strings.ContainsAny(n.Name, "<>") {
+		fix.Class = diag.Choice // a placeholder, which --fix keeps
+	}
+	return fix
 }
 
 // missingMembers reports the members that an object lacks, except those that it has in a
@@ -72,6 +78,11 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	for child := range node.Children() {
 		if _, known := members[child.Name]; !known {
 			misspelt[c.spelling(child.Name, members)] = true
+			if child.Name == node.Name { // the members are one level too deep, which is reported there
+				for inner := range child.Children() {
+					misspelt[inner.Name] = true
+				}
+			}
 		}
 	}
 	var missing []string
@@ -83,8 +94,9 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 			continue
 		}
 		missing = append(missing, strconv.Quote(name))
+		c.missing = append(c.missing, UnknownMember{name, brace(node)})
 		if list, _ := members[name].m["examples"].([]any); len(list) > 0 && short(list[0]) != "" {
-			hint = "add " + strconv.Quote(name) + ": " + short(list[0])
+			hint = "add " + strconv.Quote(name) + ", such as " + short(list[0])
 		}
 	}
 	if len(missing) == 0 {
@@ -106,88 +118,165 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 }
 
 // instead returns the hint about an unknown member, and the correct name if only the name
-// is wrong: in another case, in another form of the document, or misspelt.
-func (c *checker) instead(n *jsontree.Node, members map[string]raw, steps []string) (hint, name string) {
+// is wrong: in another case, in another form of the document, or misspelt. For a member in the wrong
+// object, it returns the fix that moves it.
+func (c *checker) instead(n, parent *jsontree.Node, members map[string]raw, steps []string) (hint, name string, fix *diag.Fix) {
 	if c.searches--; c.searches < 0 {
-		return "", ""
+		return "", "", nil
 	}
 	written := n.Name
 	if name := caseOf(written, members); name != "" {
-		return "write " + strconv.Quote(name) + ": case matters", name
+		return "write " + strconv.Quote(name) + ": case matters", name, nil
 	}
 	if _, both := members["jobName"]; both && written == "name" && members["job"].m != nil {
-		return `write "job" for a job in this workflow, or "jobName" for one submitted before`, ""
+		return `write "job" for a job in this workflow, or "jobName" for one submitted before`, "", nil
 	}
 	if written == "waivers" && c.native {
-		return NoWaivers, ""
+		return NoWaivers, "", nil
 	}
 	if own, known := members[compactName(written)]; known {
 		if !own.takes(n) {
-			return "write " + strconv.Quote(compactName(written)), ""
+			return "did you mean " + strconv.Quote(compactName(written)) + "?", "", nil
 		}
-		return "write " + strconv.Quote(compactName(written)), compactName(written)
+		return "write " + strconv.Quote(compactName(written)), compactName(written), nil
 	}
 	if name := awsName(written, members); name != "" {
 		if !members[name].takes(n) {
-			return "write " + strconv.Quote(name), ""
+			return "did you mean " + strconv.Quote(name) + "?", "", nil
 		}
-		return "write " + strconv.Quote(name), name
+		return "write " + strconv.Quote(name), name, nil
 	}
 	for _, name := range names(members) {
 		below := members[name].members()
 		if _, known := below[written]; known && written != "$comment" {
-			return "it belongs in " + strconv.Quote(name), ""
+			hint, fix := moved(n, parent, below[written], name, written)
+			return hint, "", fix
 		}
 		if own := compactName(written); own != "" {
 			if _, known := below[own]; known {
-				return fmt.Sprintf("write %q in %q", own, name), ""
+				hint, fix := moved(n, parent, below[own], name, own)
+				return hint, "", fix
 			}
 		}
 		if kind := requirementType(written); kind != "" && c.native && below["resourceRequirements"].m != nil {
-			return fmt.Sprintf(`write { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), ""
+			return fmt.Sprintf(`list it as { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), "", nil
 		}
 	}
 	if other := MemberOfTool(written); c.native && other != "" {
 		if _, known := members[other]; known {
-			return "write " + strconv.Quote(other), ""
+			return "did you mean " + strconv.Quote(other) + "?", "", nil
 		}
 		for _, name := range names(members) {
 			if _, known := members[name].members()[other]; known {
-				return fmt.Sprintf("write %q in %q", other, name), ""
+				return fmt.Sprintf("it belongs in %q, as %q", name, other), "", nil // the tool may count in other units
 			}
 		}
 	}
 	if kind := requirementType(written); kind != "" && members["resourceRequirements"].m != nil {
-		return fmt.Sprintf(`write { "type": %q, "value": ... } in "resourceRequirements"`, kind), ""
+		return fmt.Sprintf(`list it as { "type": %q, "value": ... } in "resourceRequirements"`, kind), "", nil
 	}
-	if outer := c.outer(written, steps); outer != "" {
-		return outer, ""
+	if outer, fix := c.outer(n, steps); outer != "" {
+		return outer, "", fix
 	}
 	if near := diag.Near(written, maps.Keys(members)); near != "" {
-		return "write " + strconv.Quote(near), near
+		return "write " + strconv.Quote(near), near, nil
 	}
 	if members["jobQueue"].m != nil || members["resourceRequirements"].m != nil {
 		definition, _ := rawOf(KindJobDefinition.location())
 		outer := definition.members()
 		if outer[written].m != nil || outer["containerProperties"].members()[written].m != nil {
-			return "it belongs in the job definition", ""
+			return "it belongs in the job definition", "", nil
 		}
 	}
-	return "", ""
+	return c.otherRequest(written, steps), "", nil
+}
+
+// otherRequest returns the hint for a member that another request of AWS Batch has: the one that changes the resource
+// that this one creates, or else the only one with such a member.
+func (c *checker) otherRequest(written string, steps []string) string {
+	own := c.kind
+	if i := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool { return len(steps) > 1 && l.Member == steps[0] }); own == KindResources && i >= 0 {
+		own, steps = ResourceLists[i].Kind, steps[2:]
+	}
+	resource, creates := strings.CutPrefix(string(own), "Create")
+	switch {
+	case own == KindComputeEnvironment && written == "updateToLatestImageVersion" && slices.Equal(steps, []string{"computeResources"}):
+		return "it belongs in UpdateComputeEnvironment"
+	case !own.native() || len(steps) > 0:
+		return ""
+	}
+	for _, ops := range operations() {
+		for _, op := range ops {
+			if creates && op.name == "Update"+resource && slices.Contains(op.members, plain(written)) {
+				return "it belongs in " + op.name
+			}
+		}
+	}
+	var others []string
+	for _, k := range kinds {
+		if own == KindJobDefinition && k.kind != KindSubmitJob || own == KindSubmitJob && k.kind != KindJobDefinition {
+			continue // these two belong together
+		}
+		if schema, _ := rawOf(k.kind.location()); k.kind.native() && k.kind != own && schema.members()[written].m != nil {
+			others = append(others, string(k.kind))
+		}
+	}
+	if len(others) != 1 {
+		return "" // a name such as type, which the author may have meant otherwise
+	}
+	return "it belongs in " + others[0]
+}
+
+// moved returns the hint and the fix that move a member into another object beside it, under a name that the object
+// can have.
+func moved(n, parent *jsontree.Node, own raw, into, name string) (hint string, fix *diag.Fix) {
+	target := parent.Get(into)
+	if target.Get(name) != nil {
+		return fmt.Sprintf("%q already has %q: keep one of them", into, name), nil
+	}
+	if own.takes(n) {
+		fix = jsontree.Move(n, target, into, name)
+	}
+	switch {
+	case fix == nil:
+		return "it belongs in " + strconv.Quote(into), nil
+	case n.Name == name:
+		fix.Message = "move it into " + strconv.Quote(into)
+	default:
+		fix.Message = fmt.Sprintf("write %q in %q", name, into)
+	}
+	return fix.Message, fix
 }
 
 // outer suggests the object around the one that steps lead to, if it can have the member.
-func (c *checker) outer(name string, steps []string) string {
+func (c *checker) outer(n *jsontree.Node, steps []string) (hint string, fix *diag.Fix) {
 	for i := len(steps) - 1; i >= 0; i-- {
-		if !c.root.At(steps[:i]...).Is(jsontree.Object) {
+		around := c.root.At(steps[:i]...)
+		if !around.Is(jsontree.Object) {
 			continue
 		}
 		for _, s := range c.schemasAt(steps[:i]) {
-			if _, ok := s.members()[name]; ok {
-				return "it belongs one level up, beside " + strconv.Quote(steps[i])
+			own, ok := s.members()[n.Name]
+			if !ok {
+				continue
 			}
+			beside := strconv.Quote(steps[i])
+			switch {
+			case steps[i] == n.Name && i == len(steps)-1 && n.Is(jsontree.Object):
+				return "write its members in the " + beside + " around it", nil
+			case around.Get(n.Name) != nil:
+				return "it belongs one level up, and " + strconv.Quote(n.Name) + " is there already: keep one of them", nil
+			}
+			if i == len(steps)-1 && own.takes(n) {
+				fix = jsontree.Move(n, around, "", n.Name)
+			}
+			if fix == nil {
+				return "it belongs one level up, beside " + beside, nil
+			}
+			fix.Message = "move it one level up, beside " + beside
+			return fix.Message, fix
 		}
-		return ""
+		return "", nil
 	}
-	return ""
+	return "", nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -34,9 +35,25 @@ func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 	if node.Source != nil && IsYAML(node.Source) && (node.Is(jsontree.Object) || node.Is(jsontree.Array)) {
 		span = Opening(node) // of a block, as rules report it
 	}
-	c.report(RuleWrongType, node.Source, span, rewrite(node, types, schemas),
-		"%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
+	value := rewrite(node, types, schemas)
+	c.report(RuleWrongType, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
+	d := &c.diags[len(c.diags)-1]
+	switch {
+	case node.Is(jsontree.Null):
+		d.Hint = "remove it"
+	case value == "":
+	case len(value) > maxShown || node.Source == nil || jsontree.HasPlaceholder(node.Source.Text[node.Span.Start:node.Span.End]):
+		d.Hint = "did you mean " + clip(value) + "?"
+	default:
+		d.Hint = "write " + value
+		if !IsYAML(node.Source) {
+			d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: node.Span, Text: value}}, Respells: true}
+		}
+	}
 }
+
+// maxShown is the length of the longest value that a hint shows in full.
+const maxShown = 200
 
 // phrase describes a JSON type for a message.
 func phrase(typ string, schemas []raw) string {
@@ -88,24 +105,26 @@ func short(v any) string {
 	return strings.ReplaceAll(string(text), `","`, `", "`)
 }
 
-// rewrite suggests the value in an accepted type; "" if that is not possible.
+// rewrite returns the value in an accepted type, as JSON; "" if that is not possible.
 func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	wanted := func(typ string) bool { return slices.Contains(types, typ) }
-	text := clip(node.Text)
+	text := node.Text
 	_, notNumber := strconv.ParseFloat(text, 64)
 	number := wanted("integer") || wanted("number")
 	switch {
 	case node.Is(jsontree.Null):
-		return "remove it"
-	case node.Is(jsontree.Number) && (node.Name == "timeout" || node.Name == "every"):
-		return "write " + strconv.Quote(text+"s")
+		return ""
+	case node.Is(jsontree.Number) && wanted("string") && (node.Name == "timeout" || node.Name == "every"):
+		return strconv.Quote(text + "s")
+	case node.Is(jsontree.Number) && wanted("object") && node.Name == "timeout":
+		return `{ "attemptDurationSeconds": ` + text + ` }`
 	case (node.Is(jsontree.Number) || node.Is(jsontree.Bool)) && wanted("string") && !number:
-		return "write " + strconv.Quote(text)
+		return strconv.Quote(text)
 	case node.Is(jsontree.String) && wanted("boolean") && (text == "true" || text == "false"),
 		node.Is(jsontree.String) && number && notNumber == nil:
-		return "write " + text
+		return text
 	case node.Is(jsontree.String) && wanted("array"):
-		return "write " + wordList(text)
+		return wordList(text)
 	case node.Is(jsontree.Object) && wanted("array"):
 		return nameList(node, schemas)
 	case node.Is(jsontree.Array) && wanted("object"):
@@ -116,33 +135,60 @@ func rewrite(node *jsontree.Node, types []string, schemas []raw) string {
 	return ""
 }
 
-// nameList suggests a list of names and values, the form of AWS, in place of a map. It
-// shows the first entry.
+// nameList returns a list of names and values, the form of AWS, in place of a map.
 func nameList(node *jsontree.Node, schemas []raw) string {
 	for _, item := range elements(schemas) {
-		members, entry := item.members(), first(node)
+		members := item.members()
 		for _, value := range [...]string{"value", "valueFrom"} {
-			if members["name"].m != nil && members[value].m != nil && entry.Is(jsontree.String) {
-				return fmt.Sprintf("write [{\"name\": %q, %q: %q}]", clip(entry.Name), value, clip(entry.Text))
+			if members["name"].m == nil || members[value].m == nil {
+				continue
 			}
+			var entries []string
+			for entry := range node.Children() {
+				if !entry.Is(jsontree.String) {
+					return ""
+				}
+				entries = append(entries, fmt.Sprintf(`{ "name": %s, %q: %s }`, jsonString(entry.Name), value, jsonString(entry.Text)))
+			}
+			return "[" + strings.Join(entries, ", ") + "]"
 		}
 	}
 	return ""
 }
 
-// keyMap suggests a map, the form of AWS Batch, in place of a list of keys and values, the
-// form of tags in CloudFormation and ECS. It shows the first entry.
+// keyMap returns a map, the form of AWS Batch, in place of a list of keys and values, the
+// form of tags in CloudFormation and ECS.
 func keyMap(node *jsontree.Node) string {
-	entry := node.Index(0)
-	for _, names := range [...][2]string{{"Key", "Value"}, {"key", "value"}, {"Name", "Value"}, {"name", "value"}} {
-		if key, value := entry.Get(names[0]), entry.Get(names[1]); key.Is(jsontree.String) && value.Is(jsontree.String) {
-			return fmt.Sprintf("write {%q: %q}", clip(key.Text), clip(value.Text))
+	seen := map[string]bool{}
+	var members []string
+	for entry := range node.Children() {
+		key, value := keyMember(entry)
+		if key == "" || seen[key] {
+			return ""
 		}
+		seen[key] = true
+		members = append(members, key+": "+value)
 	}
-	return ""
+	if len(members) == 0 {
+		return ""
+	}
+	return "{ " + strings.Join(members, ", ") + " }"
 }
 
-// onlyMember suggests an object for a scalar, if the schema requires only one member, or
+// keyMember returns the member of a map, as JSON, for an entry with only a key and a value; "" for another entry.
+func keyMember(entry *jsontree.Node) (name, text string) {
+	for _, names := range [...][2]string{{"Key", "Value"}, {"key", "value"}, {"Name", "Value"}, {"name", "value"}} {
+		if key, value := entry.Get(names[0]), entry.Get(names[1]); entry.Len() == 2 && key.Is(jsontree.String) && value.Is(jsontree.String) {
+			return jsonString(key.Text), jsonString(value.Text)
+		}
+	}
+	return "", ""
+}
+
+// jsonString returns a text as a JSON string.
+func jsonString(text string) string { return string(jsontree.NewString(text, nil).AppendJSON(nil)) }
+
+// onlyMember returns an object for a scalar, if the schema requires only one member, or
 // an example has only one.
 func onlyMember(node *jsontree.Node, schemas []raw) string {
 	for _, s := range schemas {
@@ -157,14 +203,14 @@ func onlyMember(node *jsontree.Node, schemas []raw) string {
 		}
 		for _, name := range sole {
 			if s.members()[name].takes(node) {
-				return fmt.Sprintf("write {%q: %s}", name, node.AppendJSON(nil))
+				return fmt.Sprintf("{ %q: %s }", name, node.AppendJSON(nil))
 			}
 		}
 	}
 	return ""
 }
 
-// wordList suggests the list of arguments for a command line. Quotes and operators need a
+// wordList returns the list of arguments for a command line. Quotes and operators need a
 // shell.
 func wordList(text string) string {
 	args := strings.Fields(text)
@@ -172,7 +218,7 @@ func wordList(text string) string {
 		args = []string{"sh", "-c", text}
 	}
 	for i, w := range args {
-		args[i] = strconv.Quote(w)
+		args[i] = jsonString(w)
 	}
 	return "[" + strings.Join(args, ", ") + "]"
 }

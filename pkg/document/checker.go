@@ -14,12 +14,15 @@ import (
 type checker struct {
 	root   *jsontree.Node
 	top    raw
+	kind   Kind
 	native bool // the document is an AWS request, or a list of them
 	diags  diag.List
 	// bad holds the values that must not be lowered.
 	bad map[*jsontree.Node]bool
 	// unknown lists the members among them whose value cannot be read, as in File.Unreadable.
 	unknown []UnknownMember
+	// missing lists the members that an object needs and lacks.
+	missing []UnknownMember
 	// overflow is true if the document has more problems than maxProblems.
 	overflow bool
 	// searches bounds the searches for similar names, which take longer than all other

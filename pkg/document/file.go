@@ -13,12 +13,21 @@ type File struct {
 	Source *diag.Source
 	Root   *jsontree.Node
 	Kind   Kind
+	// Forced reports whether Options.Kind forced the kind.
+	Forced bool
+	// Described reports whether the jobs are from the output of a describe operation, which can list several runs or
+	// revisions of one name.
+	Described bool
 	// Unchecked names a document of AWS Batch that batchctl does not check, such as a request
-	// "UpdateJobQueue"; "" for all other documents. Such a file has no kind, jobs or requests.
+	// "CancelJobs"; "" for all other documents. Such a file has no kind, jobs or requests.
 	Unchecked string
+	// Cut means that the document is nested so deep that the parser has not read all of it.
+	Cut bool
 	// Part is the member of a request of Kind whose content is the whole file, such as containerProperties; "" for all
 	// other documents. What belongs around it is not in the file, and is not checked.
 	Part string
+	// Definitions are the texts of the files with the state machines of a template, by their paths in the template.
+	Definitions map[string]*diag.Source
 	// Unknown lists the members whose values are or contain placeholders, so that nothing is known about them.
 	Unknown []UnknownMember
 	// Unreadable lists the members whose values are left out since they have the wrong type or are not allowed. Each

@@ -20,7 +20,7 @@ func reference(s string) (name string, err error) {
 	}
 	hint := `write "${name}" with the jobName of a job in this file, or the id of a submitted job`
 	if names := nameInside().FindAllString(s, 2); len(names) == 1 {
-		hint = "write " + strconv.Quote(referenceTo(names[0]))
+		hint = "did you mean " + strconv.Quote(referenceTo(names[0])) + "?"
 	}
 	return "", unitError{fmt.Sprintf("%s is neither a job id nor a reference to a job", strconv.Quote(clip(s))), hint}
 }

@@ -28,6 +28,16 @@ const (
 	KindQuotaShare         Kind = "CreateQuotaShare"
 	KindServiceEnvironment Kind = "CreateServiceEnvironment"
 
+	// The requests that change a resource, and submit or change a job of a service environment.
+	KindUpdateComputeEnvironment Kind = "UpdateComputeEnvironment"
+	KindUpdateJobQueue           Kind = "UpdateJobQueue"
+	KindUpdateSchedulingPolicy   Kind = "UpdateSchedulingPolicy"
+	KindUpdateConsumableResource Kind = "UpdateConsumableResource"
+	KindUpdateQuotaShare         Kind = "UpdateQuotaShare"
+	KindUpdateServiceEnvironment Kind = "UpdateServiceEnvironment"
+	KindUpdateServiceJob         Kind = "UpdateServiceJob"
+	KindSubmitServiceJob         Kind = "SubmitServiceJob"
+
 	// KindResources is several requests that create resources other than jobs, by kind.
 	KindResources Kind = "resources"
 
@@ -37,9 +47,22 @@ const (
 	KindTemplate       Kind = "CloudFormation"
 	KindLaunchTemplate Kind = "CreateLaunchTemplate"
 	KindUserData       Kind = "user-data"
+
+	// Documents of services that send requests to AWS Batch, which Load also reads with Options.Hosts: a definition in
+	// the Amazon States Language, and the targets, schedules and pipes of Amazon EventBridge. A script of KindUserData
+	// can have requests too.
+	KindStateMachine Kind = "state-machine"
+	KindEventBridge  Kind = "EventBridge"
 )
 
-// kinds lists every kind with the member that contains its name. If two kinds match a
+// operationKinds lists the kinds that operationTable recognizes, with the member that names what the request is about.
+var operationKinds = map[Kind]string{
+	KindUpdateComputeEnvironment: "computeEnvironment", KindUpdateJobQueue: "jobQueue", KindUpdateSchedulingPolicy: "arn",
+	KindUpdateConsumableResource: "consumableResource", KindUpdateQuotaShare: "quotaShareArn", KindUpdateServiceEnvironment: "serviceEnvironment",
+	KindUpdateServiceJob: "jobId", KindSubmitServiceJob: "jobName",
+}
+
+// kinds lists every other kind with the member that contains its name. If two kinds match a
 // document equally well, the first one is chosen.
 var kinds = [...]struct {
 	kind Kind
@@ -84,7 +107,7 @@ func (k Kind) NameMember() string {
 			return known.name
 		}
 	}
-	return ""
+	return operationKinds[k]
 }
 
 // Command returns the AWS CLI's command for a request of the kind:
@@ -99,6 +122,22 @@ func (k Kind) Command() string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// KindOfCommand returns the kind of the request that a subcommand of aws batch sends, such as submit-job; "" for
+// requests that batchctl does not check.
+func KindOfCommand(subcommand string) Kind {
+	for _, k := range kinds {
+		if k.kind.native() && k.kind.Command() == "aws batch "+subcommand {
+			return k.kind
+		}
+	}
+	for k := range operationKinds {
+		if k.Command() == "aws batch "+subcommand {
+			return k
+		}
+	}
+	return ""
 }
 
 // native reports whether the kind is an AWS request.

@@ -22,6 +22,8 @@ var otherTools = [...]struct {
 	{"an IAM policy", "statement", "version id"},
 	{"a Terraform configuration", "resource", "provider terraform variable output data locals module"},
 	{"a job of Google Cloud Batch", "taskgroups", "logspolicy allocationpolicy labels priority notifications"},
+	{"a job run of Amazon EMR on EKS", "virtualclusterid", "jobdriver releaselabel"},
+	{"a training job of Amazon SageMaker", "trainingjobname", "algorithmspecification resourceconfig"},
 	{"a Compose file", "services", "version networks volumes name configs secrets xcommon"},
 }
 
@@ -53,6 +55,9 @@ func otherTool(root *jsontree.Node) string {
 			return "a Terraform configuration"
 		}
 	}
+	if o := names["containeroverrides"]; o.Is(jsontree.Array) && o.Index(0).Get("name") != nil {
+		return "an override of an ECS RunTask request"
+	}
 	for _, t := range otherTools {
 		m := names[t.member]
 		if m == nil || t.what == "a Compose file" && !m.Is(jsontree.Object) {
@@ -71,43 +76,49 @@ func otherTool(root *jsontree.Node) string {
 	return ""
 }
 
-// ofEventBridge names what EventBridge starts jobs of AWS Batch with: the targets of a rule, or a schedule; "" for
-// anything else.
-func ofEventBridge(root *jsontree.Node) string {
+// ofEventBridge reports whether a document is what EventBridge starts jobs of AWS Batch with: targets of a rule, or a
+// request with them, a schedule or a pipe.
+func ofEventBridge(root *jsontree.Node) bool {
 	targets := root.Get("Targets")
 	if root.Is(jsontree.Array) {
 		targets = root
 	}
 	for t := range targets.Children() {
 		if t.Get("BatchParameters") != nil && t.Get("Arn") != nil {
-			return "EventBridge targets"
+			return true
 		}
 	}
-	if root.Get("ScheduleExpression") != nil && strings.Contains(root.Get("Target").Get("Arn").Str(), ":batch:submitJob") {
-		return "EventBridge schedule"
-	}
-	return ""
+	return root.Get("ScheduleExpression") != nil && MentionsJobs(root.Get("Target").Get("Arn").Str()) ||
+		root.Get("TargetParameters").Get("BatchJobParameters") != nil && root.Get("Target") != nil
 }
 
-// isStateMachine recognises a definition in the Amazon States Language.
+// isStateMachine recognises a definition in the Amazon States Language, and a single state of one that starts jobs.
 func isStateMachine(root *jsontree.Node) bool {
-	return root.Get("StartAt") != nil && root.Get("States").Is(jsontree.Object)
+	return root.Get("StartAt") != nil && root.Get("States").Is(jsontree.Object) ||
+		root.Get("Type").Str() == "Task" && MentionsJobs(root.Get("Resource").Str())
 }
 
-// deepestState bounds the levels of a state machine in which submitsJobs searches.
-const deepestState = 40
-
-// submitsJobs reports whether a state below the node submits jobs to AWS Batch.
-func submitsJobs(n *jsontree.Node, depth int) bool {
-	resource := strings.ToLower(n.Get("Resource").Str())
-	if strings.Contains(resource, ":states:") && strings.Contains(resource, "batch:submit") {
+// StartsJobs reports whether a value below the node is the name of an operation of AWS Batch in Step Functions or
+// EventBridge Scheduler, also inside a text, or the parameters of a target of EventBridge.
+func StartsJobs(n *jsontree.Node) bool {
+	if MentionsJobs(n.Str()) {
 		return true
 	}
-	if depth > deepestState {
+	for child := range n.Children() {
+		if child.Name == "BatchParameters" || child.Name == "BatchJobParameters" || StartsJobs(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// MentionsJobs is StartsJobs for a text.
+func MentionsJobs(text string) bool {
+	if !strings.Contains(text, "atch") { // most texts need no other search
 		return false
 	}
-	for child := range n.Children() {
-		if submitsJobs(child, depth+1) {
+	for _, name := range [...]string{":states:::batch:", ":aws-sdk:batch:", "BatchParameters", "BatchJobParameters"} {
+		if strings.Contains(text, name) {
 			return true
 		}
 	}

@@ -9,11 +9,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// kindOfHosts returns the kind of a document about hosts; "" for any other object.
+// kindOfHosts returns the kind of a document about hosts or of another service; "" for any other document.
 func kindOfHosts(root *jsontree.Node) Kind {
 	switch {
+	case root != nil && MentionsJobs(root.Source.Text) && ofEventBridge(root): // a search in the text is the fastest
+		return KindEventBridge
+	case !root.Is(jsontree.Object):
+		return ""
 	case isTemplate(root):
 		return KindTemplate
+	case isStateMachine(root):
+		return KindStateMachine
 	case isLaunchTemplate(root):
 		return KindLaunchTemplate
 	}
@@ -55,23 +61,29 @@ func isLaunchTemplate(root *jsontree.Node) bool {
 }
 
 // aboutHosts is kindOfHosts for a walk through a directory. There, a template without any
-// resource that is checked is not a document, and causes no message.
+// resource that is checked is not a document, and neither is a state machine without AWS Batch. Both cause no message.
 func aboutHosts(root *jsontree.Node) Kind {
-	kind := kindOfHosts(root)
-	if kind != KindTemplate {
-		return kind
-	}
-	for r := range root.Get("Resources").Children() {
-		if slices.Contains(checkedResources[:], r.Get("Type").Str()) {
+	switch kind := kindOfHosts(root); kind {
+	case KindTemplate:
+		mentions := MentionsJobs(root.Source.Text) // a search in the text is faster than one in the tree
+		for r := range root.Get("Resources").Children() {
+			if slices.Contains(checkedResources[:], r.Get("Type").Str()) || mentions && StartsJobs(r) || DefinitionFile(r) != nil {
+				return kind
+			}
+		}
+	case KindStateMachine:
+		if MentionsJobs(root.Source.Text) && StartsJobs(root) {
 			return kind
 		}
+	default:
+		return kind
 	}
 	return ""
 }
 
-// isUserData reports whether a text is the user data of an instance: not JSON, and in one
+// isUserData reports whether a text is the user data of an instance or another script: not JSON, and in one
 // of the forms that cloud-init reads. In a walk through a directory, the name must also be
-// that of user data, because other scripts look the same.
+// that of user data, because other scripts look the same, or the script must call AWS Batch.
 func (o Options) isUserData(src *diag.Source) bool {
 	if !o.Hosts || o.Kind != "" && o.Kind != KindUserData {
 		return false
@@ -84,12 +96,25 @@ func (o Options) isUserData(src *diag.Source) bool {
 	if text == "" || text[0] == '{' || text[0] == '[' || IsYAML(src) && mentionsHosts(src.Text) {
 		return false
 	}
-	name := strings.ToLower(path.Base(strings.ReplaceAll(src.Name, `\`, "/")))
-	named := strings.Contains(name, "user-data") || strings.Contains(name, "userdata") || strings.Contains(name, "user_data")
+	named, isShell := namedUserData(src), strings.HasSuffix(strings.ToLower(src.Name), ".sh")
 	if o.Recognize {
-		return named && userDataForm(text)
+		return userDataForm(text) && (named || isShell && CallsBatch(src.Text))
 	}
-	return userDataForm(text) || named || strings.HasSuffix(name, ".sh")
+	return userDataForm(text) || named || isShell
+}
+
+// namedUserData reports whether a file has the name of user data.
+func namedUserData(src *diag.Source) bool {
+	name := strings.ToLower(path.Base(strings.ReplaceAll(src.Name, `\`, "/")))
+	return strings.Contains(name, "user-data") || strings.Contains(name, "userdata") || strings.Contains(name, "user_data")
+}
+
+// IsPlainScript reports whether nothing shows that a file of KindUserData is user data: neither --kind, nor its name,
+// nor a form that only cloud-init reads, nor the name of the cluster that the host joins. People also run such a script
+// on a host whose cloud-init has finished, for example to build an image.
+func (f *File) IsPlainScript() bool {
+	return f.Kind == KindUserData && !f.Forced && f.Source.Name != "-" && !namedUserData(f.Source) &&
+		strings.HasPrefix(f.Source.Text, "#!") && !strings.Contains(f.Source.Text, "ECS_CLUSTER")
 }
 
 // userDataForm reports whether a text begins as user data does.
@@ -103,11 +128,22 @@ func userDataForm(text string) bool {
 	return false
 }
 
-// mentionsHosts reports whether a text names a resource that is checked. It saves parsing all
-// other YAML, some of which is not valid YAML before a template engine has filled it in.
+// CallsBatch reports whether a script may have a command of AWS Batch, or a document for one.
+func CallsBatch(script string) bool {
+	return strings.Contains(script, "aws") && strings.Contains(script, "batch") || strings.Contains(script, `"job`) || MentionsJobs(script)
+}
+
+// mentionsHosts reports whether a text names a resource that is checked, or may be a state machine that starts jobs. It
+// saves parsing all other YAML, some of which is not valid YAML before a template engine has filled it in.
 func mentionsHosts(text string) bool {
+	if MentionsJobs(text) && (strings.Contains(text, "Resources") || strings.Contains(text, "StartAt")) {
+		return true
+	}
 	if !strings.Contains(text, "Resources") {
 		return false
+	}
+	if strings.Contains(text, "DefinitionUri") || strings.Contains(text, "DefinitionS3Location") {
+		return true
 	}
 	for _, kind := range checkedResources {
 		if strings.Contains(text, kind) {

@@ -16,6 +16,9 @@ func kindOf(root *jsontree.Node) Kind {
 	if isResources(root) {
 		return KindResources
 	}
+	if kind := kindOfOperation(operationsOf(root)); kind != "" {
+		return kind
+	}
 	if p, ok := partOf(root); ok {
 		return p.kind
 	}

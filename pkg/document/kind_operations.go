@@ -8,9 +8,10 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// operationTable lists the operations of AWS Batch whose requests batchctl recognizes and does not check. The members
-// before the bar distinguish a request from the kinds that are checked and from documents of other tools. Requests with
-// a single member are not here: one member does not decide. A test compares the table with the API.
+// operationTable lists the operations of AWS Batch whose requests batchctl recognizes by their members: those of
+// operationKinds, which it checks against the API model, and others, which it does not check. The members before the
+// bar distinguish a request from the other kinds and from documents of other tools. Requests with a single member are
+// not here: one member does not decide. A test compares the table with the API.
 const operationTable = `
 CancelJob jobId | reason
 CancelJobs jobs | reason
@@ -27,7 +28,7 @@ TerminateJob jobId | reason
 TerminateJobs jobs | reason
 TerminateServiceJob jobId | reason
 TerminateServiceJobs jobs | reason
-UpdateComputeEnvironment computeEnvironment | computeResources context ecsSettings serviceRole state unmanagedvCpus updatePolicy
+UpdateComputeEnvironment computeEnvironment | computeResources context ecsSettings eksConfiguration serviceRole state unmanagedvCpus updatePolicy
 UpdateConsumableResource consumableResource | clientToken operation quantity
 UpdateJobQueue jobQueue | computeEnvironmentOrder jobStateTimeLimitActions priority schedulingPolicyArn serviceEnvironmentOrder state
 UpdateQuotaShare quotaShareArn | capacityLimits preemptionConfiguration resourceSharingConfiguration state
@@ -66,8 +67,8 @@ var operations = sync.OnceValue(func() map[string][]*operation {
 // uncheckedOf names the document if it belongs to AWS Batch and batchctl does not check it: "UpdateJobQueue" for such
 // a request, "ListJobs or ListServiceJobs" if it can be several. It returns "" for any other document.
 func uncheckedOf(root *jsontree.Node) string {
-	if name := ofEventBridge(root); name != "" {
-		return name
+	if ofEventBridge(root) {
+		return "EventBridge targets"
 	}
 	if root.Is(jsontree.Array) {
 		return listOf(root)
@@ -79,18 +80,26 @@ func uncheckedOf(root *jsontree.Node) string {
 		return ""
 	}
 	if isStateMachine(root) {
-		if submitsJobs(root, 0) {
+		if StartsJobs(root) {
 			return "Step Functions state machine"
 		}
 		return ""
 	}
-	if root.Get("Type").Str() == "Task" && submitsJobs(root, deepestState) {
-		return "Step Functions state"
-	}
 	if member := overridesOf(root); member != "" {
 		return member + " of a submission"
 	}
-	return either(operationsOf(root))
+	if names := operationsOf(root); kindOfOperation(names) == "" {
+		return either(names)
+	}
+	return ""
+}
+
+// kindOfOperation returns the kind of a request that can be only one of the operations, and "" if that is not checked.
+func kindOfOperation(names []string) Kind {
+	if len(names) == 1 && operationKinds[Kind(names[0])] != "" {
+		return Kind(names[0])
+	}
+	return ""
 }
 
 // operationsOf returns the operations whose request the object can be. It needs two members of the request, one of

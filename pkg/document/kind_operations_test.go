@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,11 +13,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// uncheckedFiles are documents of AWS Batch that are recognized and not checked.
-var uncheckedFiles = map[string][]string{
+// operationFiles are requests that operationTable recognizes, by their kind.
+var operationFiles = map[Kind][]string{
 	"UpdateComputeEnvironment": {
 		`{"computeEnvironment": "gpu", "computeResources": {"maxvCpus": 64, "updateToLatestImageVersion": true}, "updatePolicy": {"terminateJobsOnUpdate": true}}`,
 		`{"computeEnvironment": "gpu", "state": "DISABLED"}`,
+		`{"computeEnvironment": "n17", "eksConfiguration": {"accessEntry": {"desiredState": "ENABLED"}}}`,
+		`{"computeEnvironment": "n17", "eksConfiguration": {"accessEntry": {"desiredState": "ON"}}}`,
 		`{"computeEnvironment": "gpu", "serviceRole": "arn:aws:iam::123456789012:role/r", "state": "ENABLED", "typo": 1}`,
 	},
 	"UpdateJobQueue": {
@@ -35,6 +38,10 @@ var uncheckedFiles = map[string][]string{
 		`{"jobName": "x", "jobQueue": "q", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", "quotaShareName": "team",
 			"retryStrategy": {"attempts": 2}, "timeoutConfig": {"attemptDurationSeconds": 60}, "tags": {"a": "b"}, "shareIdentifier": "s"}`,
 	},
+}
+
+// uncheckedFiles are documents of AWS Batch that are recognized and not checked.
+var uncheckedFiles = map[string][]string{
 	"CancelJob, TerminateJob or TerminateServiceJob":    {`{"jobId": "0f8fad5b-d9cb-469f-a165-70867728950e", "reason": "too slow"}`},
 	"CancelJobs, TerminateJobs or TerminateServiceJobs": {`{"jobs": ["0f8fad5b-d9cb-469f-a165-70867728950e"], "reason": "too slow"}`},
 	"ListJobs or ListServiceJobs":                       {`{"jobQueue": "q", "jobStatus": "RUNNING"}`},
@@ -55,9 +62,62 @@ func TestUncheckedFiles(t *testing.T) {
 				t.Errorf("recognized %v: %s", got, text)
 			}
 			for _, recognize := range []bool{false, true} {
-				f, problems := Load(src, Options{Recognize: recognize, Hosts: true})
+				f, problems := Load(src, Options{Recognize: recognize})
 				if f == nil || f.Unchecked != want || f.Kind != "" || len(problems) > 0 {
 					t.Errorf("recognize %v: loaded %+v, %v, want %s: %s", recognize, f, problems, want, text)
+				}
+			}
+		}
+	}
+}
+
+// Documents of other services are kinds of their own with Hosts. In a directory, a state machine without AWS Batch is
+// not recognised.
+func TestOtherServices(t *testing.T) {
+	const states = `{"StartAt": "Run", "States": {"Run": {"Type": "Task", "Resource": %q, "End": true}}}`
+	for _, tt := range []struct {
+		name, text   string
+		named, found Kind
+	}{
+		{"x.json", fmt.Sprintf(states, "arn:aws:states:::batch:submitJob.sync"), KindStateMachine, KindStateMachine},
+		{"x.asl", fmt.Sprintf(states, "arn:aws:states:::aws-sdk:batch:submitJob"), KindStateMachine, KindStateMachine},
+		{"x.json", fmt.Sprintf(states, "arn:aws:states:::lambda:invoke"), KindStateMachine, ""},
+		{"x.asl.yaml", "StartAt: Run\nStates: { Run: { Type: Task, Resource: 'arn:aws:states:::batch:submitJob' } }\n", KindStateMachine, KindStateMachine},
+		{"x.asl.yaml", "StartAt: Run\nStates: { Run: { Type: Pass } }\n", KindStateMachine, ""},
+		{"x.json", `[{"Arn": "q", "BatchParameters": {"JobName": "a", "JobDefinition": "d"}}]`, KindEventBridge, KindEventBridge},
+		{"x.json", `{"Name": "p", "Target": "q", "TargetParameters": {"BatchJobParameters": {"JobName": "a"}}}`, KindEventBridge, KindEventBridge},
+		{"t.yaml", "Resources: { M: { Type: 'AWS::StepFunctions::StateMachine', Properties: { DefinitionString: ':states:::batch:submitJob' } } }", KindTemplate, KindTemplate},
+		{"t.yaml", "Resources: { M: { Type: 'AWS::StepFunctions::StateMachine', Properties: { DefinitionString: '{}' } } }", KindTemplate, ""},
+		{"t.json", `{"Resources": {"M": {"Type": "AWS::Events::Rule", "Properties": {"Targets": []}}}}`, KindTemplate, ""},
+		{"setup.sh", "#!/bin/sh\naws batch submit-job --job-name a\n", KindUserData, KindUserData},
+		{"setup.sh", "#!/bin/sh\nmake\n", KindUserData, ""},
+		{"setup.txt", "#!/bin/sh\naws batch submit-job --job-name a\n", KindUserData, ""},
+	} {
+		for _, recognize := range []bool{false, true} {
+			var got Kind
+			f, problems := Load(diag.NewSource(tt.name, tt.text), Options{Hosts: true, Recognize: recognize})
+			if f != nil {
+				got = f.Kind
+			}
+			want := map[bool]Kind{false: tt.named, true: tt.found}[recognize]
+			if got != want || len(problems) > 0 {
+				t.Errorf("recognize %v: kind %q, want %q, problems %v: %s", recognize, got, want, problems, tt.text)
+			}
+		}
+	}
+}
+
+func TestOperationFiles(t *testing.T) {
+	for want, texts := range operationFiles {
+		for _, text := range texts {
+			src := diag.NewSource("dir/x.json", text)
+			if got := Recognize(src); got != Ours {
+				t.Errorf("recognized %v: %s", got, text)
+			}
+			for _, recognize := range []bool{false, true} {
+				f, _ := Load(src, Options{Recognize: recognize, Hosts: true})
+				if f == nil || f.Kind != want || f.Unchecked != "" || len(f.Jobs)+len(f.Requests) > 0 {
+					t.Errorf("recognize %v: loaded %+v, want %s: %s", recognize, f, want, text)
 				}
 			}
 		}
@@ -93,11 +153,12 @@ func TestOtherTools(t *testing.T) {
 		`{"taskDefinition": {"family": "web", "containerDefinitions": []}}`:                                                                                                                            "an ECS task definition",
 		`{"Family": "web", "ContainerDefinitions": [], "Volumes": []}`:                                                                                                                                 "an ECS task definition",
 		`{"cluster": "c", "taskDefinition": "web:3", "launchType": "FARGATE", "tags": []}`:                                                                                                             "an ECS RunTask request",
+		`{"containerOverrides": [{"name": "web", "command": ["echo", "hi"]}]}`:                                                                                                                         "an override of an ECS RunTask request",
+		`{"containerOverrides": [{"name": "web"}], "cpu": "256", "taskRoleArn": "r", "ephemeralStorage": {"sizeInGiB": 30}}`:                                                                           "an override of an ECS RunTask request",
 		`[{"name": "web", "image": "nginx:1", "essential": true}]`:                                                                                                                                     "a list of ECS container definitions",
 		`{"version": "0", "id": "1", "detail-type": "Batch Job State Change", "source": "aws.batch", "time": "2026-01-01T00:00:00Z", "resources": ["r"], "detail": {"jobName": "a", "jobQueue": "q"}}`: "an EventBridge event",
 		`{"source": ["aws.batch"], "detail-type": ["Batch Job State Change"]}`:                                                                                                                         "an EventBridge event",
 		`{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}`:                                                                                                             "a Kubernetes object",
-		`{"StartAt": "A", "States": {"A": {"Type": "Pass", "End": true}}}`:                                                                                                                             "a Step Functions state machine",
 		`{"name": "stack", "services": {"web": {"image": "nginx:1"}}, "volumes": {}}`:                                                                                                                  "a Compose file",
 	} {
 		f, problems := Load(diag.NewSource("x.json", text), Options{Hosts: true})
@@ -141,7 +202,7 @@ func TestOperationTable(t *testing.T) {
 		}
 	}
 	for name, members := range want {
-		if compiled[Kind(name)] != nil || len(members) < 2 {
+		if compiled[Kind(name)] != nil && operationKinds[Kind(name)] == "" || len(members) < 2 {
 			continue
 		}
 		slices.Sort(members)
@@ -173,7 +234,8 @@ func TestMayHavePlaceholder(t *testing.T) {
 		"c": false, "": false, "accchange": true, "${x}": true, "{{": true, "<a>": true, "TODO": true, "plain": false,
 		"subnet-yyyyyyyy": true, "sg-ZZZ": true, "xxxxxxxx": true, "arn:aws:iam::ACCOUNT:role/r": true, "account.dkr.ecr.us-east-1.amazonaws.com": true,
 		"arn:aws:iam::123456789012:role/r": false, "123456789012.dkr.ecr.us-east-1.amazonaws.com": false, "your-queue": true,
-		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true, `"[a_b]"`: true} {
+		`{"$schema": "x"}`: false, "$(a.b)": true, "#{a}": true, "((a))": true, "YOUR_ID": true, `"[a_b]"`: true,
+		`"$CE"`: true, `{"$schema": "x", "image": "$image"}`: true, `{"$comment": "x", "version": "$Latest"}`: false, `"^a$", "$5"`: false} {
 		if mayHavePlaceholder(text) != want {
 			t.Errorf("mayHavePlaceholder(%q) is %v", text, !want)
 		}

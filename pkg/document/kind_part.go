@@ -194,6 +194,8 @@ func (p requestPart) forFargate(root *jsontree.Node) bool {
 // loadPart is load for the content of one member of a request.
 func (f *File) loadPart(p requestPart, o Options) diag.List {
 	f.Part = p.member
+	// The request around the part has them.
+	f.Unreadable = append(f.Unreadable, UnknownMember{Name: "parameters"}, UnknownMember{Name: "tags"})
 	request := p.around(f.Root)
 	c := check(request, f.Kind)
 	f.Unreadable = append(f.Unreadable, c.unknown...)

@@ -17,6 +17,8 @@ const (
 	inShell
 	// inLocation is a location of an input or an output, and the jobId of a list of jobs: batchctl replaces ${x}.
 	inLocation
+	// inOwnText is a text for the program of the job, where $NAME can have any meaning.
+	inOwnText
 	// inOptions is a map of log options, where Docker replaces {{.Name}} and Fluent Bit ${record}.
 	inOptions
 	// ignored is text that batchctl does not send, or that other rules read.
@@ -27,7 +29,8 @@ const (
 var contexts = map[string]context{
 	"command": inShell, "args": inShell, "entrypoint": inShell, "commands": inShell, "script": inShell,
 	"inputs": inLocation, "outputs": inLocation, "checkpoint": inLocation, "jobid": inLocation, "staging": inLocation,
-	"options":  inOptions,
+	"options":     inOptions,
+	"environment": inOwnText, "env": inOwnText, "parameters": inOwnText, "tags": inOwnText, "labels": inOwnText, "annotations": inOwnText,
 	"userdata": ignored, "waivers": ignored, "when": ignored,
 }
 
@@ -42,7 +45,46 @@ var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
 	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
-		asksForValue(text, 'c') || asksForValue(text, 'C') || quotesBracket(text) || jsontree.MayLeaveOut(text)
+		mentionsVariable(text) || asksForValue(text, 'c') || asksForValue(text, 'C') || quotesBracket(text) || jsontree.MayLeaveOut(text)
+}
+
+// mentionsVariable reports whether a text has a $ before a name, except the members $schema and $comment and the
+// versions of a launch template.
+func mentionsVariable(text string) bool {
+	for {
+		at := strings.IndexByte(text, '$')
+		if at < 0 || at == len(text)-1 {
+			return false
+		}
+		text = text[at+1:]
+		if c := text[0]; (c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z') && !slices.ContainsFunc(ownDollars[:], func(own string) bool { return strings.HasPrefix(text, own) }) {
+			return true
+		}
+	}
+}
+
+// ownDollars are texts after a $ that are no variables.
+var ownDollars = [...]string{`schema"`, `comment"`, `Latest"`, `Default"`}
+
+// variableIn returns the first $NAME in a text, as people write who expect a shell; "" without one. $$ is an escape.
+func variableIn(text string) string {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '$' {
+			continue
+		}
+		if text[i+1] == '$' {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' || end > i+1 && '0' <= text[end] && text[end] <= '9') {
+			end++
+		}
+		if name := text[i+1 : end]; name != "" && !strings.EqualFold(name, "Latest") && !strings.EqualFold(name, "Default") {
+			return text[i:end]
+		}
+	}
+	return ""
 }
 
 // quotesBracket reports whether a string in quotes begins with [. A document has fewer brackets than quotes.
@@ -82,14 +124,14 @@ func placeholderIn(text string, in context) string {
 	for at := 0; at < len(text); {
 		start, end := jsontree.FindPlaceholder(text[at:])
 		if start < 0 {
-			return ""
+			break
 		}
 		found, whole := text[at+start:at+end], at == 0 && end-start == len(text)
 		at += end
 		dollar := found[0] == '$' && !strings.HasPrefix(found, "${{")
 		switch {
 		case len(sweep.References(found)) > 0, strings.HasPrefix(found, "{{resolve:"):
-		case dollar && in != anywhere:
+		case dollar && in != anywhere && in != inOwnText:
 		case in == inShell && strings.IndexByte("%(#[", found[0]) >= 0: // variables of cmd.exe, arithmetic, Ruby, lists
 		case in == inShell && whole && strings.Trim(found, "xX") == "": // no id
 		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
@@ -98,6 +140,9 @@ func placeholderIn(text string, in context) string {
 			return found
 		}
 	}
+	if in == anywhere {
+		return variableIn(text)
+	}
 	return ""
 }
 
@@ -105,3 +150,7 @@ func placeholderIn(text string, in context) string {
 func isPlaceholder(n *jsontree.Node) bool {
 	return n.Is(jsontree.String) && placeholderIn(n.Text, anywhere) != ""
 }
+
+// Placeholder returns the first placeholder of a text that is the value of a member, or of an element of its list; ""
+// without one. A shell's variable in a command does not count.
+func Placeholder(member, text string) string { return placeholderIn(text, contexts[plain(member)]) }

@@ -90,7 +90,7 @@ func foreignFile(base string) bool {
 // recognizedRoot decides from the members whether a JSON document is for batchctl. The
 // output of describe commands is foreign: --from-describe reads it.
 func recognizedRoot(root *jsontree.Node) Recognition {
-	if ofEventBridge(root) != "" {
+	if ofEventBridge(root) {
 		return NotChecked
 	}
 	if root.Is(jsontree.Array) {
@@ -111,6 +111,9 @@ func recognizedRoot(root *jsontree.Node) Recognition {
 	}
 	if uncheckedOf(root) != "" {
 		return NotChecked
+	}
+	if kindOfOperation(operationsOf(root)) != "" {
+		return Ours
 	}
 	if _, ok := partOf(root); ok {
 		return Ours

@@ -47,7 +47,7 @@ func (d *description) surplusIn(root *jsontree.Node) (surplus []*jsontree.Node) 
 // fromDescribe converts the output of a describe operation to the requests that would
 // create the same resources again.
 func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.List) {
-	f.Kind = d.kind
+	f.Kind, f.Described = d.kind, true
 	things := []*jsontree.Node{f.Root}
 	if listed {
 		things = slices.Collect(f.Root.Get(d.list).Children())
@@ -79,7 +79,7 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 		request = submitAgain(thing, request)
 	}
 	for _, name := range d.lost {
-		if m := thing.Get(name); m != nil {
+		if m := thing.Get(name); m != nil && !isZero(m) {
 			lost = append(lost, diag.Diagnostic{Rule: RuleDocumentKind, Severity: diag.Warning, Source: m.Source, Span: m.Key,
 				Message: name + " is left out: " + string(d.kind) + " does not accept it",
 				Hint:    "check whether you need to set it another way"})
@@ -92,10 +92,29 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 // there.
 var namedByUser = []string{"parameters", "tags", "options", "labels", "annotations", "matchLabels", "capacityTags"}
 
-// withoutUnset returns a copy of an object without what a describe operation prints for members
-// that are not set: null, empty lists, empty objects and empty texts, and 0 for a percentage or a
-// priority that starts at 1. An object such as emptyDir says something by being there, and the value
-// of a variable may be empty.
+// zeroIsUnset are the members of which 0 means that they are not set: a request cannot have it, or it is the default.
+var zeroIsUnset = []string{"bidPercentage", "vcpus", "memory", "attempts", "attemptDurationSeconds", "size", "index", "sharedMemorySize", "sizeInGiB",
+	"unmanagedvCpus"}
+
+// isZero reports whether a value is the number 0.
+func isZero(n *jsontree.Node) bool { return n.Is(jsontree.Number) && n.Text == "0" }
+
+// isUnset reports whether a describe operation prints the member of an object without the user having set it.
+func isUnset(n, m *jsontree.Node) bool {
+	switch m.Name {
+	case "minvCpus", "desiredvCpus":
+		return isZero(m) && strings.HasPrefix(n.Get("type").Str(), "FARGATE")
+	case "nodeProperties":
+		return isZero(m.Get("numNodes"))
+	case "swappiness", "maxSwap":
+		return isZero(n.Get("maxSwap")) && isZero(n.Get("swappiness")) // alone, 0 turns swap off
+	}
+	return isZero(m) && slices.Contains(zeroIsUnset, m.Name)
+}
+
+// withoutUnset returns a copy of an object without what a describe operation prints for members that are not set:
+// null, empty lists, empty objects and empty texts, and 0 where it says nothing. An object such as emptyDir says
+// something by being there, and the value of a variable may be empty.
 func withoutUnset(n *jsontree.Node, own bool) *jsontree.Node {
 	out := jsontree.NewObject(n)
 	for m := range n.Children() {
@@ -106,7 +125,7 @@ func withoutUnset(n *jsontree.Node, own bool) *jsontree.Node {
 			}
 		case m.Name == "emptyDir", m.Name == "value":
 			out.Append(m.Clone())
-		case m.Is(jsontree.String) && m.Text == "", m.Name == "bidPercentage" && m.Text == "0":
+		case m.Is(jsontree.String) && m.Text == "", isUnset(n, m):
 		case m.Is(jsontree.Array):
 			if list := elementsSet(m); list.Len() > 0 {
 				out.Append(list)
@@ -139,8 +158,9 @@ func elementsSet(list *jsontree.Node) *jsontree.Node {
 }
 
 const (
-	// ownTags begin the tags with which a submission marks its jobs. executorTag is the user's.
-	ownTags, executorTag = "batchctl:", "batchctl:executor"
+	// ownNames begin the tags with which a submission marks its jobs, and the parameter with the directory of a local
+	// job's file. executorTag is the user's.
+	ownNames, executorTag = "batchctl:", "batchctl:executor"
 	// submissionVariable has the id of a submission.
 	submissionVariable = "BATCHCTL_SUBMISSION_ID"
 )
@@ -150,7 +170,8 @@ func withoutSubmission(request *jsontree.Node) *jsontree.Node {
 	if over := request.Get("containerOverrides"); over.Get("environment") != nil {
 		request.Set("containerOverrides", keeping(over, "environment", func(v *jsontree.Node) bool { return v.Get("name").Str() != submissionVariable }))
 	}
-	return keeping(request, "tags", func(t *jsontree.Node) bool { return !strings.HasPrefix(t.Name, ownTags) || t.Name == executorTag })
+	isUsers := func(n *jsontree.Node) bool { return !strings.HasPrefix(n.Name, ownNames) || n.Name == executorTag }
+	return keeping(keeping(request, "tags", isUsers), "parameters", isUsers)
 }
 
 // keeping returns an object whose member has only some of its children, and no such member if none is left.

@@ -29,9 +29,9 @@ func (f *File) lower(c *checker, o Options) diag.List {
 		clean = []*jsontree.Node{root}
 	}
 	unreadable := map[diag.Span][]string{} // by entry; those of the defaults belong to no entry
-	if len(c.unknown) > 0 {
+	if absent := slices.Concat(c.unknown, c.missing); len(absent) > 0 {
 		entries := f.Entries()
-		for _, m := range c.unknown {
+		for _, m := range absent {
 			entry := entries.At(m.At)
 			unreadable[entry] = append(unreadable[entry], m.Name)
 		}

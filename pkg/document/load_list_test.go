@@ -14,11 +14,11 @@ func TestReference(t *testing.T) {
 	}
 	const choose = `write "${name}" with the jobName of a job in this file, or the id of a submitted job`
 	for in, hint := range map[string]string{
-		"${a":     `write "${a}"`,
-		"$a":      `write "${a}"`,
-		"{a}":     `write "${a}"`,
-		"${ a }":  `write "${a}"`,
-		"$${a}":   `write "${a}"`,
+		"${a":     `did you mean "${a}"?`,
+		"$a":      `did you mean "${a}"?`,
+		"{a}":     `did you mean "${a}"?`,
+		"${ a }":  `did you mean "${a}"?`,
+		"$${a}":   `did you mean "${a}"?`,
 		"${}":     choose,
 		"$":       choose,
 		"${a b}":  choose,

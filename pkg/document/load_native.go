@@ -17,6 +17,9 @@ func (f *File) take(written, request *jsontree.Node, o Options) {
 		overlay(request, o)
 		f.Jobs = append(f.Jobs, &Job{Name: name, Node: written, Submit: request})
 	default:
+		if operationKinds[f.Kind] != "" {
+			return // it creates nothing, and no rule but the schema's is about it
+		}
 		f.Requests = append(f.Requests, Request{f.Kind, request})
 	}
 }

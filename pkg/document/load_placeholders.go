@@ -73,4 +73,6 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 
 // hidesMembers reports whether the parser may have skipped members at a syntax error: where it knows the edit, it has
 // read what the author means.
-func hidesMembers(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax && d.Fix == nil }
+func hidesMembers(d diag.Diagnostic) bool {
+	return d.Rule == jsontree.RuleSyntax && d.Fix == nil && !jsontree.IsComment(d)
+}

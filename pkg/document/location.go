@@ -1,6 +1,7 @@
 package document
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -39,5 +40,40 @@ func siblingPath(path, file string) string {
 	if filepath.IsAbs(file) {
 		return file
 	}
-	return filepath.Join(filepath.Dir(path), file)
+	return filepath.Join(DirectoryOf(path), file)
 }
+
+// DirectoryOf returns the directory of a document, which the paths in it are relative to and its process runs in. A
+// document that a device or an open descriptor brings, such as /dev/stdin or /dev/fd/63 for <(command), has the working
+// directory, as "-" has. A named pipe elsewhere is a file of its directory.
+func DirectoryOf(document string) string {
+	dir, path := filepath.Dir(document), document
+	for range maxLinks {
+		info, err := os.Lstat(path)
+		inProc := strings.HasPrefix(path, "/proc/")
+		if err != nil || info.Mode().IsRegular() && !inProc {
+			return dir // as nearly all documents
+		}
+		real, err := filepath.EvalSymlinks(filepath.Dir(path))
+		switch {
+		case err != nil:
+			return dir
+		case info.Mode()&os.ModeCharDevice != 0, real == "/dev", real == "/dev/fd", strings.HasPrefix(real+"/", "/proc/"):
+			return "."
+		case inProc && path == document:
+			dir = real // such as /proc/self/cwd, which is another directory in another process
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return dir // not a link
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(real, target)
+		}
+		path = target
+	}
+	return dir
+}
+
+// maxLinks is how many symbolic links Linux follows in a path.
+const maxLinks = 40

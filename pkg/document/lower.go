@@ -58,7 +58,7 @@ func (l *lowering) conflicts() {
 		}
 	}
 	if m := l.job.Get("submitJob").Get("jobDefinition"); m != nil {
-		l.report(RuleMemberConflict, m, m.Key, `write "definition" beside "name"`, "submitJob cannot change the job definition")
+		l.report(RuleMemberConflict, m, m.Key, `give it as "definition" beside "name"`, "submitJob cannot change the job definition")
 	}
 }
 

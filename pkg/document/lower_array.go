@@ -49,7 +49,7 @@ func arrayMembers(p *problems, job, array *jsontree.Node) bool {
 		p.report(RuleMissingMember, array, brace(array), `add "size", "matrix", "table" or "commands"`,
 			"the array lacks its size, or the values of its children")
 	case source.Is(jsontree.String) && source.Name == "commands" && size == nil:
-		p.report(RuleMissingMember, array, brace(array), `add "size": 8`,
+		p.report(RuleMissingMember, array, brace(array), `add "size", such as 8`,
 			"the array lacks the number of children that share the command list")
 	case source != nil && source.Name != "commands" && size != nil:
 		p.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)

@@ -27,7 +27,7 @@ func (l *lowering) measure(job *Job, o Options) {
 	}
 	runsLines := job.Array.Get("commands") != nil
 	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines && launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt && l.readable("command") {
-		l.report(RuleMissingMember, m, m.Key, `add "command": the image's own command, with its arguments`,
+		l.report(RuleMissingMember, m, m.Key, `add "command" with the image's own command and its arguments`,
 			"measure needs the job's command: batchctl measure runs it, and does not know the image's own command")
 		return
 	}

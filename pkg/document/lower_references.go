@@ -138,7 +138,7 @@ func (r *referring) rewriteCheckpoint(c *Checkpoint) bool {
 		return false
 	case c.IsStaged():
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "remove it: each child has its own checkpoint", "%s is not allowed in a local path", clip(n.Text[ref.From:ref.To]))
+			r.blame(n, ref, "use a path without it: each child has its own checkpoint", "%s is not allowed in a local path", clip(n.Text[ref.From:ref.To]))
 		}
 		return false
 	case !r.replaced(n):

@@ -90,7 +90,7 @@ func (l *lowering) checkCommand(job *Job) {
 	}
 	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
 	if commandOf(job) == nil && !runsLines && job.Register != nil && l.readable("command") {
-		l.report(RuleMissingMember, member, member.Key, `add "command": the image's own command, with its arguments`,
+		l.report(RuleMissingMember, member, member.Key, `add "command" with the image's own command and its arguments`,
 			"%s the job's command: batchctl stage runs it, and does not know the image's own command", needs(member.Name))
 	}
 }

@@ -3,6 +3,8 @@ package document
 import (
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // Hint adds the contact and the way to get a waiver to the hint of a problem.
@@ -14,6 +16,18 @@ func (p Policy) Hint(hint string) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Rules returns the members of the policy that limit jobs, in their order.
+func (p Policy) Rules() (rules []*jsontree.Node) {
+	for m := range p.Node.Children() {
+		switch m.Name {
+		case "owner", "waiver", "$comment":
+		default:
+			rules = append(rules, m)
+		}
+	}
+	return rules
 }
 
 // AllowsImage reports whether an image may run. The * of a registry does not match a

@@ -7,6 +7,7 @@ const (
 	RuleMissingMember = "missing-member"
 	RuleWrongType     = "wrong-type"
 	RuleBadValue      = "bad-value"
+	RuleNewerValue    = "value-not-in-model"
 )
 
 // RuleDeprecatedMember reports members that a later version of batchctl does not read.

@@ -2,7 +2,6 @@ package document
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"strings"
 	"sync"
@@ -140,7 +139,7 @@ func (f *schemaFile) at(pointer string) func() *shape {
 // compile returns the shape of a schema. It panics on an unknown keyword: a schema of
 // which shapes ignore a part would accept invalid files.
 func (f *schemaFile) compile(n *jsontree.Node) *shape {
-	s := &shape{minimum: math.Inf(-1)}
+	s := newShape()
 	if n.Is(jsontree.Bool) {
 		s.never = n.Text == "false"
 		return s
@@ -149,6 +148,9 @@ func (f *schemaFile) compile(n *jsontree.Node) *shape {
 		f.add(s, keyword)
 	}
 	f.require(s, n.Get("required"))
+	if f.name == nativeFile && len(s.anyOf) == 2 && s.anyOf[0].enum != nil && s.anyOf[1].types == bit(jsontree.String) {
+		s.enum, s.types, s.grows, s.anyOf = s.anyOf[0].enum, bit(jsontree.String), true, nil
+	}
 	return s
 }
 
@@ -168,8 +170,21 @@ func (f *schemaFile) add(s *shape, keyword *jsontree.Node) {
 		s.enum = texts(keyword)
 	case "minimum":
 		s.minimum = number(keyword.Text)
+	case "maximum":
+		s.maximum = number(keyword.Text)
+	case "minLength":
+		s.minLength = whole(keyword)
+	case "maxLength":
+		s.maxLength = whole(keyword)
+	case "pattern":
+		if keyword.Str() != namePattern {
+			panic(fmt.Sprintf("%s: no evaluation of the pattern %s", f.name, keyword.Str()))
+		}
+		s.named = true
 	case "minItems":
 		s.minItems = whole(keyword)
+	case "maxItems":
+		s.maxItems = whole(keyword)
 	case "properties":
 		for m := range keyword.Children() {
 			f.declare(s, m.Name, f.compile(m))
@@ -220,7 +235,7 @@ func (f *schemaFile) require(s *shape, required *jsontree.Node) {
 			if s.others != nil {
 				panic(fmt.Sprintf("%s: %q is required and not declared", f.name, name.Str()))
 			}
-			m.shape = &shape{minimum: math.Inf(-1)}
+			m.shape = newShape()
 		}
 		f.declare(s, name.Str(), m.shape)
 		s.members[name.Str()] = member{m.shape, next}

@@ -21,6 +21,9 @@ func compileEach() map[Kind]func() *jsonschema.Schema {
 	for _, k := range kinds {
 		out[k.kind] = compileOnce(k.kind)
 	}
+	for k := range operationKinds {
+		out[k] = compileOnce(k)
+	}
 	return out
 }
 
@@ -51,6 +54,9 @@ func shapeEach() map[Kind]func() *shape {
 	out := map[Kind]func() *shape{}
 	for _, k := range kinds {
 		out[k.kind] = shapeAt(schemaFiles, k.kind.location())
+	}
+	for k := range operationKinds {
+		out[k] = shapeAt(schemaFiles, k.location())
 	}
 	return out
 }

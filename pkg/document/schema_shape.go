@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -14,17 +15,29 @@ import (
 // validator library decides the same, but allocates a tree for every value. So only
 // invalid documents go to the validator. A test checks that the two never disagree.
 type shape struct {
-	never    bool // the schema is false
-	types    uint8
-	enum     []string
-	minimum  float64
-	minItems int
+	never bool // the schema is false
+	types uint8
+	enum  []string
+	// grows means that AWS adds values to enum, so that the schema accepts other texts too, and takes does not.
+	grows              bool
+	minimum, maximum   float64
+	minItems, maxItems int
+	// minLength and maxLength are in characters.
+	minLength, maxLength int
+	// named means that a string has the pattern namePattern.
+	named bool
+
 	members  map[string]member
 	required uint64
 	others   *shape // of members without a schema of their own; nil: anything
 	items    *shape
 	ref      func() *shape
 	anyOf    []*shape
+}
+
+// newShape returns the shape that accepts anything.
+func newShape() *shape {
+	return &shape{minimum: math.Inf(-1), maximum: math.Inf(1), maxItems: math.MaxInt, maxLength: math.MaxInt}
 }
 
 // member is a member of an object, with its bit among the required ones; 0 if optional.
@@ -38,9 +51,9 @@ const wholeNumber = 1 << 6
 
 func bit(k jsontree.Kind) uint8 { return 1 << k }
 
-// takes reports whether a tree satisfies the schema. The answer is exact for a readable tree
-// without duplicate members. With duplicates it may be false where the validator, which reads
-// only the first, accepts the tree.
+// takes reports whether a tree satisfies the schema, with only those values of growing enumerations that the API model
+// has. The answer is exact for a readable tree without duplicate members. With duplicates it may be false where the
+// validator, which reads only the first, accepts the tree.
 func (s *shape) takes(n *jsontree.Node) bool {
 	if s.never || !s.fits(n) {
 		return false
@@ -60,9 +73,32 @@ func (s *shape) takes(n *jsontree.Node) bool {
 	case jsontree.Array:
 		return s.takesElements(n)
 	case jsontree.Number:
-		return !(number(n.Text) < s.minimum)
+		return s.isWithin(number(n.Text))
+	case jsontree.String:
+		return (s.minLength == 0 && len(n.Text) <= s.maxLength || s.hasLength(utf8.RuneCountInString(n.Text))) && (!s.named || isName(n.Text))
 	}
 	return true
+}
+
+// namePattern is the only pattern in the schemas. isName decides faster than a regular expression.
+const namePattern = "^[A-Za-z0-9_-]*$"
+
+// isName reports whether a text matches namePattern.
+func isName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shape) isWithin(f float64) bool { return !(f < s.minimum) && !(f > s.maximum) }
+
+func (s *shape) hasLength(characters int) bool {
+	return s.minLength <= characters && characters <= s.maxLength
 }
 
 // fits reports whether the value has one of the schema's types.
@@ -94,7 +130,7 @@ func (s *shape) takesMembers(n *jsontree.Node) bool {
 
 // takesElements reports whether a list has enough elements and all are valid.
 func (s *shape) takesElements(n *jsontree.Node) bool {
-	if n.Len() < s.minItems {
+	if n.Len() < s.minItems || n.Len() > s.maxItems {
 		return false
 	}
 	if s.items == nil {

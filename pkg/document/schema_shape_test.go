@@ -1,6 +1,8 @@
 package document
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -60,7 +62,7 @@ func TestEverySchemaCompiles(t *testing.T) {
 
 func TestUnknownKeyword(t *testing.T) {
 	for _, text := range []string{
-		`{"pattern": "^a"}`, `{"properties": {"a": {"maxLength": 3}}}`, `{"enum": [1]}`, `{"type": "int"}`,
+		`{"pattern": "^a"}`, `{"properties": {"a": {"multipleOf": 3}}}`, `{"enum": [1]}`, `{"type": "int"}`,
 		`{"properties": {}, "required": ["a"], "additionalProperties": false}`,
 	} {
 		func() {
@@ -75,10 +77,14 @@ func TestUnknownKeyword(t *testing.T) {
 	}
 }
 
-// verdicts returns the decisions of the shape and of the validator library about a tree.
+// verdicts returns the decisions of the shape and of the validator library about a tree. The library accepts any value
+// of an enumeration that grows.
 func verdicts(kind Kind, root *jsontree.Node) (fast, library bool) {
 	c := &checker{root: root, bad: map[*jsontree.Node]bool{}}
 	err := compiled[kind]().Validate(c.value(root))
+	if err == nil {
+		c.newerValues(root, shapes[kind](), nil)
+	}
 	return readable(root) && shapes[kind]().takes(root), err == nil && len(c.diags) == 0
 }
 
@@ -96,7 +102,7 @@ func TestVerdictsAgree(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(kinds[:]).Draw(t, "kind").kind
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(shapes))).Draw(t, "kind")
 		root := valid(shapes[kind]()).Draw(t, "document")
 		if _, library := verdicts(kind, root); !library {
 			t.Fatalf("%s: the generator built an invalid document:\n%s", kind, root.AppendJSON(nil))

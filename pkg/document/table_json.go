@@ -75,7 +75,7 @@ func (t *table) firstObject(row *jsontree.Node) {
 func (t *table) unknown(m *jsontree.Node) {
 	hint := "give all rows the members of the first"
 	if near := diag.Near(m.Name, slices.Values(t.names)); near != "" {
-		hint = "write " + strconv.Quote(near)
+		hint = "did you mean " + strconv.Quote(near) + "?"
 	}
 	t.report(RuleTableRow, m.Key, hint, "the first row has no %s", strconv.Quote(clip(m.Name)))
 }

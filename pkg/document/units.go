@@ -3,8 +3,10 @@ package document
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -59,7 +61,7 @@ func mebibytes(n *jsontree.Node) (int64, error) {
 	default:
 		hint := advice
 		if right := binaryUnit(unit); right != "" {
-			hint = fmt.Sprintf("AWS Batch counts in powers of two: write %q", number+" "+right)
+			hint = fmt.Sprintf("write %q: AWS Batch counts in powers of two", number+" "+right)
 		}
 		return 0, unitError{fmt.Sprintf("unknown unit %q in %q", clip(unit), clip(n.Text)), hint}
 	}
@@ -112,6 +114,11 @@ var durationUnits = [...]struct {
 	seconds int64
 }{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}
 
+// spelledDuration matches a duration of one unit that is spelled out, such as 1 hour or 90 Min.
+var spelledDuration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,9}) ?(?i:(s)(?:ec(?:ond)?s?)?|(m)(?:in(?:ute)?s?)?|(h)(?:(?:ou)?rs?)?|(d)(?:ays?)?)$`)
+})
+
 // seconds reads a duration of days, hours, minutes and seconds, largest first.
 func seconds(n *jsontree.Node) (int64, error) {
 	const advice = `write a duration such as "2h", "90m", "1h30m" or "1d"`
@@ -128,6 +135,9 @@ func seconds(n *jsontree.Node) (int64, error) {
 	}
 	if rest != "" || text == "" {
 		e := unitError{fmt.Sprintf("%q is not a duration", clip(n.Text)), advice}
+		if m := spelledDuration().FindStringSubmatch(text); m != nil {
+			e.hint = fmt.Sprintf("write %q", m[1]+strings.ToLower(strings.Join(m[2:], "")))
+		}
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
 			e = unitError{fmt.Sprintf("%q has no unit", text), fmt.Sprintf("write %q for seconds, or %q for minutes", text+"s", text+"m")}
 		}

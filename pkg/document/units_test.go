@@ -22,12 +22,12 @@ func TestMebibytes(t *testing.T) {
 		}
 	}
 	for in, hint := range map[string]string{
-		"30 GB":    `AWS Batch counts in powers of two: write "30 GiB"`,
-		"30G":      `AWS Batch counts in powers of two: write "30 GiB"`,
-		"30 gib":   `AWS Batch counts in powers of two: write "30 GiB"`,
-		"512 MB":   `AWS Batch counts in powers of two: write "512 MiB"`,
-		"512Mi":    `AWS Batch counts in powers of two: write "512 MiB"`,
-		"1.5 tb":   `AWS Batch counts in powers of two: write "1.5 TiB"`,
+		"30 GB":    `write "30 GiB": AWS Batch counts in powers of two`,
+		"30G":      `write "30 GiB": AWS Batch counts in powers of two`,
+		"30 gib":   `write "30 GiB": AWS Batch counts in powers of two`,
+		"512 MB":   `write "512 MiB": AWS Batch counts in powers of two`,
+		"512Mi":    `write "512 MiB": AWS Batch counts in powers of two`,
+		"1.5 tb":   `write "1.5 TiB": AWS Batch counts in powers of two`,
 		"0.3 GiB":  `write "308 MiB"`,
 		"10 KiB":   `write a number with GiB or MiB, such as "30 GiB"`,
 		"-1 GiB":   `write a number with GiB or MiB, such as "30 GiB"`,

@@ -36,7 +36,7 @@ func (a *Arena) Parse(src *diag.Source) (*Node, diag.List) {
 		return root, nil
 	}
 	root, list := p.document()
-	return root, proven(src, list)
+	return root, settled(src, proven(src, list))
 }
 
 // Nodes returns n empty nodes, to be filled in and linked into a tree.

@@ -118,6 +118,39 @@ func (n *Node) Set(name string, child *Node) {
 	n.link(child)
 }
 
+// Remove removes a child.
+func (n *Node) Remove(child *Node) {
+	n.keep(slices.DeleteFunc(slices.Collect(n.Children()), func(c *Node) bool { return c == child }))
+}
+
+// keep makes some of the children the only ones.
+func (n *Node) keep(some []*Node) {
+	n.first, n.last, n.n = nil, nil, 0
+	for _, c := range some {
+		c.next = nil
+		n.Append(c)
+	}
+}
+
+// KeepLast removes, from the node and everything below it, the members of an object that a later one of the same name
+// replaces.
+func (n *Node) KeepLast() {
+	children := slices.Collect(n.Children())
+	if n.Is(Object) {
+		last := make(map[string]*Node, len(children))
+		for _, c := range children {
+			last[c.Name] = c
+		}
+		if len(last) < len(children) {
+			children = slices.DeleteFunc(children, func(c *Node) bool { return last[c.Name] != c })
+			n.keep(children)
+		}
+	}
+	for _, c := range children {
+		c.KeepLast()
+	}
+}
+
 // SetIndex replaces element i of the array, which must exist.
 func (n *Node) SetIndex(i int, child *Node) {
 	elements := slices.Collect(n.Children())

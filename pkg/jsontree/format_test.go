@@ -99,7 +99,7 @@ func TestAnyFormat(t *testing.T) {
 		text := Format(n, width)
 		back, diags := Parse(diag.NewSource("x", text))
 		for _, d := range diags {
-			if d.Rule != ruleDuplicate {
+			if d.Rule != RuleDuplicate {
 				t.Fatalf("%s\n%v", text, d)
 			}
 		}

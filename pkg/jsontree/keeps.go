@@ -3,6 +3,7 @@ package jsontree
 import (
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func keepsLetters(src *diag.Source, d diag.Diagnostic) bool {
 		}
 		switch {
 		case Same(old, now) || fold(old) == fold(now):
-		case now == "null" && (old == "None" || old == "nil"):
+		case foreignWords[old] == now:
 		default:
 			return false
 		}
@@ -137,28 +138,77 @@ func IsPlaceholder(text string) bool { return placeholder().MatchString(text) }
 // unrendered reports whether a slip is in text that a template engine replaces. Such a
 // file becomes JSON only afterwards, and needs no edit.
 func unrendered(src *diag.Source, found diag.List) bool {
+	text, last := withoutComments(src.Text, found), -1
 	for _, d := range found {
 		if d.Rule == RulePlaceholder {
 			return true
 		}
-		if d.Rule != RuleSyntax {
+		if d.Rule != RuleSyntax || IsComment(d) {
 			continue
 		}
-		start := strings.LastIndexByte(src.Text[:min(d.Span.Start, len(src.Text))], '\n') + 1
-		end := len(src.Text)
-		if i := strings.IndexByte(src.Text[min(d.Span.End, end):], '\n'); i >= 0 {
+		start := strings.LastIndexByte(text[:min(d.Span.Start, len(text))], '\n') + 1
+		end := len(text)
+		if i := strings.IndexByte(text[min(d.Span.End, end):], '\n'); i >= 0 {
 			end = d.Span.End + i
 		}
-		if IsPlaceholder(strip(src.Text[start:end])) {
+		// Many slips can be on one long line.
+		if end != last && IsPlaceholder(strip(text[start:end])) {
 			return true
 		}
+		last = end
 	}
 	return false
 }
 
+// withoutComments returns a text with blanks in place of its comments, in which a "<" means nothing.
+func withoutComments(text string, found diag.List) string {
+	for _, d := range found {
+		if IsComment(d) {
+			text = text[:d.Span.Start] + strings.Repeat(" ", d.Span.End-d.Span.Start) + text[d.Span.End:]
+		}
+	}
+	return text
+}
+
+// IsComment reports whether a problem is a comment. A comment leaves no doubt about the rest of the text, and no fix
+// removes it.
+func IsComment(d diag.Diagnostic) bool { return d.Rule == RuleSyntax && d.Message == noComments }
+
+// TouchesComment reports whether a fix would change one of the comments in a list of problems, or write into one.
+func TouchesComment(found diag.List, fix *diag.Fix) bool {
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+		return IsComment(d) && slices.ContainsFunc(fix.Edits, func(e diag.Edit) bool {
+			return e.Span.End > d.Span.Start && e.Span.Start <= d.Span.End
+		})
+	})
+}
+
+// settled returns the list with a class for each fix of a slip that Repair does not apply, so that no problem promises
+// a fix that does not come.
+func settled(src *diag.Source, list diag.List) diag.List {
+	if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Fix != nil }) {
+		return list
+	}
+	isTemplate := unrendered(src, list)
+	for i, d := range list {
+		switch {
+		case d.Fix == nil:
+		case isTemplate:
+			list[i].Fix.Class = diag.Choice
+			list[i].Hint += "; --fix does not edit a template"
+		case !keepsLetters(src, d):
+			list[i].Fix.Class = diag.Loss
+		}
+	}
+	return list
+}
+
 var (
-	closedString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"\n]*"`) })
-	capitals     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
+	// closedString matches a string of JSON, and one in the other quotes that foreignString reads.
+	closedString = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`[^`\n]*`" + `|[“„‟][^”"\n]*[”"]|[‘‚‛][^’\n]*’`)
+	})
+	capitals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
 )
 
 // brackets are what strip removes from a text without placeholders in brackets.

@@ -181,7 +181,7 @@ func (s *scanner) comment() bool {
 		}
 	}
 	if end > start {
-		s.report(start, end, `remove it, or make it a member "$comment"`, "JSON has no comments")
+		s.report(start, end, `remove it, or make it a member "$comment"`, noComments)
 	}
 	return end > start
 }

@@ -31,6 +31,35 @@ func TestRepairOfSlips(t *testing.T) {
 	}
 }
 
+// TestRepairKeepsPromises checks for broken texts which of their fixes Repair applies: those that are marked as
+// automatic, and no others.
+func TestRepairKeepsPromises(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a": ["sh", "echo \"$HOME\" <in",]}`:       `{"a": ["sh", "echo \"$HOME\" <in"]}`,
+		`{'a': ['sh', 'echo $HOME {{ x }} %NAME%']}`: `{"a": ["sh", "echo $HOME {{ x }} %NAME%"]}`,
+		`{'$schema': "x", 'a': “$b”,}`:               `{"$schema": "x", "a": "$b"}`,
+		`{"a": undefined}`:                           `{"a": null}`,
+		"{ // $HOME <x>\n'a': 1, /* {{ */ }":         "{ // $HOME <x>\n\"a\": 1 /* {{ */ }",
+		`{"a": {{ x }}, 'b': 1,}`:                    `{"a": {{ x }}, 'b': 1,}`,
+		`{"a": 1, {% if x %} 'b': 1,}`:               `{"a": 1, {% if x %} 'b': 1,}`,
+	} {
+		src := diag.NewSource("t", in)
+		_, list := Parse(src)
+		got, applied := Repair(src, list)
+		for len(applied) > 0 {
+			next := diag.NewSource("t", got)
+			_, left := Parse(next)
+			got, applied = Repair(next, left)
+		}
+		if got != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+		if in == want && list.Fixable() > 0 {
+			t.Errorf("%s: marked as fixable: %v", in, list)
+		}
+	}
+}
+
 // FuzzRepair checks for any text that the fixes together leave fewer slips, and that the
 // rounds come to an end.
 func FuzzRepair(f *testing.F) {

@@ -20,9 +20,12 @@ const (
 const (
 	// RuleSyntax is the rule of text that is not JSON.
 	RuleSyntax = "json-syntax"
-	// ruleDuplicate is the rule of two members with the same name.
-	ruleDuplicate = "json-duplicate-name"
+	// RuleDuplicate is the rule of two members with the same name.
+	RuleDuplicate = "json-duplicate-name"
 )
+
+// noComments is the message of a comment.
+const noComments = "JSON has no comments"
 
 // tooMany is the message of the last slip that is reported for a text.
 const tooMany = "too many errors; the rest of the file was not read"
@@ -122,11 +125,18 @@ func (p *parser) value() *Node {
 	return nil
 }
 
+// flatten is the hint for a document that is nested too deep.
+const flatten = "flatten the document"
+
+// IsTooDeep reports whether a problem is that a document is nested too deep: the parser has read nothing of what is
+// below, or after it.
+func IsTooDeep(d diag.Diagnostic) bool { return d.Rule == RuleSyntax && d.Hint == flatten }
+
 // container reads the object or array whose opening bracket is tok.
 func (p *parser) container(kind Kind) *Node {
 	n := p.node(kind, "")
 	if len(p.open) == maxDepth {
-		p.report(n.Span.Start, n.Span.End, "flatten the document", "nested deeper than %d levels", maxDepth)
+		p.report(n.Span.Start, n.Span.End, flatten, "nested deeper than %d levels", maxDepth)
 		p.stop()
 		return nil
 	}
@@ -277,7 +287,7 @@ func (p *parser) member(l *level) {
 	v.Name, v.Key = key.text, diag.Span{Start: key.start, End: key.end}
 	if first := l.find(v.Name); first != nil {
 		line, _ := p.src.Position(first.Key.Start)
-		p.add(ruleDuplicate, key.start, key.end, "keep one of the two",
+		p.add(RuleDuplicate, key.start, key.end, "keep one of the two",
 			fmt.Sprintf("%s appears twice, first on line %d", quoted(v.Name), line))
 	}
 	l.node.link(v)

@@ -42,9 +42,16 @@ func (l *problems) fix(text string) {
 	if !l.fresh {
 		return
 	}
-	d := &l.list[len(l.list)-1]
-	if IsPlaceholder(l.src.Text[d.Span.Start:d.Span.End]) {
+	if d := l.list[len(l.list)-1]; !IsPlaceholder(l.src.Text[d.Span.Start:d.Span.End]) {
+		l.requote(text)
+	}
+}
+
+// requote is fix for a string in other quotes: its text stays, with the placeholders in it.
+func (l *problems) requote(text string) {
+	if !l.fresh {
 		return
 	}
+	d := &l.list[len(l.list)-1]
 	d.Fix = &diag.Fix{Message: d.Hint, Edits: []diag.Edit{{Span: d.Span, Text: text}}}
 }

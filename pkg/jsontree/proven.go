@@ -61,6 +61,8 @@ type remaining struct {
 	// unread is the length of the text after the slip at which the parser stopped.
 	unread int
 	slips  int
+	// comments counts the slips that are comments.
+	comments int
 	// twice counts duplicate names. They are not slips, because only the user knows which
 	// one is right.
 	twice int
@@ -72,7 +74,10 @@ func remains(src *diag.Source, list diag.List) (r remaining) {
 		switch d.Rule {
 		case RuleSyntax, RulePlaceholder:
 			r.slips++
-		case ruleDuplicate:
+			if IsComment(d) {
+				r.comments++
+			}
+		case RuleDuplicate:
 			r.twice++
 		}
 		if d.Message == tooMany {

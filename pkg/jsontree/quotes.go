@@ -52,7 +52,7 @@ func (s *scanner) foreignString(open rune, size int) {
 	// Other slips inside change with the quotes.
 	s.list, s.notUTF8 = s.list[:before], notUTF8
 	s.report(start, d.pos, "write "+quoted(s.tok.text), "a string in %s", name)
-	s.fix(whole(s.tok.text))
+	s.requote(whole(s.tok.text))
 }
 
 // foreign reads up to the closing quote as run does, but a quote that is followed by more

@@ -11,10 +11,11 @@ import (
 // here. It does not rely on the classes of fixes alone:
 //
 //   - In a text with a slip of syntax, only slips are fixed. What the parser guessed after
-//     a slip does not justify other edits.
+//     a slip does not justify other edits. A comment is no such slip: it stays, and no edit
+//     touches it.
 //   - A fix of a slip keeps the letters and digits of the text that it replaces.
 //   - After any other fix, every scalar of the text still exists, unchanged or in another
-//     spelling.
+//     spelling. A fix that respells a value replaces only that value.
 //   - Text with a placeholder of a template engine stays unchanged.
 //   - Two fixes can each be right and yet be wrong together, such as two that add the same
 //     member. The new text is parsed. Of fixes that would add a slip, lose a scalar or
@@ -36,14 +37,20 @@ func Repair(src *diag.Source, list diag.List) (text string, applied diag.List) {
 	root, found := Parse(src)
 	before := remains(src, found)
 	var kept diag.List
-	if before.slips > 0 {
+	if before.slips > before.comments {
 		// Another program completes this text, so even its syntax is not final.
 		if unrendered(src, found) {
 			return src.Text, nil
 		}
 		kept, _ = helpful(src, before, nil, slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
 	} else {
-		kept = keep(src, before, scalars(root), nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool { return touchesPlaceholder(root, d) }))
+		counted := scalars(root)
+		for _, d := range others {
+			forgive(counted, d)
+		}
+		kept = keep(src, before, counted, nil, slices.DeleteFunc(others, func(d diag.Diagnostic) bool {
+			return touchesPlaceholder(root, d) || TouchesComment(found, d.Fix)
+		}))
 	}
 	applied, _ = diag.Applied(src, kept)
 	text, _ = diag.Apply(src, kept)
@@ -75,6 +82,22 @@ func helpful(src *diag.Source, best remaining, kept, more diag.List) (diag.List,
 		return all, left // they help together
 	}
 	return kept, best
+}
+
+// forgive leaves out the values that a fix respells from the values that must not be lost.
+func forgive(counted map[string]int, d diag.Diagnostic) {
+	if !d.Fix.Respells {
+		return
+	}
+	for _, e := range d.Fix.Edits {
+		if e.Span.Start < 0 || e.Span.End > len(d.Source.Text) || e.Span.Start > e.Span.End {
+			continue
+		}
+		old, _ := Parse(diag.NewSource("", d.Source.Text[e.Span.Start:e.Span.End]))
+		for word, n := range scalars(old) {
+			counted[word] -= n
+		}
+	}
 }
 
 // keep returns the kept fixes together with those of more that add no slip, no duplicate

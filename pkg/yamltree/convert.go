@@ -215,8 +215,8 @@ func (p *parser) closing(y *yaml.Node, start, end int) int {
 	return end
 }
 
-// mapping converts an object, and reports duplicate names. Members of merge keys (<<) come
-// last, and only if the object does not have them.
+// mapping converts an object, and reports duplicate names, of which CloudFormation deploys the last. Members of merge
+// keys (<<) come last, and only if the object does not have them.
 func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 	n := p.take(jsontree.Object, "", start, start)
 	end := start
@@ -242,7 +242,7 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 		}
 		end = max(end, at.End, p.endOf(value, child))
 		if first, twice := seen[name]; twice {
-			p.report(RuleDuplicateKey, at.Start, at.End, "keep one of the two", "%s is given twice, first on line %d", strconv.Quote(name), p.line(first.Start)+1)
+			p.warnTwice(name, first, at)
 		} else {
 			seen[name] = at
 		}
@@ -254,6 +254,15 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 	}
 	n.Span.End = p.closing(y, start, end)
 	return n
+}
+
+// warnTwice reports the second of two members with the same name. Even many of them do not end the conversion.
+func (p *parser) warnTwice(name string, first, second diag.Span) {
+	p.twice = true
+	if len(p.list) < maxErrors {
+		p.report(RuleDuplicateKey, second.Start, second.End, "keep one of the two", "%s is given twice, first on line %d; CloudFormation uses this one", strconv.Quote(name), p.line(first.Start)+1)
+		p.list[len(p.list)-1].Severity = diag.Warning
+	}
 }
 
 // key returns the text of a key unchanged: 012345678901 in a map of accounts is not a

@@ -37,8 +37,8 @@ const (
 // Parse reads one YAML document. It expands short forms of functions: !GetAtt a.b becomes
 // {"Fn::GetAtt": ["a", "b"]}. It also expands aliases and merge keys; their values keep
 // their locations. If the text cannot be read, the node is nil and the list has the
-// reason. Two members with the same name both stay. Parse skips a byte order mark at the
-// start.
+// reason. Of members with the same name, the last one stays. Parse skips a byte order mark at
+// the start.
 func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	p := &parser{src: src, anchors: map[*yaml.Node]bool{}, stops: map[int][]int{}}
 	p.text, p.list = diag.Conflicts(src, RuleSyntax)
@@ -53,8 +53,11 @@ func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	p.findLines()
 	// Conversion may stop at a limit. The tree is then incomplete and is dropped.
 	n := p.node(root, 0)
-	if p.gaveUp {
+	switch {
+	case p.gaveUp:
 		n = nil
+	case p.twice:
+		n.KeepLast()
 	}
 	p.list.Sort()
 	return n, p.list
@@ -75,9 +78,9 @@ type parser struct {
 	// values counts the nodes, with those of expanded aliases.
 	values  int
 	anchors map[*yaml.Node]bool // being expanded
-	// gaveUp is true once a problem ends the conversion.
-	gaveUp bool
-	list   diag.List
+	// gaveUp is true once a problem ends the conversion, and twice if an object has two members with the same name.
+	gaveUp, twice bool
+	list          diag.List
 }
 
 // report adds a problem. After maxErrors of them, the parser stops.

@@ -161,6 +161,19 @@ func TestPlacesInBlocks(t *testing.T) {
 	}
 }
 
+// Of two members with the same name the last one stays, with a warning, as in CloudFormation.
+func TestTwice(t *testing.T) {
+	many := strings.Repeat("x: 1\n", maxErrors+10)
+	root, problems := parse(t, "a: {b: 1, c: 2, b: [3]}\n\"a\": {b: 4, b: {d: 5, d: 6}}\n"+many)
+	if got := string(root.AppendJSON(nil)); got != `{"a":{"b":{"d":6}},"x":1}` || problems.HasErrors() || len(problems) != maxErrors {
+		t.Errorf("%s: %v", got, problems)
+	}
+	want := `t.yaml:1:17: warning: "b" is given twice, first on line 1; CloudFormation uses this one [yaml-duplicate-key]`
+	if got := problems[0]; got.Error() != want || got.Hint != "keep one of the two" {
+		t.Error(got.Error(), got.Hint)
+	}
+}
+
 // Each problem has its line and column, and a hint.
 func TestRefused(t *testing.T) {
 	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -169,7 +182,6 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, text, want string }{
 		{"tab", "a:\n\tb: 1\n", "t.yaml:2:1: a tab indents this line [yaml-syntax] | indent with spaces: YAML does not allow tabs there"},
-		{"twice", "a: 1\nb: 2\n\"a\": 3\n", `t.yaml:3:1: "a" is given twice, first on line 1 [yaml-duplicate-key] | keep one of the two`},
 		{"conflict", "a:\n<<<<<<< HEAD\n  b: 1\n=======\n  b: 2\n>>>>>>> theirs\n", "t.yaml:2:1: a merge conflict that is not resolved [yaml-syntax] | choose one of the two sides and remove the markers"},
 		{"two documents", "a: 1\n---\nb: 2\n", "t.yaml:2:1: a second document begins here [yaml-syntax] | put each template into a file of its own"},
 		{"laughs", laughs, "t.yaml:6:14: more values than"},
