@@ -22,6 +22,15 @@ func Account(arn string) string {
 	return ""
 }
 
+// The Region of the local engine, and the compute environment there that is its whole machine.
+const (
+	LocalRegion      = "local"
+	LocalEnvironment = "local"
+)
+
+// LocalCluster is the ECS cluster of LocalEnvironment.
+const LocalCluster = "AWSBatch-" + LocalEnvironment
+
 // IsLocal reports whether the ARN of a resource of AWS Batch is from the local engine.
 func IsLocal(arn string) bool { return strings.HasPrefix(arn, "arn:aws:batch:local:") }
 

@@ -128,3 +128,18 @@ func TestIsLocalMachine(t *testing.T) {
 		}
 	}
 }
+
+// An attempt of a target has the same key whether or not the account could be queried.
+func TestWithoutAccount(t *testing.T) {
+	for label, want := range map[string]string{
+		"aws 123456789012 us-east-1":                       "aws us-east-1",
+		"aws (account not known) us-east-1":                "aws us-east-1",
+		"aws us-east-1":                                    "aws us-east-1",
+		"aws 123456789012 us-east-1 at http://127.0.0.1:1": "aws us-east-1 at http://127.0.0.1:1",
+		"local engine at /home/me":                         "local engine at /home/me",
+	} {
+		if got := WithoutAccount(label); got != want {
+			t.Errorf("%q becomes %q, want %q", label, got, want)
+		}
+	}
+}

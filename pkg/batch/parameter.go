@@ -2,6 +2,10 @@ package batch
 
 import "strings"
 
+// DirectoryParameter is the parameter of SubmitJob with the absolute path of the job file's directory, which batchctl
+// sends to the local engine and never to AWS. No command can refer to it, because of its colon.
+const DirectoryParameter = "batchctl:directory"
+
 // ParameterReference returns the name of the parameter that an element of a command stands
 // for: the whole element is Ref::name. AWS documents only this form. Public job definitions
 // also have Ref::name inside a longer element, and nothing public says what AWS does with

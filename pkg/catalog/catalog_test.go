@@ -16,7 +16,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 		t.Fatalf("%d instance types, want at least 1260", n)
 	}
 	for _, name := range []string{"instance-types.csv", "retired-types.csv", "measured-memory.csv"} {
-		if table := packed.Text(packed.Files(typesArchive), name); strings.ContainsAny(table, "\"\r") || !strings.HasSuffix(table, "\n") {
+		if table := packed.Text(files(), name); strings.ContainsAny(table, "\"\r") || !strings.HasSuffix(table, "\n") {
 			t.Errorf("rows does not read %s", name)
 		}
 	}
@@ -31,7 +31,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 			t.Errorf("Lookup(%q) finds nothing", it.Name)
 		}
 	}
-	for _, row := range rows(packed.Text(packed.Files(typesArchive), "measured-memory.csv")) {
+	for _, row := range rows(packed.Text(files(), "measured-memory.csv")) {
 		if _, ok := carried.Lookup(row[0]); !ok {
 			t.Errorf("measured %s is not an instance type", row[0])
 		}
@@ -41,7 +41,7 @@ func TestTheTablesAreWhole(t *testing.T) {
 // The formula must stay below the memory that instances have registered; otherwise a job
 // waits in RUNNABLE indefinitely. It must not be far below, or good requests are rejected.
 func TestTheMemoryFormulaAgainstMeasurements(t *testing.T) {
-	for _, row := range rows(packed.Text(packed.Files(typesArchive), "measured-memory.csv")) {
+	for _, row := range rows(packed.Text(files(), "measured-memory.csv")) {
 		it, _ := carried.Lookup(row[0])
 		measured := it.UsableMiB()
 		if most := it.MostUsableMiB(); most < measured || most >= it.MemoryMiB {

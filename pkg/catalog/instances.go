@@ -16,16 +16,6 @@ import (
 // DescribeInstanceTypes in all Regions.
 const InstanceTypesDate = "2026-11-20"
 
-//go:generate go run ../packed/pack types.zip.gz instance-types.csv retired-types.csv measured-memory.csv
-
-// typesArchive has three tables. retired-types.csv has the families that EC2 no longer offers to new accounts, and that
-// long-lived compute environments still name, with figures from the EC2 user guide. measured-memory.csv has the memory
-// that hosts were seen to register with ECS, before AgentReserveMiB, with the AMI if it was published; a figure with >=
-// is the size of a job that ran.
-//
-//go:embed types.zip.gz
-var typesArchive string
-
 // Catalog holds the instance types for checks of jobs: batchctl's own, and those supplied
 // in addition (Read). A nil Catalog has only the former.
 type Catalog struct {
@@ -36,16 +26,18 @@ type Catalog struct {
 	supplied string
 }
 
-// embedded parses the tables on first use, since many commands place no jobs.
+// embedded parses the tables on first use, since many commands place no jobs. retired-types.csv has the families that
+// EC2 no longer offers to new accounts, and that long-lived compute environments still name, with figures from the EC2
+// user guide. measured-memory.csv has the memory that hosts were seen to register with ECS, before AgentReserveMiB,
+// with the AMI if it was published; a figure with >= is the size of a job that ran.
 var embedded = sync.OnceValue(func() *Catalog {
-	tables := packed.Files(typesArchive)
 	measured := map[string][]MemoryFigure{}
-	for _, row := range rows(packed.Text(tables, "measured-memory.csv")) {
+	for _, row := range rows(packed.Text(files(), "measured-memory.csv")) {
 		figure, atLeast := strings.CutPrefix(row[1], ">=")
 		measured[row[0]] = append(measured[row[0]], MemoryFigure{MiB: number(figure), AtLeast: atLeast, AMI: row[2], Source: row[3]})
 	}
 	var types []InstanceType
-	for _, row := range slices.Concat(rows(packed.Text(tables, "instance-types.csv")), rows(packed.Text(tables, "retired-types.csv"))) {
+	for _, row := range slices.Concat(rows(packed.Text(files(), "instance-types.csv")), rows(packed.Text(files(), "retired-types.csv"))) {
 		if isMac(row[3]) {
 			continue
 		}
@@ -168,6 +160,17 @@ func (c *Catalog) Expand(entry string) []InstanceType {
 		list[i] = c.types[at]
 	}
 	return list
+}
+
+// ArchOf returns the architecture of the first known entry of instanceTypes, or "". All instance types of a compute
+// environment have the same.
+func (c *Catalog) ArchOf(entries []string) string {
+	for _, e := range entries {
+		if types := c.Expand(e); len(types) > 0 {
+			return types[0].Arch
+		}
+	}
+	return ""
 }
 
 // Entries returns every entry that Expand knows, sorted, for hints.

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	_ "embed" // for the table
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -23,13 +22,6 @@ const PricesDate = "2026-07-20"
 // PricesRegion is the Region of batchctl's own prices, which apply to Regions without
 // prices.
 const PricesRegion = "us-east-1"
-
-//go:generate go run ../packed/pack prices.zip.gz prices.csv
-
-// pricesArchive has prices.csv, which names its date and sources in its first lines.
-//
-//go:embed prices.zip.gz
-var pricesArchive string
 
 // PricesHead is the header of a price file: one price a line, in US dollars an hour. Lines
 // before it may have its date and origin, "# date: 2026-07-20" and "# source: ...", and
@@ -87,7 +79,7 @@ type Prices struct {
 
 // priced parses the table on first use.
 var priced = sync.OnceValue(func() *Prices {
-	p, err := ReadPrices(strings.NewReader(packed.Text(packed.Files(pricesArchive), "prices.csv")), "")
+	p, err := ReadPrices(strings.NewReader(packed.Text(files(), "prices.csv")), "")
 	if err != nil {
 		panic(err) // the data is part of the program, and a test reads all of it
 	}

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
 
@@ -35,6 +37,15 @@ type Spent struct {
 	Cost  Range  `json:"cost"`
 	Waste Range  `json:"waste"`
 	Alone Amount `json:"alone"`
+
+	// attempts are the parts of Seconds until At has priced them: AWS bills each of them on its own.
+	attempts []attempt
+}
+
+// attempt is one that started.
+type attempt struct {
+	seconds float64
+	isWaste bool
 }
 
 // WasteSeconds is those of retried and failed attempts.
@@ -47,6 +58,7 @@ func (s Spent) Plus(o Spent) Spent {
 		Attempts: s.Attempts + o.Attempts, Retried: s.Retried + o.Retried,
 		Seconds: s.Seconds + o.Seconds, RetriedSeconds: s.RetriedSeconds + o.RetriedSeconds, FailedSeconds: s.FailedSeconds + o.FailedSeconds,
 		Cost: s.Cost.Plus(o.Cost), Waste: s.Waste.Plus(o.Waste), Alone: s.Alone.Plus(o.Alone),
+		attempts: slices.Concat(s.attempts, o.attempts),
 	}
 }
 
@@ -71,13 +83,15 @@ func Took(d types.JobDetail, now time.Time) Spent {
 		seconds := max(0, float64(a.to-a.from)/1000)
 		s.Attempts++
 		s.Seconds += seconds
+		isRetried := i < len(all)-1 || !ended && !a.running
 		switch {
-		case i < len(all)-1 || !ended && !a.running:
+		case isRetried:
 			s.Retried++
 			s.RetriedSeconds += seconds
 		case s.Failed > 0:
 			s.FailedSeconds += seconds
 		}
+		s.attempts = append(s.attempts, attempt{seconds, isRetried || s.Failed > 0})
 	}
 	return s
 }
@@ -119,47 +133,51 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []attemptTime
 	return all
 }
 
-// At adds what the seconds cost.
+// At adds what the attempts cost that have no price yet.
 func (s Spent) At(r Rate) Spent {
-	s.Cost, s.Waste, s.Alone = r.of(s.Seconds), r.of(s.WasteSeconds()), Amount{}
-	switch why := r.why(); {
-	case s.Unseen > 0 && r.Free == "":
+	all := s.attempts
+	waste := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool { return !a.isWaste })
+	s.Cost, s.Waste, s.Alone, s.attempts = s.Cost.Plus(r.of(all)), s.Waste.Plus(r.of(waste)), s.Alone.Plus(r.alone(all)), nil
+	if s.Unseen > 0 && r.Free == "" {
 		noAmount := unknown("the target deleted the job before batchctl saw it end: its run time is unknown")
 		s.Cost, s.Waste, s.Alone = Range{noAmount, noAmount}, Range{noAmount, noAmount}, noAmount
-	case s.Seconds == 0 || r.Free != "":
-	case why != "":
-		s.Alone = unknown("%s", why)
-	default:
-		s.Alone.USD = r.Alone * s.Seconds / 3600
 	}
 	return s
 }
 
 // why is the reason why the upper end of a rate is unknown.
-func (r Rate) why() string {
-	if r.Unknown != "" {
-		return r.Unknown
+func (r Rate) why() string { return cmp.Or(r.Unknown, r.MostUnknown) }
+
+// of is what attempts cost by the share of a machine.
+func (r Rate) of(all []attempt) Range {
+	if r.Free != "" {
+		return Range{}
 	}
-	return r.MostUnknown
+	return Range{sum(all, r.Meter, r.Least, cmp.Or(r.Unknown, r.LeastUnknown)), sum(all, r.Meter, r.Highest, r.why())}
 }
 
-// of is what seconds cost by the share of a machine.
-func (r Rate) of(seconds float64) Range {
-	switch {
-	case seconds == 0 || r.Free != "":
-		return Range{}
-	case r.Unknown != "":
-		return Range{unknown("%s", r.Unknown), unknown("%s", r.Unknown)}
+// alone is what attempts cost if each has its machines alone.
+func (r Rate) alone(all []attempt) Amount {
+	if r.Free != "" {
+		return Amount{}
 	}
-	c := Range{Amount{USD: r.Least * seconds / 3600}, Amount{USD: r.Highest * seconds / 3600}}
-	if r.LeastUnknown != "" {
-		c.Low = unknown("%s", r.LeastUnknown)
-	}
-	if r.MostUnknown != "" {
-		c.High = unknown("%s", r.MostUnknown)
-	}
-	return c
+	return sum(all, r.Meter.Whole(), r.Alone, r.why())
 }
+
+// sum is what attempts cost at a price per hour. why says why that is unknown; "" if it is known.
+func sum(all []attempt, m catalog.Meter, perHour float64, why string) (a Amount) {
+	if len(all) > 0 && why != "" {
+		return unknown("%s", why)
+	}
+	for _, one := range all {
+		a.USD += m.USD(perHour, one.seconds, 1)
+	}
+	return a
+}
+
+// ShareUSD returns what one attempt of some seconds costs on its share of the cheapest machine, on demand, in US
+// dollars.
+func (r Rate) ShareUSD(seconds float64) float64 { return r.Meter.USD(r.Share, seconds, 1) }
 
 // PlanOf returns the plan of a submitted job, as far as its request is known. A queue other
 // than "" replaces its own.

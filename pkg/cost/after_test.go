@@ -70,7 +70,7 @@ func TestTook(t *testing.T) {
 }
 
 func TestAt(t *testing.T) {
-	took := Spent{Runs: 1, Failed: 1, Seconds: 7200, RetriedSeconds: 1800, FailedSeconds: 1800}
+	took := Spent{Runs: 1, Failed: 1, Seconds: 7200, RetriedSeconds: 1800, FailedSeconds: 1800, attempts: []attempt{{1800, true}, {3600, false}, {1800, true}}}
 	r := Rate{On: "x", Least: 1, Highest: 2, Alone: 8}
 	s := took.At(r)
 	if s.Cost.String() != "2.00 to 4.00 USD" || s.Waste.String() != "1.00 to 2.00 USD" || s.Alone.USD != 16 {

@@ -107,7 +107,6 @@ func (e Estimate) between(mayStay bool) Range {
 	}
 	var c Range
 	timeout := float64(e.TimeoutSeconds)
-	children := float64(e.Children)
 	switch {
 	case mayStay:
 	case e.Rate.LeastUnknown != "":
@@ -119,7 +118,7 @@ func (e Estimate) between(mayStay bool) Range {
 		if timeout > 0 {
 			seconds = min(seconds, timeout)
 		}
-		c.Low.USD = e.Rate.Least * seconds / 3600 * children
+		c.Low.USD = e.Rate.Meter.USD(e.Rate.Least, seconds, e.Children)
 	}
 	switch {
 	case e.Rate.MostUnknown != "":
@@ -127,7 +126,7 @@ func (e Estimate) between(mayStay bool) Range {
 	case timeout == 0:
 		c.High = unknown(NoTimeout)
 	default:
-		c.High.USD = e.Rate.Alone * timeout / 3600 * children * float64(e.Attempts)
+		c.High.USD = e.Rate.Meter.Whole().USD(e.Rate.Alone, timeout, e.Children*e.Attempts)
 	}
 	return c
 }

@@ -134,7 +134,7 @@ func TestBy(t *testing.T) {
 // drawn is a job with bounds of its own.
 func drawn(t *rapid.T) *plan.Job {
 	j := job(rapid.SampledFrom([]string{"one", "two", "spot", "fargate"}).Draw(t, "queue"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "vcpus"), "4096", "")
-	return with(j, rapid.StringMatching("[a-c]").Draw(t, "name"), rapid.Int32Range(0, 1e6).Draw(t, "timeout"), rapid.Int32Range(1, 10).Draw(t, "attempts"), rapid.Int32Range(1, 10000).Draw(t, "children"))
+	return with(j, rapid.StringMatching("[a-c]").Draw(t, "name"), rapid.SampledFrom([]int32{0, 60, 61, 300, 3600, 86_400, 1e6}).Draw(t, "timeout"), rapid.Int32Range(1, 10).Draw(t, "attempts"), rapid.Int32Range(1, 10000).Draw(t, "children"))
 }
 
 func TestBeforeProperties(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 // Rate is what an hour of one attempt costs in US dollars: one child of an array, all
 // nodes of a multi-node job.
 type Rate struct {
+	// Meter counts the time of an attempt on its share of a machine.
+	catalog.Meter
 	// Free says why nothing is to be paid, and Unknown why there is no figure.
 	Free    string `json:"free,omitempty"`
 	Unknown string `json:"unknown,omitempty"`
@@ -89,6 +91,7 @@ func (r *Rate) add(fit plan.EnvironmentFit, n plan.Need, prices *catalog.Prices,
 		return
 	}
 	first := r.On == ""
+	r.LeastSeconds = max(r.LeastSeconds, c.Meter.LeastSeconds)
 	spot, hasSpot := c.SpotHour()
 	least, most, alone := c.ShareHour, c.ShareHour, c.WholeHour
 	if c.Others > 0 {

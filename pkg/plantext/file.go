@@ -140,8 +140,11 @@ func (f *File) places() string {
 func placeOf(j plan.JobReview, w *plan.TargetState) string {
 	r, ok := j.Environment()
 	switch {
-	case w.Local && j.EnvironmentsFrom != plan.FromPlatform:
-		return "local engine"
+	case w.Local && len(j.Environments) > 0:
+		if !ok {
+			r = j.Environments[0]
+		}
+		return OnMachine(r, j.Need)
 	case len(j.Environments) == 0:
 		return j.Queue.Queue + ": environments unknown"
 	case !ok:
@@ -182,7 +185,7 @@ func (f *File) shown(text string) string { return inCode(f.Redact(text)) }
 
 // hasDetails reports whether the file has a part below the table.
 func (f *File) hasDetails() bool {
-	return len(f.Problems) > 0 || len(f.Blocked) > 0 || f.NotChecked != ""
+	return len(f.Problems) > 0 || len(f.Blocked) > 0 || f.NotChecked != "" || f.commands() != ""
 }
 
 // mostProblems is the most problems of a file in the report.
@@ -198,6 +201,7 @@ func (f *File) details() string {
 	for _, text := range f.Blocked {
 		fmt.Fprintf(&b, "- **blocked**: %s\n", f.shown(text))
 	}
+	b.WriteString(f.commands())
 	sorted := slices.Clone(f.Problems)
 	stable.Sort(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
 	for i, d := range sorted {
@@ -208,6 +212,31 @@ func (f *File) details() string {
 		b.WriteString(f.problem(d.Masked()))
 	}
 	return b.String() + "\n"
+}
+
+// commands are the lines of the commands that batchctl changes, and of what could not be checked of their images.
+func (f *File) commands() string {
+	if f.Review == nil {
+		return ""
+	}
+	var lines []string
+	for _, j := range f.Review.Jobs {
+		if len(j.Sent) == 0 && len(j.NotChecked) == 0 {
+			continue
+		}
+		line := "- job " + f.shown(j.Name)
+		if len(j.Sent) > 0 {
+			line += " starts " + f.shown(plan.CommandText(j.Sent))
+		}
+		for _, what := range j.NotChecked {
+			line += "; **not checked**: " + f.shown(what)
+		}
+		lines = append(lines, line+"\n")
+	}
+	if len(lines) > mostProblems {
+		lines = append(lines[:mostProblems], fmt.Sprintf("- %d more jobs\n", len(lines)-mostProblems))
+	}
+	return strings.Join(lines, "")
 }
 
 // weight orders problems: errors, warnings, waived problems.

@@ -147,6 +147,9 @@ func footer(files []*File) string {
 		}
 		if p := f.Review.Policy; p != nil && len(p.PolicyRules) > 0 {
 			add(fmt.Sprintf("Policy: %s of %s.", plural(len(p.PolicyRules), "rule"), f.shown(slashed(p.File))))
+			for _, what := range p.NotChecked {
+				add("Not checked by the policy: " + f.shown(what) + ".")
+			}
 		}
 		add("Target: " + f.shown(Target(f.Review.Target)) + ".")
 		for _, j := range f.Review.Jobs {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -20,7 +21,27 @@ func Target(w *plan.TargetState) string {
 	return w.Target + ", not checked: " + w.Unreached
 }
 
-// Fit says how the job fits on the machines, as "4 fit on m5.xlarge".
+// OnMachine says how the job fits on the machine of the local engine: "this machine: 1 of 2 vCPU, 512 MiB of 7.6 GiB".
+// It returns "" for an environment of AWS.
+func OnMachine(r plan.EnvironmentFit, n plan.Need) string {
+	where := "this machine"
+	if r.IsLocal && r.Name != batch.LocalEnvironment {
+		where += " (" + r.Name + ")"
+	}
+	switch {
+	case !r.IsLocal:
+		return ""
+	case !r.Usable():
+		return where + ": " + r.Why()
+	case !r.Fits:
+		return where + ": does not fit: " + r.Reason
+	case len(r.Machines) == 0:
+		return where + ": " + r.Reason
+	}
+	return where + ": " + n.Total().Of(r.Machines[0].Total)
+}
+
+// Fit says how the job fits on the machines, as "4 jobs per m5.xlarge".
 func Fit(r plan.EnvironmentFit, n plan.Need) string {
 	if r.IsFargate() {
 		return "Fargate has " + n.Parts[0].Request.String()
@@ -31,10 +52,8 @@ func Fit(r plan.EnvironmentFit, n plan.Need) string {
 		switch {
 		case p.Nodes > 1 || len(n.Parts) > 1:
 			parts = append(parts, plural(p.Nodes, "node")+" on "+t)
-		case most == 1:
-			parts = append(parts, "1 fits on "+t)
 		default:
-			parts = append(parts, fmt.Sprintf("%d fit on %s", most, t))
+			parts = append(parts, plural(most, "job")+" per "+t)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -45,20 +64,31 @@ func Headroom(r plan.EnvironmentFit) string {
 	if r.AtOnce == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("; %d at once at maxvCpus %d", r.AtOnce, r.MaxvCpus)
+	text := fmt.Sprintf(", at most %d at once (maxvCpus %d", r.AtOnce, r.MaxvCpus)
 	if r.State != "" && !r.IsFargate() {
-		text += fmt.Sprintf(" (%d now)", r.DesiredvCpus)
+		text += fmt.Sprintf(", %d now", r.DesiredvCpus)
 	}
-	return text
+	return text + ")"
 }
 
-// PurchaseOptions says which prices a job's range covers.
-func PurchaseOptions(c *plan.Cost) string {
-	isSpot := func(s plan.Step) bool { return strings.HasSuffix(s.Type, "SPOT") }
-	if slices.ContainsFunc(c.Order, isSpot) && slices.ContainsFunc(c.Order, func(s plan.Step) bool { return !isSpot(s) }) {
-		return "from Spot to on demand"
+// Price is the price of a job: "$2.45 to $7.34 (on demand)", or "about $0.01 (Spot) to $0.014 (on demand)".
+func Price(c *plan.Cost) string {
+	least, most := c.Range()
+	text := Between(least, most)
+	switch {
+	case c.IsUpTo():
+		text = "up to " + Dollars(most)
+	case slices.ContainsFunc(c.Order, func(s plan.Step) bool { return s.Cost.Spot && s.Unknown == "" }) && text != Dollars(most):
+		text = "about " + Dollars(least) + " (Spot) to " + Dollars(most)
 	}
-	return "on demand"
+	text += " (on demand)"
+	if c.Hours == 0 {
+		text += " an hour, without an upper bound: there is no timeout"
+	}
+	if names := c.Without(); len(names) > 0 {
+		text += ", without " + strings.Join(names, ", ")
+	}
+	return text
 }
 
 // SpotNote warns that Spot prices vary, with the days of the table's prices.
@@ -76,14 +106,24 @@ func Arithmetic(c *plan.Cost, least bool) string {
 	if c.StorageGB > 0 {
 		parts = append(parts, fmt.Sprintf("%d GB of storage at $%s", c.StorageGB, figure(c.Storage)))
 	}
-	text, total := strings.Join(parts, " + "), c.Most
+	if c.Address > 0 {
+		parts = append(parts, "a public IPv4 address at $"+figure(c.Address))
+	}
+	text, total, meter, bid := strings.Join(parts, " + "), c.Most, c.Meter.Whole(), c.BidPercentage
 	if len(parts) > 1 {
 		text = "(" + text + ")"
 	}
 	if least {
-		total = c.Least
+		total, meter = c.Least, c.Meter
 	}
-	if c.Hours > 0 {
+	if least && c.SpotLow > 0 {
+		text, bid = "its share at "+Dollars(c.SpotLow)+"/h on Spot", 0
+	}
+	switch billed := meter.Billed(c.Seconds()); {
+	case c.Hours == 0:
+	case billed > c.Seconds():
+		text += fmt.Sprintf(" x %s (AWS bills no less)", Hours(billed/3600))
+	default:
 		text += " x " + Hours(c.Hours)
 	}
 	if !least && c.Attempts > 1 {
@@ -92,8 +132,8 @@ func Arithmetic(c *plan.Cost, least bool) string {
 	if c.Children > 1 {
 		text += fmt.Sprintf(" x %d children", c.Children)
 	}
-	if c.BidPercentage > 0 {
-		text += fmt.Sprintf(" x %d %% (bidPercentage)", c.BidPercentage)
+	if bid > 0 {
+		text += fmt.Sprintf(" x %d %% (bidPercentage)", bid)
 	}
 	text += " = " + Dollars(total)
 	if c.Hours == 0 {
