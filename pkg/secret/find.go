@@ -27,7 +27,9 @@ func find(text string, depth int) []Credential {
 
 // suspicious is a fast test for a condition that every text with a credential satisfies.
 func suspicious(text string) bool {
-	return mayHaveMark(text) || mayHaveFlag(text) || longRun(text) || hasLogin(text) ||
+	unmarked := false
+	unmarkedIn(text, func(Credential) bool { unmarked = true; return false })
+	return unmarked || mayHaveMark(text) || mayHaveFlag(text) || longRun(text) || hasLogin(text) ||
 		strings.IndexByte(text, '@') >= 0 && strings.Contains(text, "://") || strings.Contains(text, `\u`)
 }
 
@@ -48,14 +50,14 @@ func hasLogin(text string) bool {
 // mayHaveMark reports whether a text has a credential that its format identifies, or one of secretWords where
 // kindOfName may recognise it. It reads the text once, as eachFormat does.
 func mayHaveMark(text string) bool {
-	begins, any := markStarts(), false
+	begins, any, search := markStarts(), false, &search{text: text}
 	found := func(Credential) bool { any = true; return false }
 	for i := begins.nextHint(text, 1); i < len(text); i = begins.nextHint(text, i+2) {
 		for at := max(0, i-2); at < i && at+2 < len(text); at++ {
 			if !begins.triples.has(text, at) {
 				continue
 			}
-			if begins.matchAt(text, at, found); any || secretWordAt(text, at) {
+			if search.matchAt(begins, at, found); any || secretWordAt(text, at) {
 				return true
 			}
 		}

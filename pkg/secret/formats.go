@@ -17,7 +17,7 @@ type format struct {
 }
 
 // need is a condition for a match in addition to its pattern.
-type need uint8
+type need uint16
 
 const (
 	// digits: the mark could begin an ordinary word, so the body needs a digit and a letter.
@@ -31,6 +31,8 @@ const (
 	anywhere
 	// bounded: the text before the mark begins a word.
 	bounded
+	// pem: the body is the label of PEM (RFC 7468), which names a private key.
+	pem
 	// after: only the body is the credential, the mark is its name.
 	after
 )
@@ -89,7 +91,7 @@ var formats = []format{
 	{"Brevo", "a Brevo key", "xkeysib- xsmtpsib-", `[A-Za-z0-9-]{40,}`, "", 0},
 	{"Resend", "a Resend key", "re_", plain + `{8}_` + plain + `{16,}`, "", digits},
 	{"DigitalOcean", "a DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", plain + `{32,}`, "", 0},
-	{"Databricks", "a Databricks token", "dapi dkea dose dsapi", `[0-9a-f]{32}(-[0-9]+)?\b`, "", 0},
+	{"Databricks", "a Databricks token", "dapi dkea dose dsapi", `[0-9a-f]{32}(-[0-9]+\b)?\b`, "", 0},
 	{"Azure", "an Azure key", "AccountKey= accountkey= SharedAccessKey= sharedaccesskey= ACCOUNTKEY=", base64s + `{30,}={0,2}`, "", after | anywhere},
 	{"Azure", "an Azure key", "JQQJ99 ACDbM", plain + `{10,}`, plain + `{20,60}`, anywhere},
 	{"Azure", "an Azure storage key", "+AStA ", base64s + `{4,}={0,2}`, base64s + `{40,90}`, anywhere},
@@ -97,10 +99,11 @@ var formats = []format{
 	{"Azure", "an Azure client secret", "0Q~ 1Q~ 2Q~ 3Q~ 4Q~ 5Q~ 6Q~ 7Q~ 8Q~ 9Q~", `[A-Za-z0-9_~.-]{30,34}`, `[A-Za-z0-9_~.]{3}`, anywhere},
 	{"Azure DevOps", "an Azure DevOps token", "AZDO", plain + `{4}\b`, plain + `{76}`, anywhere},
 	{"Microsoft Teams", "a Microsoft Teams webhook", "webhook.office.com/", `webhookb2/[A-Za-z0-9@/_-]{40,}`, "", anywhere},
-	{"private keys", "a private key", "-----BEGIN␣ ----␣BEGIN␣", `[A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----|SSH2 ENCRYPTED PRIVATE KEY ----`, "", opens | anywhere},
+	{"private keys", "a private key", "-----BEGIN␣ ----␣BEGIN␣", `[A-Z0-9 ]*-----`, "", opens | pem | anywhere},
+	{"private keys", "a private key", "----␣BEGIN␣", `SSH2 ENCRYPTED PRIVATE KEY ----`, "", opens | anywhere},
 	{"private keys", "a private key", "PuTTY-User-Key-File-", `[23]:`, "", opens | anywhere},
-	{"JWT", "a JSON Web Token", "eyJ", word + `{8,}\.` + word + `{8,}\.` + word + `{8,}(\.` + word + `*)*`, "", 0},
-	{"JWT", "a JSON Web Token", "eyJ", word + `{8,}\.\.` + word + `{8,}(\.` + word + `*)*`, "", 0},
+	{"JWT", "a JSON Web Token", "eyJ", word + `{8,}\.` + word + `{8,}\.` + word + `{8,}(\.[A-Za-z0-9_.-]*)?`, "", 0},
+	{"JWT", "a JSON Web Token", "eyJ", word + `{8,}\.\.` + word + `{8,}(\.[A-Za-z0-9_.-]*)?`, "", 0},
 	{"Grafana", "a Grafana key", "eyJrIjoi", base64s + `{30,}={0,2}`, "", 0},
 	{"Grafana", "a Grafana token", "glsa_ glc_", `[A-Za-z0-9_+/=]{20,}`, "", 0},
 	{"1Password", "a 1Password service account token", "ops_eyJ", `[A-Za-z0-9+/=_-]{40,}`, "", 0},
@@ -139,6 +142,7 @@ var formats = []format{
 	{"age", "an age key", "AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1 age-secret-key-1", plain + `{40,}`, "", 0},
 	{"Discord", "a Discord token", discordMarks, plain + `{20,26}\.` + word + `{6}\.` + word + `{25,110}`, "", 0},
 	{"Discord", "a Discord webhook", "/webhooks/", `[0-9]{10,}/` + word + `{30,}`, `discord(app)?\.com/api(/v[0-9]+)?`, anywhere},
+	{"LaunchDarkly", "a LaunchDarkly key", "sdk- api-", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`, "", digits},
 	{"Zapier", "a Zapier webhook", "hooks.zapier.com/hooks/", `catch/[0-9]+/[A-Za-z0-9/]{5,}`, "", anywhere},
 	{"Telegram", "a Telegram bot token", ":AA", word + `{30,40}`, `(bot)?[0-9]{8,10}`, anywhere | bounded},
 	{"Twilio", "a Twilio key", "SK*", `[0-9a-f]{31}\b`, "", 0},

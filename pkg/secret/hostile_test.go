@@ -2,6 +2,7 @@ package secret_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,8 @@ func hostile(size int) map[string]string {
 		"keys without an end": `-----BEGIN PRIVATE KEY-----\n`, "names in one line": "a: b token = c ", "flags": "-p x --password ",
 		"quotes": `"'`, "quotes in quotes": `{"a":"{\"b\":\"{`, "brackets": `[{"name":`, "headers": "token:", "logins": "https://a:b",
 		"marks": "sk-ghp_eyJ", "escapes": `\u0041`, "spaces": "token   ", "machines": "machine a login b ", "base64": "QUJD",
+		"keys": "-----BEGIN ", "closed keys": `-----BEGIN PRIVATE KEY-----"`, "one letter": "A", "Azure": "JQQJ99", "New Relic": "NRAL", "client secrets": "0Q~",
+		"Mailchimp": "-us1", "MaxMind": "_mmk", "X": "AAAA ", "JWT": "-eyJ", "dots": "M.abcdef", "dashes": "aB3456789-", "passwords": "password=", "long passwords": "password=aaaaaaaaaaaaaaaaaaaaaaaa ",
 		"shell": `token="`, "queries": "?token=", "names": "a: ", "assignments": "token= ", "quoted names": `"token":`,
 	} {
 		texts[name] = strings.Repeat(unit, size/len(unit))
@@ -37,6 +40,27 @@ func TestMaskHostile(t *testing.T) {
 	for name, text := range hostile(1 << 18) {
 		if out := secret.Mask("", text+"\n"+token+"\n"); strings.Contains(out, token) {
 			t.Errorf("%s: the token after it is shown", name)
+		}
+	}
+}
+
+// TestMaskAllocates checks that masking a text that is four times as long allocates about four times as much: no span
+// and no word of it is kept for each other one.
+func TestMaskAllocates(t *testing.T) {
+	const size = 1 << 14
+	small, large := hostile(size), hostile(4*size)
+	bytesOf := func(text string) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		secret.Mask("X_TOKEN", text)
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	for name, text := range small {
+		bytesOf(text) // compile what is compiled once
+		one, four := bytesOf(text), bytesOf(large[name])
+		if four > 6*one+1<<20 {
+			t.Errorf("%s: %.0f bytes for %d, %.0f bytes for %d", name, one, len(text), four, len(large[name]))
 		}
 	}
 }

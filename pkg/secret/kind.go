@@ -14,14 +14,13 @@ var (
 	// A password or a token in the user part of a URL (RFC 3986, section 3.2.1).
 	withPassword = lazy(`(?i)[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:([^\s/@"'<>]{3,})@[^\s/]`)
 	withToken    = lazy(`(?i)[a-z][a-z0-9+.-]*://([A-Za-z0-9_-]{20,})@[^\s/]`)
-	// A password in a connection string, an XML element or a .netrc file.
-	dsnPassword = lazy(`(?i)(?:^|[;\s&?"'])(?:password|pwd)=([^\s;&"']{4,})`)
-	xmlElement  = lazy(`<([A-Za-z][A-Za-z0-9_.:-]*)>\s*([^<\s]{4,})\s*</`)
-	netrc       = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
+	// A password in an XML element or a .netrc file.
+	xmlElement = lazy(`<([A-Za-z][A-Za-z0-9_.:-]*)>\s*([^<\s]{4,})\s*</`)
+	netrc      = lazy(`\b(?:machine\s+\S+|default)\s+login\s+\S+\s+password\s+([^\s"'\\]+)`)
 	// plainValue matches settings that are not credentials, whatever their name.
 	plainValue = lazy(`(?i)^(true|false|yes|no|on|off|null|none|nil|undefined|auto|default|disabled|enabled|required|optional|-?[0-9.,_:]+[a-z%]{0,3})$`)
-	// fill matches a placeholder: a variable, a reference or an example.
-	fill = lazy(`(?i)\$\{|\$\(|\{\{|^\$[A-Za-z_]|^%.*%$|^<.*>$|^\[.*\]$|^__.*__$|Ref::|^arn:|^(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|\*\*\*|^x{3,}|^(change|replace)[-_ ]?(me|it|this)|^your[-_ ]|[-_]here$|^(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\.\.\.|^\?[a-z]|^(id|type|src|env)=`)
+	// fillBegins matches the beginning of a placeholder: a variable, a reference or an example.
+	fillBegins = lazy(`(?i)^(\$[A-Za-z_]|arn:|(ssm|vault|secretsmanager|sops|op|aws-sm|gcp|azure)[:/]|x{3,}|(change|replace)[-_ ]?(me|it|this)|your[-_ ]|(todo|tbd|fixme|dummy|redacted|placeholder|example|insert|set[-_]|none|test|fake|sample|foo|bar)\b|\?[a-z]|(id|type|src|env)=)`)
 	// call matches an expression of a program: os.environ["X"], getpass().
 	call = lazy(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*(\[["']|\(["')])`)
 	// The forms of values that a name such as KEY often has without being a credential.
@@ -115,6 +114,7 @@ func scan(name, value string, depth int) (found []Credential) {
 	}
 	passwordsIn(value, add)
 	accessKeysIn(value, add)
+	unmarkedIn(value, func(c Credential) bool { add(c); return true })
 	if depth == maxDepth {
 		return found
 	}
@@ -191,7 +191,7 @@ func passwordsIn(value string, found func(Credential)) {
 	search := func(p pattern, what string) {
 		for _, m := range p().FindAllStringSubmatchIndex(value, -1) {
 			text := value[m[2]:m[3]]
-			if !fill().MatchString(text) && (len(m) > 4 || text != "") {
+			if !isPlaceholder(text) {
 				found(Credential{Span{m[2], m[3]}, what, true})
 			}
 		}
@@ -205,7 +205,7 @@ func passwordsIn(value string, found func(Credential)) {
 		}
 	}
 	if strings.IndexByte(value, '=') >= 0 && mentionsSecret(value) {
-		search(dsnPassword, "a connection with its password")
+		dsnPasswords(value, found)
 	}
 	if strings.Contains(value, "</") && mentionsSecret(value) {
 		for _, m := range xmlElement().FindAllStringSubmatchIndex(value, -1) {
@@ -216,6 +216,34 @@ func passwordsIn(value string, found func(Credential)) {
 	}
 	if strings.Contains(value, "login") {
 		search(netrc, "a line of .netrc with its password")
+	}
+}
+
+// dsnPasswords finds the passwords in connection strings: Password=X or Pwd=X.
+func dsnPasswords(value string, found func(Credential)) {
+	const separators = "; \t\n\f\r&\"'"
+	for at := 0; ; {
+		n := strings.IndexByte(value[at:], '=')
+		if n < 0 {
+			return
+		}
+		at += n
+		before := strings.ToLower(value[max(0, at-len("?password")):at])
+		name := strings.TrimSuffix(strings.TrimSuffix(before, "password"), "pwd")
+		at++
+		if name == before || name != "" && strings.IndexByte(separators+"?", name[len(name)-1]) < 0 {
+			continue
+		}
+		password := value[at:]
+		if n := strings.IndexAny(password, separators); n >= 0 {
+			password = password[:n]
+		}
+		if len(password) >= least && !isPlaceholder(password) {
+			found(Credential{Span{at, at + len(password)}, "a connection with its password", true})
+		}
+		if len(password) >= least {
+			at += len(password)
+		}
 	}
 }
 
@@ -233,11 +261,75 @@ func accessKeysIn(value string, found func(Credential)) {
 			}
 			continue
 		}
-		if start >= 0 && i-start == accessKeyLength && alone(value, start, i) && isRandom(value[start:i]) {
+		if start >= 0 && i-start == accessKeyLength && alone(value, start, i) && isRandom(value[start:i]) && !isExample(value[start:i]) {
 			found(Credential{Span{start, i}, "an AWS secret access key", false})
 		}
 		start = -1
 	}
+}
+
+// unmarkedIn calls found for texts in formats without a literal text of three letters, until it returns false:
+// a Coder session token, which is an id of 10 letters, a dash and 22 letters, and a Discord bot token, which is an id
+// in base64, a time of 6 letters and a signature, separated by dots.
+func unmarkedIn(value string, found func(Credential) bool) {
+	const id, key, stamp, shortestID, longestID = 10, 22, 6, 23, 28
+	for i := id; i+key < len(value); i++ {
+		switch value[i] {
+		case '-':
+			start, end := i-id, i+1+key
+			if allIn(value[start:i], isAlnum) && allIn(value[i+1:end], isAlnum) && apart(value, start, end) &&
+				hasCases(value[start:i]) && hasCases(value[i+1:end]) && mixed(value[start:end]) &&
+				!found(Credential{Span{start, end}, "a Coder session token", false}) {
+				return
+			}
+		case '.':
+			next := i + 1 + stamp
+			if value[next] != '.' || !allIn(value[i+1:next], isTokenByte) {
+				continue
+			}
+			end := next + 1
+			for end < len(value) && isTokenByte(value[end]) {
+				end++
+			}
+			for start := max(0, i-longestID); start <= i-shortestID && end-next > 25; start++ {
+				if strings.IndexByte("MNO", value[start]) >= 0 && allIn(value[start:i], isTokenByte) && apart(value, start, end) &&
+					hasCases(value[start:i]) && mixed(value[start:i]) && hasCases(value[next:end]) && mixed(value[next:end]) {
+					if !found(Credential{Span{start, end}, "a Discord token", false}) {
+						return
+					}
+					break
+				}
+			}
+			i = next - 1
+		}
+	}
+}
+
+// apart reports whether no letter, digit or sign of paths is beside a part of a text.
+func apart(value string, start, end int) bool {
+	if end+1 < len(value) && value[end] == '.' && !isAlnum(value[end+1]) {
+		end++ // of a sentence
+	}
+	return alone(value, start, end) && (end == len(value) || !isPathByte(value[end])) &&
+		(start == 0 || !isPathByte(value[start-1]) || beginsWord(value, start))
+}
+
+// allIn reports whether all bytes of a text are in a set.
+func allIn(text string, set func(byte) bool) bool {
+	for i := range len(text) {
+		if !set(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isTokenByte reports whether a byte is one of base64 for URLs (RFC 4648).
+func isTokenByte(c byte) bool { return isAlnum(c) || c == '_' || c == '-' }
+
+// hasCases reports whether a text has capitals and small letters.
+func hasCases(text string) bool {
+	return strings.ToLower(text) != text && strings.ToUpper(text) != text
 }
 
 // alone reports whether a run of letters is a separate word.
@@ -267,6 +359,46 @@ func isRandom(s string) bool {
 	return kinds[0] >= 5 && kinds[1] >= 5 && kinds[2] >= 1 && kinds[3] <= 6 && changes >= len(s)*2/5 && entropy(s) >= 4.2
 }
 
+// maxSetting is the greatest length of a setting that is no credential whatever its name, and of a path.
+const maxSetting = 1 << 12
+
+// isSetting reports whether a value is a switch, a number, a placeholder or a location.
+func isSetting(value string) bool {
+	start := value[:min(len(value), maxSetting)]
+	return len(value) <= maxSetting && plainValue().MatchString(value) || isPlaceholder(value) || somewhere().MatchString(start)
+}
+
+// isPlaceholder reports whether a value contains a variable or stands for another value.
+func isPlaceholder(value string) bool {
+	for _, part := range []string{"${", "$(", "{{", "***", "..."} {
+		if strings.Contains(value, part) {
+			return true
+		}
+	}
+	for rest := value; ; {
+		before, after, ok := strings.Cut(rest, "::")
+		if !ok {
+			break
+		}
+		if n := len(before); n >= 3 && strings.EqualFold(before[n-3:], "Ref") {
+			return true
+		}
+		rest = after
+	}
+	for _, ends := range [][2]string{{"%", "%"}, {"<", ">"}, {"[", "]"}, {"__", "__"}} {
+		if inside, ok := strings.CutPrefix(value, ends[0]); ok && strings.HasSuffix(inside, ends[1]) && strings.IndexByte(value, '\n') < 0 {
+			return true
+		}
+	}
+	end := strings.ToLower(value[max(0, len(value)-len("-here")):])
+	return end == "-here" || end == "_here" || fillBegins().MatchString(value[:min(len(value), 64)])
+}
+
+// isExample reports whether a text is a key of AWS's documentation: AKIAIOSFODNN7EXAMPLE,
+// wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY or a session token. A random text of a hundred
+// letters has this word once in 10^10 times.
+func isExample(text string) bool { return strings.Contains(text, "EXAMPLE") }
+
 // kindOf returns the kind of credential in a variable according to its name; "" if its
 // value contradicts that.
 func kindOf(name, value string) string {
@@ -278,10 +410,13 @@ func kindOf(name, value string) string {
 		return ""
 	}
 	value = withoutScheme(value)
+	if isExample(value) && (len(value) == len("AKIAIOSFODNN7EXAMPLE") || len(value) >= accessKeyLength) && isBase64(value) {
+		return ""
+	}
 	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
 		return "a key" // some begin with a slash, like paths
 	}
-	if plainValue().MatchString(value) || fill().MatchString(value) || somewhere().MatchString(value) || call().MatchString(value) {
+	if isSetting(value) || call().MatchString(value[:min(len(value), maxSetting)]) {
 		return ""
 	}
 	switch kind {
@@ -294,7 +429,7 @@ func kindOf(name, value string) string {
 			return "a secret"
 		}
 	case "key":
-		if pathToFile().MatchString(value) || strings.EqualFold(name, "key") && uuid().MatchString(value) {
+		if len(value) <= maxSetting && pathToFile().MatchString(value) || strings.EqualFold(name, "key") && uuid().MatchString(value) {
 			return "" // of an object in a bucket, of a record
 		}
 		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {

@@ -1,10 +1,14 @@
 package secret
 
 import (
+	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestMarks checks the fast search for marks: a text that a format's pattern matches is
@@ -29,6 +33,9 @@ func TestMarks(t *testing.T) {
 			if f.need&digits != 0 && !mixed(rest) || f.need&cases != 0 && (!mixed(rest) || strings.ToLower(rest) == rest || strings.ToUpper(rest) == rest) {
 				t.Skip("an ordinary word")
 			}
+			if f.need&pem != 0 {
+				rest = strings.TrimSuffix(rest, "-----") + "PRIVATE KEY-----"
+			}
 			value := back.Draw(t, f.what) + mark + rest
 			found := false
 			eachFormat(value, func(Credential) bool { found = true; return false })
@@ -39,6 +46,111 @@ func TestMarks(t *testing.T) {
 				t.Errorf("%s: %q matches the pattern, and is passed over", f.what, value)
 			}
 		}))
+	}
+}
+
+// TestGrammar checks that the patterns match as they do in package regexp, also texts that nearly match.
+func TestGrammar(t *testing.T) {
+	letter := rapid.SampledFrom(strings.Split("aZf09_-./+=~ %!$:", ""))
+	for _, f := range formats {
+		t.Run(f.vendor, rapid.MakeCheck(func(t *rapid.T) {
+			change := func(text, what string) string {
+				for range rapid.IntRange(0, 2).Draw(t, "changes of "+what) {
+					at := rapid.IntRange(0, len(text)).Draw(t, "at")
+					text = text[:at] + letter.Draw(t, "letter") + text[min(len(text), at+rapid.IntRange(0, 1).Draw(t, "instead of")):]
+				}
+				return text
+			}
+			plain := strings.NewReplacer(`\b`, ``)
+			text := change(rapid.StringMatching(plain.Replace(f.body)).Draw(t, "body")+letter.Draw(t, "after"), "body")
+			want := -1
+			if loc := regexp.MustCompile("^(?:" + f.body + ")").FindStringIndex(text); loc != nil {
+				want = loc[1]
+			}
+			g := lazyGrammar(f.body)()
+			r := reader{text: text, runs: make([]Span, g.runs)}
+			if got := r.forward(g.items, 0); got != want {
+				t.Fatalf("%s: %s matches %q until %d, want %d", f.what, f.body, text, got, want)
+			}
+			text = change(letter.Draw(t, "before")+rapid.StringMatching(plain.Replace(f.back)).Draw(t, "back"), "back")
+			want = -1
+			if loc := regexp.MustCompile("(?:" + f.back + ")$").FindStringIndex(text); loc != nil {
+				want = loc[0]
+			}
+			g = lazyGrammar(f.back)()
+			r = reader{text: text, runs: make([]Span, g.runs)}
+			if got := r.backward(g.items, len(text), 0); got != want {
+				t.Fatalf("%s: %s matches the end of %q from %d, want %d", f.what, f.back, text, got, want)
+			}
+		}))
+	}
+}
+
+// hostileMarks returns the text of every mark of formats, and of every pattern a text that it matches.
+func hostileMarks(t *testing.T) (all []string) {
+	seen := map[string]bool{}
+	for _, f := range formats {
+		for _, m := range strings.Fields(f.marks) {
+			m = strings.ReplaceAll(strings.TrimSuffix(m, "*"), "␣", " ")
+			body := rapid.StringMatching(strings.ReplaceAll(f.body, `\b`, ``)).Example(len(seen))
+			back := rapid.StringMatching(f.back).Example(len(seen))
+			for _, unit := range []string{m, back + m, m + body, back + m + body} {
+				if !seen[unit] {
+					seen[unit] = true
+					all = append(all, unit)
+				}
+			}
+		}
+	}
+	if len(all) < 1000 {
+		t.Fatalf("%d texts", len(all))
+	}
+	return all
+}
+
+// stepsOf returns how many bytes and items the search of a text compares.
+func stepsOf(text string) (steps int) {
+	s := &search{text: text}
+	s.each(func(Credential) bool { return true })
+	for _, f := range s.seen {
+		if f != nil {
+			steps += f.steps
+		}
+	}
+	return steps
+}
+
+// TestLinear checks that the search reads no part of a text again for each mark: the steps are at most so many times
+// the length of the text, whatever it repeats. A mark has three letters and looks at most 100 bytes back and 150 ahead,
+// so that a search that forgets nothing stays below the limit.
+func TestLinear(t *testing.T) {
+	const size, limit = 1 << 15, 100
+	check := func(unit string) {
+		t.Helper()
+		text := strings.Repeat(unit, size/len(unit))
+		if steps := stepsOf(text); steps > limit*len(text) {
+			t.Errorf("%d steps for %d bytes of %q", steps, len(text), unit)
+		}
+	}
+	units := hostileMarks(t)
+	for _, unit := range units {
+		for _, after := range []string{"", "-", "_", ".", "=", "/", " ", "\n", `"`, "%"} {
+			check(unit + after)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 55))
+	for range testtool.Count(2000, 60) {
+		var mixture strings.Builder
+		for range 1 + r.IntN(20) {
+			mixture.WriteString(units[r.IntN(len(units))])
+			mixture.WriteString([]string{"", "", "-", "_", ".", "=", " ", "\n", `"`, "AAAA", "aaaaaaaa"}[r.IntN(11)])
+		}
+		check(mixture.String())
+		var random strings.Builder
+		for random.Len() < size {
+			random.WriteString(units[r.IntN(len(units))])
+		}
+		check(random.String())
 	}
 }
 

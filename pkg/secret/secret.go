@@ -15,8 +15,8 @@ import (
 type Secrets struct {
 	spans  []Span
 	values []value
-	// known holds the forms that are hidden wherever they occur, by their first bytes.
-	known map[string][]string
+	// known holds the forms that are hidden wherever they occur.
+	known forms
 	// pieces are parts of these forms. They identify a form that a message shortens.
 	pieces map[string]part
 }
@@ -46,7 +46,8 @@ const (
 	// Bounds on the time and memory for a hostile text. Values beyond them are hidden only
 	// at their location.
 	maxPieces = 1 << 17
-	maxAlike  = 32 // known forms that begin alike
+	maxForms  = 1 << 17 // the bytes of all forms
+	maxBefore = 1 << 10 // the bytes before a piece that are compared
 )
 
 // In returns the credentials of a text: a file, a log, a message.
@@ -55,15 +56,16 @@ func In(text string) *Secrets {
 	if len(found) == 0 {
 		return nil
 	}
-	s := &Secrets{known: map[string][]string{}, pieces: map[string]part{}}
+	s := &Secrets{pieces: map[string]part{}}
 	for _, at := range merged(slices.Clone(found)) {
-		v := value{at, forms(text[at.Start:at.End])}
+		v := value{at, writtenForms(text[at.Start:at.End])}
 		s.values = append(s.values, v)
 		for _, form := range v.forms {
 			s.remember(form)
 		}
 	}
-	s.eachKnown(text, func(start, end int) { found = append(found, Span{start, end}) })
+	s.known.link()
+	s.known.each(text, func(start, end int) { found = append(found, Span{start, end}) })
 	s.spans = merged(found)
 	return s
 }
@@ -88,9 +90,9 @@ func credentialSpans(text string) (found []Span) {
 	return found
 }
 
-// forms returns the ways in which a value can be written: as in the text, decoded, and
+// writtenForms returns the ways in which a value can be written: as in the text, decoded, and
 // quoted by Go.
-func forms(raw string) []string {
+func writtenForms(raw string) []string {
 	list := []string{raw}
 	text, _ := decode(raw)
 	for _, form := range []string{text, strings.Trim(strconv.Quote(text), `"`)} {
@@ -103,31 +105,12 @@ func forms(raw string) []string {
 
 // remember records a form that is distinctive enough to be hidden everywhere.
 func (s *Secrets) remember(form string) {
-	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || len(s.pieces) >= maxPieces {
+	if len(form) < leastKnown || onlyLetters(form) && len(form) < leastWord || !s.known.add(form) {
 		return
 	}
-	alike := s.known[form[:leastKnown]]
-	if len(alike) == maxAlike || slices.Contains(alike, form) {
-		return
-	}
-	s.known[form[:leastKnown]] = append(alike, form)
 	for i := 0; i+piece <= len(form) && len(s.pieces) < maxPieces; i++ {
 		if p := form[i : i+piece]; strings.IndexFunc(p, isSign) >= 0 {
 			s.pieces[p] = part{form, i}
-		}
-	}
-}
-
-// eachKnown calls mark for every occurrence of a known form in a text.
-func (s *Secrets) eachKnown(text string, mark func(start, end int)) {
-	if len(s.known) == 0 {
-		return
-	}
-	for i := 0; i+leastKnown <= len(text); i++ {
-		for _, form := range s.known[text[i:i+leastKnown]] {
-			if strings.HasPrefix(text[i:], form) {
-				mark(i, i+len(form))
-			}
 		}
 	}
 }
@@ -141,7 +124,7 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 			continue
 		}
 		start, end := i, i+piece
-		for before := p.form[:p.start]; before != "" && start > 0 && before[len(before)-1] == text[start-1]; start-- {
+		for before := p.form[:p.start]; before != "" && start > max(0, i-maxBefore) && before[len(before)-1] == text[start-1]; start-- {
 			before = before[:len(before)-1]
 		}
 		for after := p.form[p.start+piece:]; after != "" && end < len(text) && after[0] == text[end]; end++ {
@@ -181,7 +164,7 @@ func (s *Secrets) Redact(message string, at Span) string {
 		return message
 	}
 	h := hidden{text: message}
-	s.eachKnown(message, h.hide)
+	s.known.each(message, h.hide)
 	s.eachPiece(message, h.hide)
 	first, _ := slices.BinarySearchFunc(s.values, at.Start, func(v value, start int) int { return v.at.End - start })
 	for _, v := range s.values[first:] {

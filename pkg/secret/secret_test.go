@@ -17,7 +17,7 @@ func TestPlaces(t *testing.T) {
 	for _, marked := range []string{
 		`{ "environment": { "DB_PASSWORD": "«hunter2»", "MODE": "fast" } }`,
 		`{ "environment": [ { "name": "DB_PASSWORD", "value": "«hunter2»" }, { "value": "«s3cr3t-x»", "name": "API_TOKEN" } ] }`,
-		`{ "env": [ { "name": "A", "value": "plain" }, { "name": "X", "value": "«AKIAIOSFODNN7EXAMPLE»" } ] }`,
+		`{ "env": [ { "name": "A", "value": "plain" }, { "name": "X", "value": "«AKIAIOSFODNN7EXAMPLF»" } ] }`,
 		`{ "URL": "postgres://app:«s3cret»@db.internal/app", "DSN": "Server=db;Password=«abc!def»;" }`,
 		`{ "PASSWORD": "${PASSWORD}", "TOKEN_LIMIT": "4096", "MAX_TOKENS": 5000, "DB_PASSWORD_FILE": "/run/secrets/db" }`,
 		`{ "DB_PASSWORD": "«h\u0075nter\"2»" }`,                    // escapes
@@ -84,12 +84,36 @@ func TestMask(t *testing.T) {
 func TestMaskNamed(t *testing.T) {
 	for _, c := range [][3]string{
 		{"DB_PASSWORD", "hunter2", "*******"},
-		{"", "no job at postgres://app:hunter2@db/x, key AKIAIOSFODNN7EXAMPLE", "no job at postgres://app:*******@db/x, key ********************"},
+		{"", "no job at postgres://app:hunter2@db/x, key AKIAIOSFODNN7EXAMPLF", "no job at postgres://app:*******@db/x, key ********************"},
 		{"", "credentials: no role found for EC2 at 12:30", "credentials: no role found for EC2 at 12:30"},
 	} {
 		if got := Mask(c[0], c[1]); got != c[2] {
 			t.Errorf("%s: %q, want %q", c[0], got, c[2])
 		}
+	}
+}
+
+// AWS's documentation uses these keys, and no account has them.
+func TestDocumentedKeys(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "X": "AKIAI44QH8DHBEXAMPLE", "": "ASIAIOSFODNN7EXAMPLE",
+		"AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "Y": "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY",
+		"AWS_SESSION_TOKEN": "AQoDYXdzEJr1K21heGZldzBqMnF3ZXJ0eXVpb3Bhc2RmZ2hqa2x6eGN2Ym5tMTIzNDU2Nzg5MEXAMPLETOKEN",
+	} {
+		for _, text := range []string{value, name + "=" + value, `{ "` + name + `": "` + value + `" }`, "export " + name + "='" + value + "'", `[{ "name": "` + name + `", "value": "` + value + `" }]`, "configure set aws_secret_access_key " + value} {
+			if got := Mask("", text); got != text {
+				t.Errorf("%s is masked as %s", text, got)
+			}
+		}
+		if found := Find(name, value); len(found) > 0 {
+			t.Errorf("%s=%s: %v", name, value, found)
+		}
+		if real := strings.Replace(value, "EXAMPLE", "EXEMPLA", 1); len(Find(name, real)) == 0 {
+			t.Errorf("%s=%s is not found", name, real)
+		}
+	}
+	if got := Mask("DB_PASSWORD", "my4EXAMPLE"); got != "**********" {
+		t.Errorf("a password with the word: %s", got)
 	}
 }
 

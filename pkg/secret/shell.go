@@ -245,7 +245,7 @@ func isFlag(arg string) bool {
 }
 
 func isPassword(value string) bool {
-	return len(value) >= least && !plainValue().MatchString(value) && !fill().MatchString(value) && !somewhere().MatchString(value)
+	return len(value) >= least && !isSetting(value)
 }
 
 // header matches a name, a colon and a value, in the text of a script or of a log.

@@ -256,6 +256,11 @@ var composed = []struct {
 		id := fmt.Sprint(100000000000000000 + m.Int64N(9e17))
 		return base64.RawStdEncoding.EncodeToString([]byte(id)) + "." + m.Of(url64, 6) + "." + m.Of(url64, 38)
 	}},
+	{"Discord bot", "DISCORD_BOT_TOKEN", func(m Maker) string {
+		return m.pick("M", "N", "O") + m.strong(alnum, 23) + "." + m.Of(url64, 6) + "." + m.strong(url64, 27)
+	}},
+	{"LaunchDarkly", "LAUNCHDARKLY_SDK_KEY", func(m Maker) string { return m.pick("sdk-", "api-") + m.uuid() }},
+	{"Coder", "CODER_SESSION_TOKEN", func(m Maker) string { return m.strong(alnum, 10) + "-" + m.strong(alnum, 22) }},
 	{"Discord webhook", "DISCORD_WEBHOOK", func(m Maker) string {
 		return "https://" + m.pick("discord.com", "discordapp.com") + "/api/webhooks/" + m.Of("123456789", 18) + "/" + m.Of(url64, 68)
 	}},
