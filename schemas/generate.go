@@ -30,7 +30,9 @@ const (
 
 // requests are the operations whose requests batchctl reads from files.
 var requests = []string{"RegisterJobDefinition", "SubmitJob", "CreateComputeEnvironment",
-	"CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource", "CreateQuotaShare", "CreateServiceEnvironment"}
+	"CreateJobQueue", "CreateSchedulingPolicy", "CreateConsumableResource", "CreateQuotaShare", "CreateServiceEnvironment",
+	"UpdateComputeEnvironment", "UpdateJobQueue", "UpdateSchedulingPolicy", "UpdateConsumableResource", "UpdateQuotaShare",
+	"UpdateServiceEnvironment", "UpdateServiceJob", "SubmitServiceJob"}
 
 // fragments are the requests of which jobDefinition and submitJob contain a part.
 var fragments = requests[:2]
@@ -52,6 +54,11 @@ type newer struct {
 	Structures   map[string]map[string]string
 	Enumerations map[string][]string
 	Optional     map[string][]string
+	Required     map[string][]string
+	Values       map[string][]string
+	Limits       map[string]struct{ Least, Most *int }
+	Names        []string
+	AnyCase      []string
 }
 
 func main() {
@@ -166,12 +173,40 @@ func (s *source) define(name string, fragment bool) object {
 		for member, typ := range s.newer.Structures[structure] {
 			properties[member] = s.newerType(typ, fragment)
 		}
+		required = append(required, s.newer.Required[structure]...)
+		for member := range properties {
+			if schema, ok := properties[member].(object); ok {
+				s.constrain(schema, structure+"."+member)
+			}
+		}
 	}
 	if len(required) > 0 && !fragment {
 		slices.Sort(required)
 		def["required"] = required
 	}
 	return ref
+}
+
+// constrain adds the documented values and the limits of a member to its schema.
+func (s *source) constrain(schema object, member string) {
+	if values := s.newer.Values[member]; values != nil {
+		delete(schema, "type")
+		schema["anyOf"] = []any{object{"enum": values}, object{"type": "string"}}
+	}
+	if slices.Contains(s.newer.Names, member) {
+		schema["pattern"] = "^[A-Za-z0-9_-]*$"
+	}
+	bounds := map[any][2]string{"integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"}, "string": {"minLength", "maxLength"}, "array": {"minItems", "maxItems"}}[schema["type"]]
+	l, limited := s.newer.Limits[member]
+	if limited && bounds[0] == "" {
+		log.Fatalf("no keyword for the limit of %s", member)
+	}
+	if l.Least != nil {
+		schema[bounds[0]] = *l.Least
+	}
+	if l.Most != nil {
+		schema[bounds[1]] = *l.Most
+	}
 }
 
 // typeOf returns the schema of a Go type in a struct.
@@ -228,6 +263,9 @@ func (s *source) named(name string, fragment bool) object {
 	if values := s.enums[name]; values != nil {
 		// The service gets new values before the SDK, so other texts are valid too.
 		s.defs[name] = object{"anyOf": []any{object{"enum": values}, object{"type": "string"}}}
+		if slices.Contains(s.newer.AnyCase, name) {
+			s.defs[name] = object{"type": "string", "examples": values}
+		}
 		return object{"$ref": "#/$defs/" + name}
 	}
 	if s.structs[name] == nil {

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	_ "embed" // for the text below
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,15 +10,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/packed"
 )
 
-//go:generate go run ../pkg/packed/pack output/v1.zip.gz output/v1.schema.json
-
 // OutputVersion is the version of the JSON output. It changes if a member is removed or gets another meaning.
 const OutputVersion = 1
-
-// outputArchive has the schemas of all JSON output. It is not part of FS, because no document refers to it.
-//
-//go:embed output/v1.zip.gz
-var outputArchive string
 
 // definitions is the part of the file that contains schemas: those of commands, whose names begin with "batchctl ", and
 // those of their parts.
@@ -33,7 +25,7 @@ const command = "batchctl "
 // readOutput decodes the schemas of the output.
 func readOutput() map[string]any {
 	var d definitions
-	if err := json.Unmarshal([]byte(packed.Text(packed.Files(outputArchive), "output/v1.schema.json")), &d); err != nil {
+	if err := json.Unmarshal([]byte(packed.Text(files(), "output/v1.schema.json")), &d); err != nil {
 		panic(fmt.Errorf("read output/v1.schema.json: %w", err)) // a file of this package
 	}
 	return d.Defs

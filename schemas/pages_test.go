@@ -183,7 +183,8 @@ func TestPages(t *testing.T) {
 	golden.File(t, "../docs/job-file.md", page(t, "Job file", "A job file describes one job; a workflow file describes several. To start, run `batchctl init job.json`. "+
 		"`batchctl schema job` prints the schema for your editor. Members \"as in AWS\" have the form of the [AWS Batch API](https://docs.aws.amazon.com/batch/latest/APIReference/).",
 		"job.schema.json", "workflow.schema.json"))
-	golden.File(t, "../docs/platform-file.md", page(t, "Platform file", "The platform file, `batchctl.json`, describes an organisation's targets, queues and policy. batchctl looks for it beside a job file and in the directories above. "+
-		"To start, run `batchctl init --platform batchctl.json`. [jobs/batchctl.json](https://github.com/batchctl/batchctl/blob/main/jobs/batchctl.json) is a complete example.",
+	golden.File(t, "../docs/platform-file.md", page(t, "Platform file", "The platform file, `batchctl.json`, describes an organisation's targets, queues and policy. batchctl looks for it beside a job file and in the directories above; the nearest one applies. "+
+		"If it replaces another one, the warning `platform-hides-policy` names the rules of the other policy that no longer apply; `validate --strict` reports an error, and the report of a pull request has a line. `--platform FILE` is treated alike. "+
+		"To start, run `batchctl init --new-platform batchctl.json`. [jobs/batchctl.json](https://github.com/batchctl/batchctl/blob/main/jobs/batchctl.json) is a complete example.",
 		"platform.schema.json"))
 }

@@ -1,5 +1,6 @@
 // Package apimodel describes what AWS Batch's API has beyond the Go SDK of this module: members and
-// enumeration values that AWS has published in its packages on npm. generate.go writes the data.
+// enumeration values that AWS has published in its packages on npm or in the API reference, and the limits of values,
+// which the Go SDK leaves out. generate.go writes the data.
 package apimodel
 
 import (
@@ -27,9 +28,26 @@ type Newer struct {
 	Enumerations map[string][]string `json:"enumerations"`
 	// Optional are the members that the Go SDK's comments require and the packages on npm do not.
 	Optional map[string][]string `json:"optional"`
+	// Required are the members of the additional structures that a request needs.
+	Required map[string][]string `json:"required"`
+	// Values are the values that AWS documents for a string that has no enumeration, by "Structure.member".
+	Values map[string][]string `json:"values"`
+	// Limits bound the values of members, by "Structure.member". They come from botocore's model and from AWS's
+	// documentation of the member.
+	Limits map[string]Limit `json:"limits"`
+	// Names are the strings that consist of letters, digits, hyphens and underscores, as "Structure.member".
+	Names []string `json:"names"`
+	// AnyCase are the enumerations whose values the API takes in upper and lower case.
+	AnyCase []string `json:"anyCase"`
 	// Templates are the paths of members that only CloudFormation has, such as
 	// "ComputeEnvironment.UpdatePolicy".
 	Templates []string `json:"templates"`
+}
+
+// Limit bounds a number, the characters of a string, or the elements of a list. A nil bound does not exist.
+type Limit struct {
+	Least *int `json:"least"`
+	Most  *int `json:"most"`
 }
 
 // Get returns the difference. Do not change it: all callers share it.

@@ -4,9 +4,10 @@
 // published on npm and that the Go SDK of this module does not have yet.
 //
 //	npm install --prefix DIR @aws-sdk/client-batch aws-cdk-lib
-//	go run generate.go DIR/node_modules 2026-11-25
+//	go run generate.go DIR/node_modules SERVICE-2.JSON 2026-11-25
 //
-// The date is the day of the newer of the two packages.
+// SERVICE-2.JSON is botocore's data/batch/2016-08-10/service-2.json, the only package with the model's limits. The
+// date is the day of the newer of the two packages on npm.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -37,14 +39,23 @@ type newer struct {
 	Enumerations map[string][]string `json:"enumerations"`
 	// Optional are members that the Go SDK's comments require and the packages on npm do not.
 	Optional map[string][]string `json:"optional"`
+	// Required are the members of the newer structures that a request needs, Values the documented values of strings
+	// without an enumeration, and Limits what the model or the comments say about numbers and lengths.
+	Required map[string][]string `json:"required"`
+	Values   map[string][]string `json:"values"`
+	Limits   map[string]limit    `json:"limits"`
+	// Names are the strings that consist of letters, digits, hyphens and underscores.
+	Names []string `json:"names"`
+	// AnyCase are the enumerations whose values the API takes in upper and lower case.
+	AnyCase []string `json:"anyCase"`
 	// Templates are members that only CloudFormation has, by their paths.
 	Templates []string `json:"templates"`
 }
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: generate NODE_MODULES DATE")
+	if len(os.Args) != 4 {
+		log.Fatal("usage: generate NODE_MODULES SERVICE-2.JSON DATE")
 	}
 	npm := filepath.Join(os.Args[1], "@aws-sdk", "client-batch")
 	models := filepath.Join(npm, "dist-types", "models")
@@ -52,7 +63,10 @@ func main() {
 	values := enumerations(read(filepath.Join(models, "enums.d.ts")))
 	ours, ourRequired, ourValues := goSDK()
 
-	out := newer{Sources: []string{version(npm)}, Date: os.Args[2], Structures: structures{}, Enumerations: map[string][]string{}, Optional: map[string][]string{}}
+	out := newer{
+		Sources: []string{version(npm)}, Date: os.Args[3], Structures: structures{}, Enumerations: map[string][]string{}, Optional: map[string][]string{},
+		Required: map[string][]string{}, Values: map[string][]string{}, Limits: map[string]limit{},
+	}
 	for name, members := range all {
 		known := ours[goName(name)]
 		for member, typ := range members {
@@ -72,6 +86,10 @@ func main() {
 		}
 	}
 	out.dropAnswers(all)
+	out.constrain(read(filepath.Join(models, "models_0.d.ts")), read(os.Args[2]), all)
+	maps.Copy(out.Structures, referenceOnly)
+	out.Structures["UpdateComputeEnvironmentInput"]["eksConfiguration"] = "EksConfigurationUpdate"
+	out.Values["EksAccessEntry.desiredState"] = []string{"DISABLED", "ENABLED", "INHERIT_FROM_CLUSTER"}
 	for name, list := range values {
 		for _, v := range list {
 			if !slices.Contains(ourValues[name], v) {
@@ -98,23 +116,7 @@ func main() {
 
 // dropAnswers keeps the structures that a request contains: batchctl reads no others from files.
 func (n *newer) dropAnswers(all structures) {
-	used := map[string]bool{}
-	var visit func(name string)
-	visit = func(name string) {
-		name = strings.Trim(name, "[]{}")
-		if used[name] {
-			return
-		}
-		used[name] = true
-		for _, typ := range all[name] {
-			visit(typ)
-		}
-	}
-	for name := range all {
-		if strings.HasSuffix(name, "Request") {
-			visit(name)
-		}
-	}
+	used := reachable(all, regexp.MustCompile(`Request$`))
 	maps.DeleteFunc(n.Structures, func(name string, _ map[string]string) bool {
 		return !used[name] && !used[strings.TrimSuffix(name, "Input")+"Request"]
 	})
@@ -195,8 +197,17 @@ func typeOf(text string) string {
 	return text
 }
 
-// blocks returns the text between the braces after each match, by its first group.
+// blocks returns the text between the braces after each match, by its first group, without comments.
 func blocks(text string, begin *regexp.Regexp) map[string]string {
+	all := bodies(text, begin)
+	for name, body := range all {
+		all[name] = regexp.MustCompile(`(?s)/\*\*.*?\*/`).ReplaceAllString(body, "")
+	}
+	return all
+}
+
+// bodies is blocks with the comments.
+func bodies(text string, begin *regexp.Regexp) map[string]string {
 	all := map[string]string{}
 	for _, m := range begin.FindAllStringSubmatchIndex(text, -1) {
 		depth, at := 1, m[1]
@@ -208,7 +219,7 @@ func blocks(text string, begin *regexp.Regexp) map[string]string {
 				depth--
 			}
 		}
-		all[text[m[2]:m[3]]] = regexp.MustCompile(`(?s)/\*\*.*?\*/`).ReplaceAllString(text[m[1]:at], "")
+		all[text[m[2]:m[3]]] = text[m[1]:at]
 	}
 	return all
 }
@@ -293,4 +304,160 @@ func read(file string) string {
 		log.Fatal(err)
 	}
 	return string(text)
+}
+
+// referenceOnly has the structures that AWS's API reference describes, and no package has (API_EksConfigurationUpdate,
+// API_EksAccessEntry, read 2026-11).
+var referenceOnly = structures{
+	"EksConfigurationUpdate": {"accessEntry": "EksAccessEntry"},
+	"EksAccessEntry":         {"desiredState": "string"},
+}
+
+// limit bounds a number, the characters of a string, or the elements of a list.
+type limit struct {
+	Least *int `json:"least,omitempty"`
+	Most  *int `json:"most,omitempty"`
+}
+
+// constrain adds what the requests that change something require of values: the members of the newer structures that
+// are required, the values of strings that are documented with a list, and limits.
+func (n *newer) constrain(text, botocore string, all structures) {
+	used := reachable(all, regexp.MustCompile(`^(Create|Register|Submit|Update)\w+Request$`))
+	for name, body := range bodies(text, regexp.MustCompile(`(?m)^export interface (\w+)[^{]*\{`)) {
+		if !used[name] {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`(?s)/\*\*((?:[^*]|\*[^/])*)\*/\s*(\w+)(\??): ([^;]+);`).FindAllStringSubmatch(body, -1) {
+			member, typ, doc := m[2], typeOf(m[4]), m[1]
+			if m[3] == "" && n.Structures[goName(name)] != nil && n.Structures[goName(name)][member] != "" {
+				n.Required[goName(name)] = append(n.Required[goName(name)], member)
+			}
+			if values := documentedValues(doc); typ == "string" && len(values) > 0 {
+				n.Values[goName(name)+"."+member] = values
+			}
+			words := spaces.ReplaceAllString(markup.ReplaceAllString(doc, ""), " ")
+			if strings.Contains(words, "aren't case sensitive") {
+				n.AnyCase = append(n.AnyCase, typ)
+			}
+			if typ == "string" && strings.Contains(words, "letters, numbers, hyphens (-), and underscores (_).") {
+				n.Names = append(n.Names, goName(name)+"."+member)
+			}
+			if l := documentedLimit(doc, typ); l != (limit{}) {
+				n.Limits[goName(name)+"."+member] = l
+			}
+		}
+		slices.Sort(n.Required[goName(name)])
+	}
+	slices.Sort(n.Names)
+	var model struct {
+		Shapes map[string]struct {
+			Type     string
+			Min, Max *int
+			Members  map[string]struct{ Shape string }
+		}
+	}
+	if err := json.Unmarshal([]byte(botocore), &model); err != nil {
+		log.Fatal(err)
+	}
+	for name := range used {
+		for member, m := range model.Shapes[name].Members {
+			// The minimum of the maps is 1, but the SDKs send an empty map, and no report says that AWS rejects it.
+			if s := model.Shapes[m.Shape]; s.Type != "map" && (s.Min != nil || s.Max != nil) {
+				n.Limits[goName(name)+"."+member] = limit{s.Min, s.Max}
+			}
+		}
+	}
+}
+
+// reachable returns the structures that the requests contain, and the requests.
+func reachable(all structures, requests *regexp.Regexp) map[string]bool {
+	used := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		name = strings.Trim(name, "[]{}")
+		if used[name] {
+			return
+		}
+		used[name] = true
+		for _, typ := range all[name] {
+			visit(typ)
+		}
+	}
+	for name := range all {
+		if requests.MatchString(name) {
+			visit(name)
+		}
+	}
+	return used
+}
+
+var (
+	spaces    = regexp.MustCompile(`\s+\*?\s*`)
+	markup    = regexp.MustCompile(`</?(code|p|i|b)>`)
+	valueList = regexp.MustCompile(`(?s)(?:[Vv]alid values|Supported values|(?:[Cc]an|[Mm]ust) be one of(?: the following)?)(?: are)?:?\s*(?:</p>)?\s*(?:<ul>.*?</ul>|[^.]*?</p>|[^.]*)`)
+	coded     = regexp.MustCompile(`<code>([A-Za-z0-9_]+)</code>`)
+	item      = regexp.MustCompile(`<li> ?<p> ?<code>([A-Za-z0-9_]+)</code>`)
+)
+
+// documentedValues returns the values that a comment lists as the valid ones.
+func documentedValues(doc string) (values []string) {
+	list := valueList.FindString(spaces.ReplaceAllString(doc, " "))
+	word := coded
+	if strings.Contains(list, "<ul>") {
+		word = item
+	}
+	for _, m := range word.FindAllStringSubmatch(list, -1) {
+		values = append(values, m[1])
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// number matches a number of a comment, and limits are the phrases that state a limit, by the type of the member: with
+// a named group for the least value, for the most, or for both.
+const number = `(-?[0-9][0-9,]*)`
+
+var limits = map[string][]*regexp.Regexp{
+	"number": {
+		regexp.MustCompile(`[Mm]inimum (?:supported )?value(?: for the timeout)? is (?P<least>` + number + `)(?:(?: \w+| \([^)]*\))? and (?:the|its) maximum (?:supported )?value is (?P<most>` + number + `))?`),
+		regexp.MustCompile(`between (?P<least>` + number + `) and (?P<most>` + number + `)`),
+		regexp.MustCompile(`Valid values are (?P<least>` + number + `) or 0 to (?P<most>` + number + `)`),
+		regexp.MustCompile(`maximum (?:supported )?value is (?P<most>` + number + `)`),
+	},
+	"string": {
+		regexp.MustCompile(`(?:up to|maximum length is) (?P<most>` + number + `) (?:letters|characters)`),
+	},
+	"list": {
+		regexp.MustCompile(`(?:specify up to|of up to|a maximum of)(?: ten)? \(?(?P<most>` + number + `)\)? `),
+	},
+}
+
+// documentedLimit returns the limit that a comment states for every kind of environment.
+func documentedLimit(doc, typ string) (l limit) {
+	if strings.HasPrefix(typ, "[") {
+		typ = "list"
+	}
+	doc = spaces.ReplaceAllString(markup.ReplaceAllString(doc, ""), " ")
+	for _, pattern := range limits[typ] {
+		m := pattern.FindStringSubmatchIndex(doc)
+		if m == nil || strings.Contains(doc[strings.LastIndex(doc[:m[0]], ". ")+1:m[1]], "Fargate") {
+			continue
+		}
+		for i, name := range pattern.SubexpNames() {
+			if name == "" || m[2*i] < 0 {
+				continue
+			}
+			v, err := strconv.Atoi(strings.ReplaceAll(doc[m[2*i]:m[2*i+1]], ",", ""))
+			if err != nil {
+				log.Fatal(err)
+			}
+			if name == "least" {
+				l.Least = &v
+			} else {
+				l.Most = &v
+			}
+		}
+		return l
+	}
+	return l
 }
