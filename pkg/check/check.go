@@ -12,11 +12,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -26,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
+	"github.com/batchctl/batchctl/pkg/yamltree"
 )
 
 // Options say how documents are checked.
@@ -107,8 +107,11 @@ type Result struct {
 	// file lists any; WithoutQueues is the path of a platform file without queues, if there is one.
 	Unplaced      bool
 	WithoutQueues string
-	// Unknown counts the values in templates that only CloudFormation knows, and
-	// FirstUnknown is the place of the first one.
+	// PolicyUnknown are the definitions that jobs name and that no document contains, so that the policy could not be
+	// checked for them.
+	PolicyUnknown []lint.UnknownDefinition
+	// Unknown counts the values in templates and similar documents that cannot be evaluated, and
+	// FirstUnknown is the place of the first one with the reason.
 	Unknown      int
 	FirstUnknown string
 }
@@ -145,7 +148,7 @@ type rare struct {
 var nothingRare = &rare{}
 
 const (
-	// few is the number of documents up to which the garbage collector runs as usual.
+	// few is the number of documents up to which the garbage collector runs as usual, and without a second goroutine.
 	few = 100
 	// With more of them, the garbage may grow to garbage bytes: memory hardly grows with the number of documents, and
 	// the collector takes less than a tenth of the time. The program keeps about keptAlways bytes, and keptEach of each
@@ -155,9 +158,13 @@ const (
 	keptEach   = 192
 )
 
-// collectorPercent returns how much garbage there may be in a check of n documents, as a percentage of the memory in
-// use. For very many documents it is the usual 100, since each collection reads all memory in use.
-func collectorPercent(n int) int {
+// CollectorPercent returns how much garbage there may be in a check of n documents, as a percentage of the memory in
+// use (debug.SetGCPercent). For few documents and for very many it is the usual 100, since each collection reads all
+// memory in use. The percentage is a matter of the process, so only a command that checks files and ends sets it.
+func CollectorPercent(n int) int {
+	if n <= few {
+		return 100
+	}
 	return max(100, min(100*garbage/(keptAlways+keptEach*n), 400))
 }
 
@@ -180,9 +187,6 @@ func (c *Checker) Until(ctx context.Context, documents []Document) (*Result, err
 // Check checks documents on all cores. The result does not depend on the order in which
 // they finish.
 func (c *Checker) Check(documents []Document) *Result {
-	if len(documents) > few && os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(collectorPercent(len(documents))))
-	}
 	verdicts := make([]verdict, len(documents))
 	c.each(len(documents), func(w *worker, i int) { verdicts[i] = w.check(documents[i]) })
 	r := &Result{Checked: make([]string, 0, len(documents))}
@@ -200,6 +204,9 @@ func (c *Checker) Check(documents []Document) *Result {
 			if v.checked { // in part
 				r.Checked = append(r.Checked, documents[i].Path)
 			}
+		case v.file != nil && !cfn.Concerns(v.file, v.platform.together):
+			r.addUnconcerned(documents[i], v.file)
+			v.problems = slices.DeleteFunc(v.problems, func(d diag.Diagnostic) bool { return isOthers(d, documents[i], v.file) })
 		case v.checked:
 			r.Checked = append(r.Checked, documents[i].Path)
 		case v.err == nil:
@@ -223,19 +230,67 @@ func (c *Checker) Check(documents []Document) *Result {
 	for _, p := range r.Platforms {
 		r.Problems = append(r.Problems, p.Problems...)
 		r.countUnknown(p.together)
+		_, unknown := lint.DefinitionPolicy(p.together, p.Content, nil, "")
+		r.PolicyUnknown = append(r.PolicyUnknown, unknown...)
 	}
-	r.Problems = lint.Settle(r.Problems)
+	r.Problems = append(lint.Settle(r.Problems), c.hiddenPolicies()...)
+	if readsDefinitions(r.Platforms) {
+		r.Problems = withoutRepeats(r.Problems)
+	}
 	r.Problems.Sort()
 	return r
 }
 
-// countUnknown counts the values in templates that only CloudFormation knows.
+// readsDefinitions reports whether a template names the file of a state machine, which can be a document too.
+func readsDefinitions(platforms []*Platform) bool {
+	return slices.ContainsFunc(platforms, func(p *Platform) bool {
+		return slices.ContainsFunc(p.together, func(f *document.File) bool { return len(f.Definitions) > 0 })
+	})
+}
+
+// addUnconcerned records a document that has nothing to do with AWS Batch and Amazon ECS: one that you name is not
+// checked, and one that a walk finds belongs to another tool.
+func (r *Result) addUnconcerned(d Document, f *document.File) {
+	if !d.Named && len(cfn.UnknownTypes(f)) == 0 {
+		r.Skipped.Add(d.Path, document.Foreign)
+		return
+	}
+	if types := cfn.UnknownTypes(f); f.Kind == document.KindTemplate && len(types) > 0 {
+		what := "CloudFormation template with " + types[0].Text + ", of which batchctl has no API model"
+		r.Skipped.Unchecked = append(r.Skipped.Unchecked, Unchecked{d.Path, what})
+		return
+	}
+	what := map[document.Kind]string{
+		document.KindLaunchTemplate: "launch template that no resource of AWS Batch or Amazon ECS uses",
+		document.KindTemplate:       "CloudFormation template without AWS Batch and Amazon ECS",
+		document.KindStateMachine:   "Step Functions state machine without AWS Batch",
+		document.KindUserData:       "script without AWS Batch and Amazon ECS",
+	}[f.Kind]
+	if cfn.MayBeUserData(f) {
+		what = "script without AWS Batch that may not be user data"
+	}
+	if f.Kind != document.KindStateMachine { // of which --kind checks nothing more
+		what += " (--kind " + string(f.Kind) + " checks it)"
+	}
+	r.Skipped.Unchecked = append(r.Skipped.Unchecked, Unchecked{d.Path, what})
+}
+
+// isOthers reports whether a problem of a template without AWS Batch and Amazon ECS belongs to its other tools: a
+// function of theirs, or any in a template that does not mention our resources at all. Of a launch template that
+// nothing uses, only a walk leaves the problems to others.
+func isOthers(d diag.Diagnostic, from Document, f *document.File) bool {
+	mentions := strings.Contains(f.Source.Text, "AWS::Batch::") || strings.Contains(f.Source.Text, "AWS::ECS::")
+	return d.Rule == yamltree.RuleTag || !mentions && (f.Kind == document.KindTemplate || !from.Named)
+}
+
+// countUnknown counts the values in templates and similar documents that cannot be evaluated.
 func (r *Result) countUnknown(files []*document.File) {
 	for _, f := range files {
 		values := cfn.NotKnown(f)
 		if r.Unknown += len(values); len(values) > 0 {
-			line, col := f.Source.Position(values[0].Span.Start)
-			if at := fmt.Sprintf("%s:%d:%d", f.Source.Name, line, col); r.FirstUnknown == "" || at < r.FirstUnknown {
+			src := cmp.Or(values[0].Node.Source, f.Source)
+			line, col := src.Position(values[0].Node.Span.Start)
+			if at := fmt.Sprintf("%s:%d:%d: %s", src.Name, line, col, values[0].Why); r.FirstUnknown == "" || at < r.FirstUnknown {
 				r.FirstUnknown = at
 			}
 		}

@@ -20,45 +20,34 @@ type Fixed struct {
 	Text string
 	// Edits are the applied fixes, in their order.
 	Edits []Edit
-	// SyntaxOnly reports whether the text had an error of syntax, and problems with other fixes
-	// once that was fixed.
-	SyntaxOnly bool
 }
 
 // Edit is one fix.
 type Edit struct {
-	// Offset is the location in the text before the first fix, in bytes.
+	// Offset is the location of the problem in the text before the first fix, in bytes.
 	Offset int
 	// Message describes the problem and the fix, without credentials.
 	Message string
 }
 
-// Fix returns the text of a document with all automatic fixes applied, in several rounds.
-// A text that is not JSON gets only fixes of its syntax: the rest is a guess until its
-// author has seen the result. The error is that of the platform file.
+// Fix returns the text of a document with all automatic fixes applied, in several rounds
+// until nothing changes. Fixes of its syntax come first, because the parser guesses the
+// rest of a text that is not JSON. The error is that of the platform file.
 func (c *Checker) Fix(d Document, src *diag.Source) (Fixed, error) {
 	out := Fixed{Text: src.Text}
 	var before [][]diag.Edit // of each round
-	broken := false
-	for round := range fixRounds {
+	for range fixRounds {
 		problems, err := c.problemsOf(d, src)
 		if err != nil {
 			return out, err
-		}
-		if round == 0 {
-			broken = slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == jsontree.RuleSyntax })
 		}
 		text, applied := jsontree.Repair(src, problems)
 		if len(applied) == 0 {
 			break
 		}
-		if broken && applied[0].Rule != jsontree.RuleSyntax {
-			out.SyntaxOnly = true
-			break
-		}
 		_, edits := diag.Applied(src, applied)
 		for _, d := range applied {
-			at := d.Fix.Edits[0].Span.Start
+			at := d.Span.Start
 			for _, earlier := range slices.Backward(before) {
 				at = diag.Origin(at, earlier)
 			}

@@ -132,16 +132,20 @@ func (j *joint) checkBatch(w *worker, batch []int, creators []*document.File) (a
 	return all
 }
 
-// withoutRepeats drops problems that were found in several batches.
+// withoutRepeats drops problems that were found in several batches, or in a file on its own and with a template that
+// names it.
 func withoutRepeats(all diag.List) diag.List {
 	type finding struct {
-		source        *diag.Source
+		source        string
 		span          diag.Span
 		rule, message string
 	}
 	seen := map[finding]bool{}
 	return slices.DeleteFunc(all, func(d diag.Diagnostic) bool {
-		k := finding{d.Source, d.Span, d.Rule, d.Message}
+		if d.Source == nil {
+			return false
+		}
+		k := finding{d.Source.Name, d.Span, d.Rule, d.Message}
 		repeated := seen[k]
 		seen[k] = true
 		return repeated

@@ -44,8 +44,8 @@ func Named(paths ...string) []Document {
 var (
 	// JobFiles are the extensions of job files.
 	JobFiles = []string{".json"}
-	// AllFiles are the extensions of job files, CloudFormation templates and user data.
-	AllFiles = []string{".json", ".yaml", ".yml", ".template"}
+	// AllFiles are the extensions of job files, CloudFormation templates, state machines and scripts.
+	AllFiles = []string{".json", ".yaml", ".yml", ".template", ".asl", ".sh"}
 )
 
 // ErrNoMatch is the cause of a PatternError for a pattern that matches no file.
@@ -224,7 +224,7 @@ type Skipped struct {
 	Unchecked []Unchecked
 }
 
-// Unchecked is a document with the name of what it is, such as "UpdateJobQueue".
+// Unchecked is a document with the name of what it is, such as "CancelJobs".
 type Unchecked struct{ Path, What string }
 
 // Add adds a file that is not recognized. YAML files are not listed, because few of them

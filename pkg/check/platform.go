@@ -151,12 +151,8 @@ func (c *Checker) governing(d Document) *Platform {
 		return p
 	}
 	dir := d.Directory
-	switch {
-	case dir != "":
-	case d.Path == "-":
-		dir = "."
-	default:
-		dir = filepath.Dir(d.Path)
+	if dir == "" {
+		dir = document.DirectoryOf(d.Path)
 	}
 	p := c.byDirectory[dir]
 	if p == nil {

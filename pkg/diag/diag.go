@@ -44,6 +44,8 @@ type Diagnostic struct {
 	// in a text, which prints without a position.
 	Source *Source
 	Span   Span
+	// Whole reports whether the problem is about the job or another thing as a whole, and Span only names it.
+	Whole bool
 	// Message describes the problem: lower case, no full stop, one line. Credentials of
 	// the source in it are masked when it is printed.
 	Message string
@@ -76,9 +78,13 @@ func (w Waiver) String() string {
 type Fix struct {
 	// Message describes the fix for an editor's menu: `write "command"`.
 	Message string
-	Edits   []Edit
+	// Edits are empty if other fixes come first: in a text with mistakes of syntax, nothing else has a certain location.
+	Edits []Edit
 	// Class says when the fix may be applied. Its zero value is Automatic.
 	Class Class
+	// Respells reports whether the new text says what the old one means, although it is another value: "podman" for
+	// "podmann", "3600s" for 3600.
+	Respells bool
 }
 
 // Class says when a fix may be applied.
@@ -100,6 +106,21 @@ const (
 type Edit struct {
 	Span Span
 	Text string
+}
+
+// Fixable reports whether validate --fix fixes the problem.
+func (d Diagnostic) Fixable() bool {
+	return d.Waived == nil && d.Fix != nil && d.Fix.Class == Automatic
+}
+
+// Fixable returns the number of problems that validate --fix fixes.
+func (l List) Fixable() (n int) {
+	for _, d := range l {
+		if d.Fixable() {
+			n++
+		}
+	}
+	return n
 }
 
 // Error returns the short form, file:line:col: message [rule]. For a waived problem, it is

@@ -4,6 +4,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // Format is an output format for problems.
@@ -100,12 +101,37 @@ func (d Diagnostic) ruleID() string {
 	return d.Rule
 }
 
-// advice returns message and hint in one line, for formats with one field.
+// advice returns message and hint in one line, for formats with one field. It says whether
+// --fix fixes the problem.
 func (d Diagnostic) advice() string {
-	if d.Hint == "" {
-		return d.Message
+	text := d.Message
+	if d.Hint != "" {
+		text += "; " + d.Hint
 	}
-	return d.Message + "; " + d.Hint
+	if d.Fixable() {
+		text += " (fixable with --fix)"
+	}
+	return text
+}
+
+// The labels of hints.
+const (
+	labelFix        = "fix"        // --fix does what the hint says
+	labelSuggestion = "suggestion" // an edit that only the user may decide
+	labelHelp       = "help"
+)
+
+// Label returns the label of the hint: fix if --fix does what it says, suggestion if it is an edit that only the user
+// may decide, or help.
+func (d Diagnostic) Label() string {
+	switch {
+	case d.Fix == nil || !strings.Contains(d.Hint, d.Fix.Message) && !strings.HasPrefix(d.Hint, "remove "):
+	case d.Fixable():
+		return labelFix
+	case d.Fix.Class == Behavior || d.Fix.Class == Loss:
+		return labelSuggestion
+	}
+	return labelHelp
 }
 
 // region is a span in lines and columns from 1; the end is exclusive.

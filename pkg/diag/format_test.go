@@ -171,7 +171,7 @@ func TestWriteTextFix(t *testing.T) {
 	d.Fix = &diag.Fix{Message: "write 2"}
 	for hint, want := range map[string]string{
 		"":                   "    = fix: write 2\n",
-		"write 2":            "    = help: write 2\n",
+		"write 2":            "    = fix: write 2\n",
 		"drop it, or double": "    = help: drop it, or double\n    = fix: write 2\n",
 	} {
 		d.Hint = hint

@@ -21,6 +21,7 @@ type Record struct {
 	Rule      string        `json:"rule"`
 	Message   string        `json:"message"`
 	Hint      string        `json:"hint"`
+	Fixable   bool          `json:"fixable"`
 	Fix       *fixRecord    `json:"fix,omitempty"`
 	Waived    *waiverRecord `json:"waived,omitempty"`
 }
@@ -50,13 +51,13 @@ type editRecord struct {
 // WriteJSON writes the problems as a JSON array of objects, [] if there are
 // none. Each has the members
 //
-//	file, line, column, endLine, endColumn, severity, rule, message, hint
+//	file, line, column, endLine, endColumn, severity, rule, message, hint, fixable
 //
 // in this order, all of them always. Lines and columns count from 1, columns in
 // Unicode code points, and the end is exclusive. A problem without a location
 // has an empty file and zeros. severity is "error" or "warning"; hint may be
-// empty. After these, a problem with a fix has a fix with a message and
-// its edits, sorted and without overlaps; each has the members
+// empty; fixable says whether validate --fix fixes the problem. After these, a
+// problem with a fix has a fix with a message and its edits, sorted and without overlaps; each has the members
 //
 //	start, end, line, column, endLine, endColumn, text
 //
@@ -68,7 +69,7 @@ type editRecord struct {
 func WriteJSON(w io.Writer, l List) error {
 	records := make([]Record, 0, len(l))
 	for _, d := range l.masked() {
-		r := Record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint}
+		r := Record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint, Fixable: d.Fixable()}
 		if d.Source != nil {
 			r.File = d.Source.Name
 			r.Line, r.Column = d.Source.Position(d.Span.Start)

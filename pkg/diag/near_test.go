@@ -52,6 +52,26 @@ func TestNear(t *testing.T) {
 	}
 }
 
+func TestInstead(t *testing.T) {
+	offer := diag.Offer{Near: "did you mean %s?", Are: "the members are", All: "see the list"}
+	for word, want := range map[string]string{
+		"comand": "did you mean command?",
+		"job":    "the nearest are: jobName jobQueue jobDefinition; see the list",
+		"sec":    "did you mean secrets?",
+		"zzz":    "see the list",
+	} {
+		if got := diag.Instead(word, members, offer); got != want {
+			t.Errorf("Instead(%q) = %q, want %q", word, got, want)
+		}
+	}
+	offer.All = ""
+	for n, want := range map[int]string{0: "the members are: none", 2: "the members are: array command", 20: "the members are: array command dependsOn environment image jobDefinition jobName jobQueue memory and 11 more"} {
+		if got := diag.Instead("zzz", members[:n], offer); got != want {
+			t.Errorf("Instead of %d = %q, want %q", n, got, want)
+		}
+	}
+}
+
 // TestNearIgnoresOrder checks that the order of candidates does not matter, since they
 // often come from a map.
 func TestNearIgnoresOrder(t *testing.T) {

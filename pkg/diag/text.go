@@ -27,8 +27,10 @@ const (
 )
 
 // WriteText writes the problems for people, in the order of the list: the
-// short form, the source line with the problem underlined, the hint, and the fix
-// where the hint does not say the same.
+// short form, the source line with the problem underlined, and the hint. The hint is
+// labelled "fix" if --fix does what it says, "suggestion" if it is an edit that only the
+// user may decide, and "help" otherwise. A fix that the hint does not spell out has its own
+// line.
 //
 //	job.json:7:13: memory must be at least 4 MiB [memory-min-4]
 //	  7 |   "memory": "2",
@@ -90,9 +92,9 @@ func (p *printer) diagnostic(d Diagnostic) {
 		fmt.Fprintln(p.w, p.paint(sgrCyan, strings.Repeat(" ", gutter+2)+" |")+" "+marks.indent+p.paint(color, marks.carets))
 	}
 	if d.Hint != "" {
-		p.note(gutter, "= help:", d.Hint)
+		p.note(gutter, "= "+d.Label()+":", d.Hint)
 	}
-	if d.Fix != nil && d.Fix.Class == Automatic && !strings.Contains(d.Hint, d.Fix.Message) {
+	if d.Fixable() && d.Label() != labelFix {
 		p.note(gutter, "= fix:", d.Fix.Message)
 	}
 }

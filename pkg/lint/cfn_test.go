@@ -44,8 +44,8 @@ func TestTemplates(t *testing.T) {
 				}
 			}
 			for _, n := range cfn.NotKnown(f) {
-				line, col := f.Source.Position(n.Span.Start)
-				fmt.Fprintf(&b, "not checked: %d:%d\n", line, col)
+				line, col := f.Source.Position(n.Node.Span.Start)
+				fmt.Fprintf(&b, "not checked: %d:%d: %s\n", line, col, n.Why)
 			}
 			archive.Want(t, "want", b.String())
 		})
@@ -334,12 +334,25 @@ func FuzzTemplate(f *testing.F) {
 	f.Add("Conditions: {A: !Not [Condition: A], B: !And [!Condition A, !Equals [!Ref P, x]]}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: B, Properties: {JobQueueName: !Sub '${J}', Priority: !If [A, !Ref J, []]}}\n")
 	f.Add("Conditions: {A: !And [Condition: A, Condition: A]}\nMappings: {M: {k: {l: !FindInMap [M, !FindInMap [M, k, l], !FindInMap [M, k, l]]}}}\nResources:\n  J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !FindInMap [M, k, l]}}\n")
 	f.Add("Resources: {J: {Type: AWS::Batch::JobDefinition, Properties: !If [x, {Fn::Sub: [a]}, 1]}, K: {Type: AWS::Batch::ComputeEnvironment, Properties: {ComputeResources: {Fn::FindInMap: [a, b, c]}}}}\n")
+	f.Add("Resources: {R: {Type: AWS::IAM::Role, Properties: {RoleName: !Ref S}}, S: {Type: AWS::IAM::Role, Properties: {RoleName: !Sub '${R}${R}'}}, P: {Type: AWS::IAM::InstanceProfile, Properties: {InstanceProfileName: !Ref R, Roles: [!Ref S]}}, K: {Type: AWS::Batch::ComputeEnvironment, Properties: {ServiceRole: !Ref P, ComputeResources: {InstanceRole: !If [x, !Ref R, !Select [0, [!Ref S]]]}}}}\n")
+	f.Add("Resources: {J: {Type: AWS::Batch::JobQueue, Properties: {JobQueueName: " + strings.Repeat("{Fn::Sub: ['${A}${A}', {A: ", 24) + "x" + strings.Repeat("}]}", 24) + "}}}\n")
+	f.Add("Parameters: {P: {Type: String}}\nConditions: {A: !Equals [!Ref P, x]}\nResources: {J: {Type: AWS::Batch::JobQueue, Condition: A, Properties: {Priority: !Ref P}}}\n")
+	for _, archive := range golden.Glob(f, "testdata/services/*.txtar") {
+		for _, name := range archive.Names("*/*") {
+			f.Add(archive.Text(f, name))
+		}
+	}
+	for _, e := range embeddings {
+		f.Add(e.text(tree(`{"jobName": "a b", "jobQueue": "q", "jobDefinition": "d", "arrayProperties": {"size": 1}}`)))
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		doc, problems := document.Load(diag.NewSource("t.yaml", text), document.Options{Hosts: true})
-		inside(t, problems)
-		if doc != nil {
-			cfn.NotKnown(doc)
-			inside(t, Check([]*document.File{doc}, nil, Rules()))
+		for _, name := range []string{"t.yaml", "t.sh"} {
+			doc, problems := document.Load(diag.NewSource(name, text), document.Options{Hosts: true})
+			inside(t, problems)
+			if doc != nil {
+				cfn.NotKnown(doc)
+				inside(t, Check([]*document.File{doc}, nil, Rules()))
+			}
 		}
 	})
 }
@@ -373,6 +386,7 @@ Resources:
 // The members that want a role or a profile, each with a reference of each form.
 func TestRoleKindsInTemplates(t *testing.T) {
 	const template = `{ "Resources": { "R": { "Type": "AWS::IAM::Role" }, "P": { "Type": "AWS::IAM::InstanceProfile" },
+		"Same": { "Type": "AWS::IAM::Role" }, "ProfileOfSame": { "Type": "AWS::IAM::InstanceProfile", "Properties": { "InstanceProfileName": { "Ref": "Same" }, "Roles": [{ "Ref": "Same" }] } },
 		"E": { "Type": "AWS::Batch::ComputeEnvironment", "Properties": { "Type": "MANAGED", "ServiceRole": %[1]s, "ComputeResources": { "Type": "SPOT", "SpotIamFleetRole": %[1]s, "InstanceRole": %[2]s } } },
 		"D": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "container", "ContainerProperties": { "Image": "a:1", "JobRoleArn": %[1]s, "ExecutionRoleArn": %[1]s } } },
 		"T": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "container", "EcsProperties": { "TaskProperties": [{ "TaskRoleArn": %[1]s, "ExecutionRoleArn": %[1]s }] } } },
@@ -385,7 +399,11 @@ func TestRoleKindsInTemplates(t *testing.T) {
 		{`{ "Fn::GetAtt": "P.Arn" }`, `{ "Fn::GetAtt": "R.Arn" }`, 8},
 		{`{ "Fn::GetAtt": ["R", "Arn"] }`, `{ "Ref": "P" }`, 0},
 		{`{ "Fn::Sub": "arn:aws:iam::123456789012:role/${P}" }`, `{ "Fn::Sub": "arn:aws:iam::123456789012:instance-profile/${R}" }`, 0},
+		{`{ "Fn::Sub": "${P.Arn}" }`, `{ "Fn::Sub": "${R}" }`, 8},
+		{`{ "Fn::If": ["C", { "Ref": "R" }, { "Fn::GetAtt": ["P", "Arn"] }] }`, `{ "Fn::If": ["C", { "Ref": "R" }, { "Ref": "P" }] }`, 8},
 		{`{ "Ref": "Elsewhere" }`, `"name"`, 0},
+		{`{ "Fn::GetAtt": ["R", "Arn"] }`, `{ "Ref": "Same" }`, 0}, // a profile has the name of this role
+		{`{ "Fn::GetAtt": ["R", "Arn"] }`, `{ "Fn::GetAtt": ["Same", "Arn"] }`, 1},
 	} {
 		f, problems := document.Load(diag.NewSource("t.json", fmt.Sprintf(template, tt.role, tt.profile)), document.Options{Hosts: true})
 		if f == nil {
@@ -393,6 +411,68 @@ func TestRoleKindsInTemplates(t *testing.T) {
 		}
 		if found := byRule(Check([]*document.File{f}, nil, Rules()), "cfn-role-kind"); len(found) != tt.want {
 			t.Errorf("%s and %s: %d problems, want %d: %v", tt.role, tt.profile, len(found), tt.want, found)
+		}
+	}
+}
+
+// A function whose text is wrong in each scenario has one problem, and a template that is too deep only that one.
+func TestOneProblemForAFunction(t *testing.T) {
+	const joined = `
+Parameters:
+  Env: { Type: String, Default: prod, AllowedValues: [prod, dev] }
+Resources:
+  Q:
+    Type: AWS::Batch::JobQueue
+    Properties:
+      Priority: 1
+      JobQueueName: !Join ["-", [q, !Ref Env, "x.y"]]
+      ComputeEnvironmentOrder: [{ Order: 1, ComputeEnvironment: a }]
+`
+	found := byRule(checkDocs(document.Options{Hosts: true}, [2]string{"t.yaml", joined}), "queue-name-charset")
+	if len(found) != 1 || !strings.Contains(found[0].Message, `"q-prod-x.y"`) {
+		t.Errorf("%v, want one problem", found)
+	}
+	const levels = 10_000
+	deep := `{"Resources":{"Q":{"Type":"AWS::Batch::JobQueue","Properties":{"Priority":1,"JobQueueName":` + strings.Repeat(`{"Fn::Join":["",[`, levels) + `"a"` + strings.Repeat(`]]}`, levels) + `}}}}`
+	f, problems := document.Load(diag.NewSource("t.json", deep), document.Options{Hosts: true})
+	if len(problems) != 1 {
+		t.Errorf("%v, want one problem", problems)
+	}
+	for _, d := range Check([]*document.File{f}, nil, Rules()) {
+		if d.Severity == diag.Error {
+			t.Errorf("%v in a template that the parser gave up", d)
+		}
+	}
+	none := byRule(checkDocs(document.Options{Hosts: true}, [2]string{"t.yaml", "Resources:\n  Q:\n    Type: AWS::Batch::JobQueue\n    Properties: { Priority: 1 }\n"}), "queue-ce-order-required")
+	if len(none) != 1 || !strings.Contains(none[0].Message, "one compute environment") {
+		t.Errorf("%v, want a message with one compute environment", none)
+	}
+}
+
+// Managed instances need ARNs, where Ref returns the name of a role or of an instance profile.
+func TestManagedInstancesNeedARNs(t *testing.T) {
+	for value, want := range map[string]int{"!Ref": 2, "!GetAtt": 0} {
+		suffix := map[string]string{"!GetAtt": ".Arn"}[value]
+		text := `
+Resources:
+  Role: { Type: AWS::IAM::Role, Properties: { AssumeRolePolicyDocument: {} } }
+  Profile: { Type: AWS::IAM::InstanceProfile, Properties: { Roles: [!Ref Role] } }
+  CE:
+    Type: AWS::Batch::ComputeEnvironment
+    Properties:
+      Type: MANAGED
+      ComputeResources:
+        Type: ECS_MANAGED_INSTANCES
+        MaxvCpus: 16
+        ManagedInstancesProvider:
+          InfrastructureRoleArn: ` + value + ` Role` + suffix + `
+          InstanceLaunchTemplate:
+            Ec2InstanceProfileArn: ` + value + ` Profile` + suffix + `
+            NetworkConfiguration: { Subnets: [subnet-0123456789abcdef0], SecurityGroups: [sg-0123456789abcdef0] }
+`
+		found := byRule(checkDocs(document.Options{Hosts: true}, [2]string{"t.yaml", text}), "ce-managed-instances-arns")
+		if len(found) != want {
+			t.Errorf("%s: %v, want %d problems", value, found, want)
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 func TestBeyondCfnLint(t *testing.T) {
 	testtool.Long(t)
 	testtool.Works(t, "cfn-lint", "--version")
-	for _, name := range []string{"stuck", "gpu-hosts"} {
+	// The least number of errors: those about Docker on GPU hosts are warnings.
+	for name, least := range map[string]int{"stuck": 5, "gpu-hosts": 4} {
 		archive, dir := golden.Read(t, "testdata/templates/"+name+".txtar"), t.TempDir()
 		archive.Extract(t, dir)
 		file := filepath.Join(dir, "template.yaml")
@@ -26,7 +27,7 @@ func TestBeyondCfnLint(t *testing.T) {
 			}
 		}
 		_, found := loadText(t, file, archive.Text(t, "template.yaml"))
-		if errors, _ := found.Count(); errors < 5 {
+		if errors, _ := found.Count(); errors < least {
 			t.Errorf("%s: only %v", file, found)
 		}
 	}

@@ -5,6 +5,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -57,6 +59,7 @@ func (c *Checker) open(rules []Rule, gates []gate, names nameSet) []openRule {
 // Check is the function Check.
 func (c *Checker) Check(files []*document.File, platform *document.Platform, rules []Rule) diag.List {
 	p := &c.pass
+	files = concerned(files)
 	p.begin(files, platform)
 	p.rules = rules
 	gates := allGates()
@@ -73,17 +76,52 @@ func (c *Checker) Check(files []*document.File, platform *document.Platform, rul
 			p.rule.waive(&p.found[i], waivers)
 		}
 	}
+	spell(files, p.found)
 	// Templates need a pass of their own: their requests are files that do not exist.
 	return append(withoutUnknown(files, p.misspelt, p.found), checkTemplates(files, platform, rules)...)
 }
 
-// checkTemplates checks the requests that CloudFormation sends for templates.
-func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (found diag.List) {
+// concerned returns the files without the templates and launch templates to which no rule applies.
+func concerned(files []*document.File) []*document.File {
+	unconcerned := func(f *document.File) bool { return !cfn.Concerns(f, files) }
+	if !slices.ContainsFunc(files, unconcerned) {
+		return files
+	}
+	var of []*document.File
 	for _, f := range files {
-		if f.Kind == document.KindTemplate {
-			var checker Checker
-			found = append(found, cfn.Check(f, func(requests []*document.File) diag.List { return checker.Check(requests, platform, rules) })...)
+		if !unconcerned(f) {
+			of = append(of, f)
 		}
+	}
+	return of
+}
+
+// spell gives problems the fixes that their hints spell out.
+func spell(files []*document.File, found diag.List) {
+	for i := range found {
+		for _, f := range files {
+			if d := &found[i]; d.Fix == nil && d.Source == f.Source && f.Source != nil && f.Kind != document.KindTemplate && f.Kind != document.KindUserData && !document.IsYAML(f.Source) {
+				jsontree.Spell(f.Root, d)
+			}
+		}
+	}
+}
+
+// checkTemplates checks the requests that CloudFormation sends for templates, and those that other services and scripts
+// send.
+func checkTemplates(files []*document.File, platform *document.Platform, rules []Rule) (found diag.List) {
+	var checker Checker
+	run := func(requests []*document.File) diag.List { return checker.Check(requests, platform, rules) }
+	for _, f := range files {
+		if cfn.HasRequests(f) {
+			found = append(found, cfn.Check(f, run)...)
+		}
+		found = append(found, cfn.CheckScript(f, func(doc *document.File, loading diag.List) diag.List {
+			if doc == nil {
+				return loading
+			}
+			return Settle(append(Waive(doc, platform, loading), run([]*document.File{doc})...))
+		})...)
 	}
 	return found
 }

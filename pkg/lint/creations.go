@@ -2,7 +2,6 @@ package lint
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -16,7 +15,7 @@ import (
 type resources struct {
 	// Several files may create a resource of the same name, such as versions for test and
 	// production. resolve chooses one.
-	queues, environments, policies, consumables namedSites
+	queues, environments, serviceEnvironments, policies, consumables namedSites
 	// platform is the platform file, with the queues of the files added.
 	platform *document.Platform
 }
@@ -47,8 +46,10 @@ var creations = newFact(func(p *Pass, _ resources) resources {
 		queues:       byName(queues(p), "jobQueueName"),
 		environments: byName(environments(p), "computeEnvironmentName"),
 		policies:     byName(policies(p), "name"),
-		consumables:  byName(consumables(p), "consumableResourceName"),
-		platform:     p.Platform,
+
+		serviceEnvironments: byName(allSites.of(p).serviceEnvironments, "serviceEnvironmentName"),
+		consumables:         byName(consumables(p), "consumableResourceName"),
+		platform:            p.Platform,
 	}
 	if len(queues(p)) == 0 {
 		return r
@@ -90,7 +91,7 @@ func asEnvironment(n *jsontree.Node) document.Environment {
 
 // environmentsOf yields the environments of a queue. An environment that the files do not create
 // has no Node.
-func (r resources) environmentsOf(queue Site) iter.Seq[environment] {
+func (r resources) environmentsOf(queue Site) func(yield func(environment) bool) {
 	return func(yield func(environment) bool) {
 		for o := range queue.Node.Get("computeEnvironmentOrder").Children() {
 			ref := o.Get("computeEnvironment").Str()
@@ -109,7 +110,7 @@ func (j Job) createdQueue() (Site, bool) {
 // environments yields the environments on which a job may run, according to the files:
 // those of its queue. For a definition that no file submits, these are all environments in
 // its directory, unless the files have queues.
-func (j Job) environments() iter.Seq[environment] {
+func (j Job) environments() func(yield func(environment) bool) {
 	return func(yield func(environment) bool) {
 		// A definition has no queue of its own: the submissions that run it have.
 		submits := runs.of(j.pass)[j.Register]

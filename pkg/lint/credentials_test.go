@@ -130,6 +130,7 @@ func secretsIn(t *testing.T, text string) (n int) {
 	if f == nil {
 		t.Fatalf("%s: %v", text, found)
 	}
+	f.Forced = true // as with --kind
 	for _, d := range Check([]*document.File{f}, nil, Rules()) {
 		if strings.HasSuffix(d.Rule, "-secret") {
 			n++

@@ -11,7 +11,7 @@ import (
 // Edge is a dependency: by the name of a job of the same file, by job id, or by the
 // name of a job that was submitted before.
 type Edge struct {
-	Job
+	Job Job
 	// To is the job of that name, if it is in the file; Name is empty for any other
 	// dependency.
 	To   *document.Job
@@ -100,7 +100,7 @@ func edgeTo(from, to *document.Job) *jsontree.Node {
 // name, the names of the file, or the form for a job that was submitted before.
 func (e Edge) nameHint() string {
 	var names []string
-	for _, j := range e.File.Jobs {
+	for _, j := range e.Job.File.Jobs {
 		if j != e.Job.Job {
 			names = append(names, j.Name)
 		}
@@ -146,7 +146,7 @@ func (e Edge) sizes() (own, other int64, known bool) {
 
 // isPlain reports whether the children of both ends differ only in their index.
 func (e Edge) isPlain() bool {
-	return document.ArraySource(e.Array) == nil && document.ArraySource(e.To.Array) == nil
+	return document.ArraySource(e.Job.Array) == nil && document.ArraySource(e.To.Array) == nil
 }
 
 // neverRuns reports whether this job needs every job to succeed whose failure could
@@ -155,7 +155,7 @@ func (e Edge) neverRuns() bool {
 	if len(e.To.DependsOn) == 0 || (Job{Job: e.To}).waitsElsewhere() {
 		return false
 	}
-	jobs := firstOfEach(e.File.Jobs)
+	jobs := firstOfEach(e.Job.File.Jobs)
 	// succeed holds the jobs that must succeed before this one can run, directly or
 	// through other jobs. A job with "when" runs without the success of the jobs before
 	// it.

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -11,7 +10,14 @@ import (
 // replace returns the fix that replaces a string or number by another value, with or
 // without quotes as before. It returns nil if the text is not the value itself, such as
 // "2 GiB" for 2048 in the compact form.
-func replace(n *jsontree.Node, value string) *diag.Fix {
+func replace(n *jsontree.Node, value string) *diag.Fix { return replaced(n, value, jsontree.WriteFix) }
+
+// replaceTypo is replace for a value that AWS Batch certainly rejects, and the only similar one.
+func replaceTypo(n *jsontree.Node, value string) *diag.Fix {
+	return replaced(n, value, jsontree.TypoFix)
+}
+
+func replaced(n *jsontree.Node, value string, fix func(*jsontree.Node, string) *diag.Fix) *diag.Fix {
 	src, span := n.Location()
 	if src == nil || span.End > len(src.Text) {
 		return nil
@@ -23,97 +29,7 @@ func replace(n *jsontree.Node, value string) *diag.Fix {
 	default:
 		return nil
 	}
-	return replacement(n, value)
-}
-
-// replacement returns the fix that writes another value. It is a loss unless that is the
-// same value in another spelling.
-func replacement(n *jsontree.Node, value string) *diag.Fix {
-	_, span := n.Location()
-	fix := &diag.Fix{Message: "write " + value, Edits: []diag.Edit{{Span: span, Text: value}}}
-	if hasContent(n) && !jsontree.Same(n.Text, strings.Trim(value, `"`)) {
-		fix.Class = diag.Loss
-	}
-	return fix
-}
-
-// hasContent reports whether a node contains a scalar that is neither null nor "", which
-// its removal would lose.
-func hasContent(n *jsontree.Node) bool {
-	if n.Is(jsontree.Bool) || n.Is(jsontree.Number) || n.Str() != "" {
-		return true
-	}
-	for c := range n.Children() {
-		if hasContent(c) {
-			return true
-		}
-	}
-	return false
-}
-
-// removal returns the text to cut so that the rest still parses: the member, with the
-// comma and white space before its successor, or else after its predecessor.
-func removal(n *jsontree.Node) (diag.Span, bool) {
-	src, span := n.Location()
-	if src == nil {
-		return span, false
-	}
-	if n.Key.End > n.Key.Start {
-		// The compact form may write the member under another name. Its removal could also
-		// remove other members of the request.
-		if n.Name != "" && src.Text[n.Key.Start:n.Key.End] != strconv.Quote(n.Name) {
-			return span, false
-		}
-		span.Start = n.Key.Start
-	}
-	text := src.Text
-	if span.End > len(text) || span.Start >= span.End {
-		return span, false
-	}
-	if end := skipBlanks(text, span.End); end < len(text) && text[end] == ',' {
-		span.End = skipBlanks(text, end+1)
-		return span, true
-	}
-	before := strings.TrimRight(text[:span.Start], blanks)
-	if strings.HasSuffix(before, ",") {
-		span.Start = len(strings.TrimRight(before[:len(before)-1], blanks))
-	}
-	return span, true
-}
-
-// blanks is the white space of JSON (RFC 8259, section 2).
-const blanks = " \t\r\n"
-
-// skipBlanks returns the index of the first character from i that is not white space.
-func skipBlanks(text string, i int) int {
-	for i < len(text) && strings.IndexByte(blanks, text[i]) >= 0 {
-		i++
-	}
-	return i
-}
-
-// indentOf returns the white space before the last child: a line break and its indent, or
-// one space if everything is on one line.
-func indentOf(text string, n *jsontree.Node) string {
-	var last *jsontree.Node
-	for c := range n.Children() {
-		last = c
-	}
-	if last == nil {
-		return " "
-	}
-	start := last.Span.Start
-	if last.Key.End > last.Key.Start {
-		start = last.Key.Start
-	}
-	if start > len(text) {
-		return " "
-	}
-	before := text[:start]
-	if white := before[len(strings.TrimRight(before, blanks)):]; white != "" {
-		return white
-	}
-	return " "
+	return fix(n, value)
 }
 
 // rewrite returns the fix that replaces a value by JSON text.
@@ -121,7 +37,7 @@ func rewrite(n *jsontree.Node, text string) *diag.Fix {
 	if src, _ := n.Location(); src == nil {
 		return nil
 	}
-	return replacement(n, text)
+	return jsontree.WriteFix(n, text)
 }
 
 // unquote returns the fix for a whole number in quotes.

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"cmp"
-	"iter"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -50,7 +49,7 @@ func (e environment) definitions() []Site {
 }
 
 // multinode yields the multinode definitions that run on the environment.
-func (e environment) multinode() iter.Seq[Site] {
+func (e environment) multinode() func(yield func(Site) bool) {
 	return func(yield func(Site) bool) {
 		for _, d := range e.definitions() {
 			if (d.Register.Get("nodeProperties") != nil || d.Register.Get("type").Str() == "multinode") && !yield(d) {

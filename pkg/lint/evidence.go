@@ -22,7 +22,8 @@ const (
 	// FileFormat: the format of the file does not allow it: JSON, YAML, or the formats that
 	// batchctl defines for job files and platform files.
 	FileFormat Evidence = "file format"
-	// Documentation: documentation says it, and nothing confirms it.
+	// Documentation: documentation says it, and nothing confirms it. Such a rule is an error only
+	// if a sentence states the refusal; refusals has these sentences, and how they are chosen.
 	Documentation Evidence = "documentation"
 )
 
@@ -36,7 +37,7 @@ func (e Evidence) describe() string {
 	case FileFormat:
 		return "the format of JSON, YAML, the job file or the platform file does not allow it."
 	}
-	return "documentation describes the problem. Such a rule is an error only if the documentation says that AWS rejects the request or that the job can never start."
+	return "documentation describes the problem. Such a rule is an error only if a sentence, quoted with its source, says that AWS rejects the request, that the job can never start, or that the program that reads the text stops."
 }
 
 // certain reports whether a problem of the rule with that severity is beyond doubt, so that
@@ -46,21 +47,23 @@ func (r *Rule) certain(s diag.Severity) bool {
 }
 
 // warnsToo holds the rules whose evidence is certain, and that nevertheless report some of
-// their problems as warnings: for values that may be newer than the API model, and for a
-// member that a description loses.
+// their problems as warnings: for values that may be newer than the API model, for a member
+// that a description loses, and for hosts whose use is a guess.
 var warnsToo = map[string]bool{
-	document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
+	jsontree.RuleDuplicate: true, document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
 	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
-	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true, "ce-instancetype-known": true,
+	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true, "ce-imagetype-al2-eol": true, "ce-instancetype-known": true,
+	"launch-root-size": true, "userdata-mime-required": true,
+	"vcpu-min-ec2": true, "vcpu-integer-ec2": true,
 }
 
 // withEvidence completes a rule: its source gives the class of its evidence, unless the
 // rule is an exception.
 func (r Rule) withEvidence() Rule {
-	r.Rejects, r.canWarn = rejections[r.Name], warnsToo[r.Name]
+	r.Quote, r.canWarn = refusals[r.Name], warnsToo[r.Name]
 	switch {
 	case r.Evidence != "":
-	case r.Rejects != "":
+	case r.Quote != "":
 		r.Evidence = Documentation
 	default:
 		r.Evidence = evidenceOf(r.Source)
@@ -100,94 +103,85 @@ func evidenceOf(source string) Evidence {
 
 // The sentences that several rules share.
 const (
-	reservedPrefix  = "The API reference says that names of variables cannot start with AWS_BATCH."
-	notOnWindows    = "The API reference lists the members that cannot be set for Windows containers."
-	staysInRunnable = "The user guide names it as a cause of jobs that stay in RUNNABLE."
-	numNodesNeeds   = "The API reference lists the conditions that an override of numNodes must meet."
-	al2023Instances = "The API reference says that the image does not support these instances."
-	agentDeadlock   = "The agent's developers say that such a script never finishes, so the host never joins its cluster."
-	unknownName     = "The service rejects an unknown name; whether the account has this name is unknown here."
-	requestQuota    = "The user guide gives the size as the maximum of a request, which cannot be raised."
+	noWindowsMember = "The following parameters can't be set for Windows containers: linuxParameters, privileged, user, ulimits, readonlyRootFilesystem, and efsVolumeConfiguration."
+	agentDeadlock   = "Starting ecs this way via userdata will cause a deadlock in systemd's startup scripts for docker and ecs."
+	maxTooSmall     = "CE(s) associated with the job queue cannot meet the CPU requirement of the job."
+	jobTooLarge     = "The job resource requirement (vCPU/memory/GPU) is higher than that can be met by the CE(s) attached to the job queue."
+	notPlaced       = "Then, the job can't be placed in your compute environment."
 )
 
-// rejections holds the rules that only documentation supports and that are errors
-// nevertheless: a document says that the request is rejected, or that the job can never
-// start. Each has what the document says, in our own words.
-var rejections = map[string]string{
-	"jobdef-size-max": requestQuota,
+// refusals holds the rules with the evidence Documentation that are errors nevertheless, each with its Quote. Markup
+// is left out of a quote, and its apostrophes are straight.
+//
+// A sentence states a refusal if it says that something is impossible or fails ("can't", "isn't supported", "is moved
+// to the FAILED state"), or what a request has to meet ("must", "requires", "Required: Yes"). Advice does not
+// ("should", "don't", "isn't applicable", "reserved"), nor does "must not specify", because people use members of
+// which the API reference says that. Published reports are stronger than a sentence: the API reference says that names
+// of variables cannot start with AWS_BATCH, and AWS Batch drops such variables instead. Without a refusal, the rule is
+// a warning.
+//
+// AWS's own error is in this list if the problem is uncertain: batchctl does not know which names the account has.
+var refusals = map[string]string{
+	"jobdef-size-max": "The following table provides the service quotas for AWS Batch that can't be changed.",
 
-	"env-name-reserved-prefix":        reservedPrefix,
-	"submit-env-name-reserved-prefix": reservedPrefix,
-	"mnp-env-reserved-prefix":         reservedPrefix,
-	"ecs-env-reserved-prefix":         reservedPrefix,
-	"eks-env-reserved-prefix":         reservedPrefix,
-	"nul-character":                   "The standard ends an argument at its first NUL character, so no program can start with one inside.",
+	"nul-character":          "If any string contains a NUL byte, it returns (nil, [EINVAL]).",
+	"mount-members-required": "Required: Yes, when mountPoints is used.",
+	"efs-iam-job-role":       "EFS IAM authorization requires that TransitEncryption be ENABLED and that a JobRoleArn is specified.",
+	"consumable-members":     "Required: Yes",
 
-	"mount-members-required": "The user guide marks both members as required.",
-	"efs-iam-job-role":       "The API reference says that IAM authorization for EFS requires a job role.",
-	"consumable-members":     "The schema of AWS::Batch::JobDefinition requires both members.",
+	"windows-no-linuxparameters":        noWindowsMember,
+	"windows-no-user":                   noWindowsMember,
+	"windows-no-readonlyrootfilesystem": noWindowsMember,
+	"windows-no-ulimits":                noWindowsMember,
+	"windows-no-privileged":             noWindowsMember,
+	"windows-no-efs":                    noWindowsMember,
+	"ecs-fargate-no-privileged":         "This parameter is not supported for Windows containers or tasks run on Fargate.",
+	"mnp-same-instance-type":            "All node groups in a multi-node parallel job must use the same instance type.",
+	"mnp-node-resources":                "It must be specified for each node at least once.",
+	"submit-numnodes-open-range":        "There must be at least one node range in your job definition that has an open upper boundary, such as : or n:.",
+	"submit-numnodes-lower-bound":       "The lower boundary of the node range that's specified in the job definition must be fewer than the number of nodes specified in the override.",
+	"submit-eksoverride-only-eks":       "An object, with properties that override defaults for the job definition, can only be specified for jobs that are run on Amazon EKS resources.",
+	"submit-override-container-unknown": "The name must match a unique container name that you wish to override.",
+	"queue-service-and-compute":         "A job queue can't have both a serviceEnvironmentOrder and a computeEnvironmentOrder field.",
+	"quota-share-max-20":                "A maximum of 20 can be attached to any job queue.",
+	"queue-scheduling-policy-immutable": "After a job queue has a fair-share scheduling policy, it can be replaced but can't be removed.",
+	"queue-mix-architecture":            "Batch doesn't support mixing compute environment architecture types in a single job queue.",
+	"propagated-tags-total-50":          "If the total number of combined tags from the job and job definition is over 50, the job is moved to the FAILED state.",
+	"submit-queue-enabled":              "If the job queue state is DISABLED, new jobs can't be added to the queue, but jobs already in the queue can finish.",
+	"submit-jobdefinition-exists":       "JobDefinition name nextflow does not exist or is not in ACTIVE status",
+	"queue-ce-exists":                   "Compute environments must be in the VALID state before you can associate them with a job queue.",
+	"submit-queue-exists":               "JobQueue x-job-queue not found.",
+	"stage-bucket-name":                 "Bucket names must be between 3 (min) and 63 (max) characters long.",
+	"ce-al2023-no-a1":                   "Amazon Linux 2023 does not support A1 instances.",
+	"ce-al2023-nvidia-no-p3-g3":         "ECS_AL2023_NVIDIA doesn't support p3 and g3 instance types.",
 
-	"windows-no-linuxparameters":        notOnWindows,
-	"windows-no-user":                   notOnWindows,
-	"windows-no-readonlyrootfilesystem": notOnWindows,
-	"windows-no-ulimits":                notOnWindows,
-	"windows-no-privileged":             notOnWindows,
-	"windows-no-efs":                    notOnWindows,
-	"ecs-fargate-no-privileged":         "The API reference says that tasks on Fargate do not support privileged containers.",
-	"ecs-ec2-no-networkconfiguration":   "The API reference says that jobs on EC2 must not specify networkConfiguration.",
-	"eks-no-platformcapabilities":       "The API reference says that jobs on EKS must not specify platformCapabilities.",
-	"mnp-same-instance-type":            "The API reference says that all node groups must use the same instance type.",
-	"mnp-node-resources":                "The API reference says that vCPUs and memory must be specified at least once for each node.",
-	"submit-numnodes-open-range":        numNodesNeeds,
-	"submit-numnodes-lower-bound":       numNodesNeeds,
-	"submit-eksoverride-only-eks":       "The API reference says that eksPropertiesOverride can only be specified for jobs on EKS.",
-	"submit-override-container-unknown": "The API reference says that the name must match a container of the definition.",
-	"tag-aws-prefix":                    "The user guide reserves aws: for AWS: you cannot create, change or remove such a tag.",
-	"queue-service-and-compute":         "The API reference says that a job queue cannot have both lists.",
-	"queue-scheduling-policy-immutable": "The API reference says that a queue's policy cannot be removed, and that none can be added later.",
-	"queue-mix-architecture":            "The API reference says that all environments of a queue must have the same architecture.",
-	"propagated-tags-total-50":          "The API reference says that the job moves to FAILED.",
-	"submit-queue-enabled":              "The API reference says that a disabled queue takes no new jobs.",
-	"submit-jobdefinition-exists":       unknownName,
-	"queue-ce-exists":                   unknownName,
-	"submit-queue-exists":               "The API reference says that jobQueue is the name or the ARN of a queue.",
-	"stage-bucket-name":                 "The guide says that bucket names must follow these rules, so no such bucket exists.",
-	"ce-al2023-no-a1":                   al2023Instances,
-	"ce-al2023-nvidia-no-p3-g3":         al2023Instances,
-	"stuck-mnp-on-spot":                 "The user guide says that environments with Spot Instances do not support multi-node jobs.",
-	"stuck-mnp-on-unmanaged":            "The user guide says that unmanaged environments do not support multi-node jobs.",
-	"stuck-mnp-security-groups":         "The user guide allows at most five security groups.",
-	"stuck-mnp-maxvcpus":                staysInRunnable,
-	"stuck-mnp-instancetype":            staysInRunnable,
-	"stuck-all-ce-disabled":             "The API reference says that AWS Batch places no jobs in a disabled environment.",
-	"stuck-all-ce-invalid":              staysInRunnable,
-	"stuck-consumable-gt-total":         "The user guide says that a job waits until the resources that it requests are available.",
-	"stuck-vcpu-gt-maxvcpus":            staysInRunnable,
-	"stuck-fargate-vcpu-gt-max":         staysInRunnable,
-	"stuck-vcpu-gt-instance":            staysInRunnable,
-	"stuck-memory-gt-instance":          staysInRunnable,
-	"stuck-memory-equals-nominal":       "The user guide says that such a job cannot be placed on that instance type.",
-	"stuck-gpu-no-gpu-instance":         staysInRunnable,
-	"stuck-gpu-optimal":                 staysInRunnable,
-	"stuck-gpu-count-gt-instance":       staysInRunnable,
-	"stuck-fargate-windows-spot":        "The API reference says that such a job blocks its queue.",
-	"stuck-eks-node-overhead":           "The user guide says that the reserved part of a node is not available to pods.",
-	"stuck-maxvcpus-zero":               staysInRunnable,
+	"stuck-mnp-on-spot":           "Multi-node parallel jobs aren't supported on Spot Instances.",
+	"stuck-mnp-on-unmanaged":      "Multi-node parallel jobs aren't supported on UNMANAGED compute environments.",
+	"stuck-mnp-security-groups":   "There's a limit of 5 security groups that can be specified.",
+	"stuck-mnp-maxvcpus":          "Your compute environment must have enough maximum vCPUs to support your multi-node parallel job.",
+	"stuck-mnp-instancetype":      "If you specify an instance type for a node group in a multi-node parallel job, your compute environment must launch that instance type.",
+	"stuck-all-ce-disabled":       "If the state is DISABLED, then the Batch scheduler doesn't attempt to place jobs within the environment.",
+	"stuck-all-ce-invalid":        "ACTION_REQUIRED - CE(s) associated with the job queue are invalid.",
+	"stuck-consumable-gt-total":   "the job will wait in RUNNABLE state until all the required resources become available",
+	"stuck-vcpu-gt-maxvcpus":      maxTooSmall,
+	"stuck-fargate-vcpu-gt-max":   maxTooSmall,
+	"stuck-maxvcpus-zero":         maxTooSmall,
+	"stuck-vcpu-gt-instance":      jobTooLarge,
+	"stuck-memory-gt-instance":    notPlaced,
+	"stuck-memory-equals-nominal": notPlaced,
+	"stuck-gpu-no-gpu-instance":   jobTooLarge,
+	"stuck-gpu-optimal":           jobTooLarge,
+	"stuck-gpu-count-gt-instance": jobTooLarge,
+	"stuck-fargate-windows-spot":  "A job queue will be blocked if a Windows job is submitted to a job queue with only Fargate Spot compute environments.",
+	"stuck-eks-node-overhead":     "In this example, an 8,192 MiB job doesn't fit on this instance even though it's an 8 gibibyte (GiB) instance.",
 
-	"launch-root-size":            "EC2 rejects a volume that is smaller than its snapshot.",
-	"userdata-size":               "The guide says that user data is limited to 16 KB.",
-	"userdata-base64":             "The API reference says that the value must be base64.",
-	"userdata-shebang":            "The documentation says that cloud-init chooses what to do by the first line, so it does not run this text.",
-	"userdata-mime-required":      "The user guide says that user data must be a MIME multi-part archive.",
-	"userdata-mime-boundary":      "The documentation says that the parts of an archive begin at its boundary, so there is nothing to run.",
-	"userdata-shell-syntax":       "The manual says that the shell does not run a command that it cannot parse.",
-	"userdata-cloud-init-wait":    "The documentation says that --wait returns when cloud-init has finished, which includes this script.",
-	"cfn-role-trust":              "The IAM guide says that a service can assume a role only if the role's trust policy names it.",
-	"userdata-ecs-start":          agentDeadlock,
-	"userdata-ecs-wait":           agentDeadlock,
-	"userdata-docker-restart":     agentDeadlock,
-	"userdata-docker-wait":        agentDeadlock,
-	"userdata-daemon-json":        "The documentation says that dockerd does not start with an invalid configuration file.",
-	"userdata-ecs-config-emptied": "The guide says that the agent joins the cluster that ecs.config names, so the host never joins the environment's.",
-	"userdata-gpu-support":        "The guide says that the agent offers GPUs only with ECS_ENABLE_GPU_SUPPORT=true, so no GPU job can start.",
+	"userdata-shebang":         "User data shell scripts must start with the #! characters and the path to the interpreter you want to read the script",
+	"userdata-mime-boundary":   "The body must then contain one or more body parts, each preceded by a boundary delimiter line",
+	"userdata-shell-syntax":    "Certain errors shall cause the shell to write a diagnostic message to standard error and exit as shown in the following table:",
+	"userdata-cloud-init-wait": "The cloud-init process is not considered finished until your Amazon EC2 user data has finished running.",
+	"cfn-role-trust":           "ECS was unable to assume the role",
+	"userdata-ecs-start":       agentDeadlock,
+	"userdata-ecs-wait":        agentDeadlock,
+	"userdata-daemon-json":     "A non-zero exit code is returned for invalid configuration files.",
+	"userdata-gpu-support":     "You must set ECS_ENABLE_GPU_SUPPORT to true in your agent configuration file.",
 }

@@ -2,6 +2,9 @@ package lint
 
 import (
 	"fmt"
+	"go/build"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,19 +13,27 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 )
 
-// An error needs more than documentation, or a document that says what happens.
+// The parts of sentences that state a refusal, and those of advice.
+var (
+	refuses = regexp.MustCompile(`\b(cannot|can't|can only|must( then)?|requires|Required|unable|are(n't| not)|is not supported|doesn't (support|fit|attempt)|does not (support|exist)|not found|` +
+		`limit of|maximum of|invalid|EINVAL|FAILED|blocked|deadlock|will wait|is not considered finished|higher than|error and exit)\b`)
+	advises = regexp.MustCompile(`(?i)\b(should|recommend|don't|isn't applicable|must not specify|might|may|reserved)\b`)
+)
+
+// An error needs more than documentation, or a sentence of a document that states the refusal.
 func TestErrorsAreCertain(t *testing.T) {
-	sentence := regexp.MustCompile(`^The .+\.$|^EC2 .+\.$`)
 	for _, r := range Documented() {
 		switch {
 		case r.Evidence == "":
 			t.Errorf("%s has no evidence", r.Name)
-		case r.Severity == diag.Error && r.Evidence == Documentation && !sentence.MatchString(r.Rejects):
-			t.Errorf("%s is an error by documentation (%s) that does not say that the request is rejected: %q", r.Name, r.Source, r.Rejects)
+		case (r.Quote != "") != (r.Severity == diag.Error && r.Evidence == Documentation):
+			t.Errorf("%s is %s by %s (%s), with the quote %q", r.Name, r.Severity, r.Evidence, r.Source, r.Quote)
+		case r.Quote != "" && (!refuses.MatchString(r.Quote) || advises.MatchString(r.Quote)):
+			t.Errorf("%s: the quote does not state a refusal: %q", r.Name, r.Quote)
+		case len(strings.Fields(r.Quote)) > 25:
+			t.Errorf("%s: the quote is long: %q", r.Name, r.Quote)
 		case r.Severity == diag.Warning && r.Evidence == APIModel:
 			t.Errorf("%s is a warning about what the API model rules out", r.Name)
-		case r.Rejects != "" && (r.Severity != diag.Error || r.Evidence != Documentation):
-			t.Errorf("%s is a %s by %s and quotes documentation", r.Name, r.Severity, r.Evidence)
 		case r.Severity == diag.Error && strings.Contains(r.Source, derived):
 			t.Errorf("%s is an error that only follows from the documentation", r.Name)
 		case r.Severity == diag.Error && r.Confidence == Low:
@@ -34,10 +45,42 @@ func TestErrorsAreCertain(t *testing.T) {
 			t.Errorf("warnsToo names %s, which is no rule with certain errors", name)
 		}
 	}
-	for name := range rejections {
+	for name := range refusals {
 		if _, ok := Lookup(name); !ok {
-			t.Errorf("rejections names %s, which is no rule", name)
+			t.Errorf("refusals names %s, which is no rule", name)
 		}
+	}
+}
+
+// Each quote from the API references of AWS Batch and Amazon ECS is in the comments of the SDK, which AWS generates
+// from them.
+func TestQuotesAreInTheReference(t *testing.T) {
+	text := strings.NewReplacer(" ", "", "\n", "", "\t", "", "//", "", "\u2019", "'")
+	var reference strings.Builder
+	for _, service := range []string{"batch", "batch/types", "ecs/types"} {
+		p, err := build.Import("github.com/aws/aws-sdk-go-v2/service/"+service, ".", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range p.GoFiles {
+			comments, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(&reference, string(comments))
+		}
+	}
+	quoted := 0
+	for _, r := range Rules() {
+		if r.Quote == "" || !strings.HasPrefix(r.Source, apiReference) && !strings.HasPrefix(r.Source, ecsAPI) {
+			continue
+		}
+		if quoted++; !strings.Contains(reference.String(), text.Replace(r.Quote)) {
+			t.Errorf("%s: %s does not say %q", r.Name, r.Source, r.Quote)
+		}
+	}
+	if quoted < 25 {
+		t.Errorf("only %d quotes are from the references", quoted)
 	}
 }
 

@@ -73,13 +73,18 @@ func loadRun(t *testing.T, l examples.Files) (docs []*document.File, platform *d
 	return docs, platform, problems
 }
 
-// loadSource loads a file of any kind, including operations that no file contains.
+// loadSource loads a file of any kind, including operations that no file contains. It loads templates as with --kind,
+// which their pages name.
 func loadSource(src *diag.Source, p *document.Platform, read func(string) (*diag.Source, error)) (*document.File, diag.List) {
 	root, _ := jsontree.Parse(src)
 	if kind := operation(root); kind != "" && !document.IsYAML(src) {
 		return &document.File{Source: src, Root: root, Kind: kind, Requests: []document.Request{{Kind: kind, Node: root}}}, nil
 	}
-	return document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
+	f, problems := document.Load(src, document.Options{Platform: p, Read: read, Find: findingBy(read), Hosts: true})
+	if f != nil {
+		f.Forced = f.Kind == document.KindTemplate || f.Kind == document.KindLaunchTemplate
+	}
+	return f, problems
 }
 
 // findingBy finds the inputs that can be read.

@@ -29,18 +29,26 @@ func (f userFile) compact() bool {
 }
 
 // lacks reports whether the user did not write the member. A member that was dropped is not
-// lacking: its value has the wrong type, or its name is in another case or has separators.
+// lacking: its value has the wrong type, its name is in another case or has separators, or it
+// is in an object that repeats the name of the object around it, which is reported itself.
 func (f userFile) lacks(n *jsontree.Node, member string) bool {
-	if n.Get(member) != nil {
-		return false
-	}
-	folded := shape.Fold(member)
-	for m := range f.raw(n).Children() {
-		if m.Name == member || shape.Fold(m.Name) == folded {
-			return false
+	return n.Get(member) == nil && !has(f.raw(n), shape.Fold(member))
+}
+
+// has reports whether an object, or the same object inside of it, has a member with that folded name.
+func has(n *jsontree.Node, folded string) bool {
+	for m := range n.Children() {
+		if shape.Fold(m.Name) == folded || repeats(m, n) && has(m, folded) {
+			return true
 		}
 	}
-	return true
+	return false
+}
+
+// repeats reports whether an object has the name of the object around it, such as the second containerProperties in
+// containerProperties.containerProperties.
+func repeats(n, around *jsontree.Node) bool {
+	return n.Is(jsontree.Object) && around.Is(jsontree.Object) && n.Name != "" && shape.Fold(n.Name) == shape.Fold(around.Name)
 }
 
 // raw returns the object or array as in the file; nil if it is not in the file.
@@ -67,7 +75,7 @@ func childAt(n *jsontree.Node, offset int) *jsontree.Node {
 // remove returns the fix that removes a member or an element with its comma. It returns
 // nil if the file does not contain it in this form.
 func (f userFile) remove(n *jsontree.Node) *diag.Fix {
-	span, ok := removal(n)
+	span, ok := jsontree.Removal(n)
 	if !ok || f.compact() && n.Key.Start == n.Key.End {
 		return nil
 	}
@@ -77,7 +85,7 @@ func (f userFile) remove(n *jsontree.Node) *diag.Fix {
 		what = n.Name
 	}
 	fix := &diag.Fix{Message: "remove " + what, Edits: []diag.Edit{{Span: span}}}
-	if hasContent(n) {
+	if jsontree.HasContent(n) {
 		fix.Class = diag.Loss
 	}
 	return fix
@@ -86,23 +94,21 @@ func (f userFile) remove(n *jsontree.Node) *diag.Fix {
 // insert returns the fix that adds a member or an element, given as JSON text, at the end
 // of an object or array. It returns nil if the user did not write that object.
 func (j Job) insert(n *jsontree.Node, text string) *diag.Fix {
-	src, span := n.Location()
-	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 || j.compact() && span == j.Node.Span {
+	if _, span := n.Location(); j.compact() && span == j.Node.Span {
 		return nil
-	}
-	if brackets := src.Text[span.Start:span.Start+1] + src.Text[span.End-1:span.End]; brackets != "{}" && brackets != "[]" {
-		return nil // also one that is never closed
 	}
 	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !j.lacks(n, name) {
 		return nil // it exists, but has the wrong type
 	}
-	end := len(strings.TrimRight(src.Text[:span.End-1], blanks))
-	last := src.Text[end-1]
-	if end-1 > span.Start {
-		if last == ',' {
-			return nil // a syntax error, which is reported separately
-		}
-		text = "," + indentOf(src.Text, n) + text
+	return insertion(n, text)
+}
+
+// insertion returns the fix that adds a member or an element, given as JSON text, at the
+// end of an object or array.
+func insertion(n *jsontree.Node, text string) *diag.Fix {
+	edit, ok := jsontree.Insertion(n, text)
+	if !ok {
+		return nil
 	}
-	return &diag.Fix{Message: "add " + strings.TrimLeft(text, ","+blanks), Edits: []diag.Edit{{Span: diag.Span{Start: end, End: end}, Text: text}}}
+	return &diag.Fix{Message: "add " + text, Edits: []diag.Edit{edit}}
 }

@@ -1,16 +1,19 @@
 package lint
 
 import (
-	"iter"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // Image is an image reference of a job definition.
 type Image struct {
-	Site
+	Site Site
 	// Image is the member's value; nil if the container has no image.
 	Image *jsontree.Node
 }
@@ -45,9 +48,9 @@ func reportLatest(i Image) {
 	switch tag, digest := imageTag(ref); {
 	case digest:
 	case tag == "":
-		i.Report("the image has no tag, which means latest", "add a version: "+quote(ref+":1.0.0"), i.Image)
+		i.Site.Report("the image has no tag, which means latest", "add a version: "+quote(ref+":1.0.0"), i.Image)
 	case tag == "latest":
-		i.Report("the image has the tag latest, which can change at any time", "write a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
+		i.Site.Report("the image has the tag latest, which can change at any time", "write a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
 	}
 }
 
@@ -63,7 +66,7 @@ func imageTag(ref string) (tag string, digest bool) {
 
 // imagesThatRun returns all images of definitions, and the images with which
 // submissions override them.
-func (p *Pass) imagesThatRun() iter.Seq[Image] {
+func (p *Pass) imagesThatRun() func(yield func(Image) bool) {
 	return func(yield func(Image) bool) {
 		for _, i := range p.Images() {
 			if !yield(i) {
@@ -108,4 +111,66 @@ func imageArch(ref string) string {
 		return catalog.Arm
 	}
 	return catalog.X86
+}
+
+// checkPublicImages reports public images whose container must start batchctl.
+func checkPublicImages(p *Pass) {
+	for _, i := range p.Images() {
+		by := i.throughBatchctl()
+		if by == "" || !isPublicImage(i.Image.Str()) {
+			continue
+		}
+		i.Site.Report(fmt.Sprintf("%s batchctl in the image, and the public image %s almost certainly does not contain it", by, quote(i.Image.Str())),
+			"build an image from it that has batchctl in its PATH", i.Image)
+	}
+}
+
+// throughBatchctl returns the part of the job that starts batchctl in the container, with a verb; "" if nothing does.
+func (i Image) throughBatchctl() string {
+	j := i.Site.Job.Job
+	switch {
+	case i.Site.Node.Get("command").Index(0).Str() == usage.Launcher[0]:
+		return "the command needs"
+	case j == nil:
+	case len(j.Inputs) > 0:
+		return "inputs need"
+	case len(j.Outputs) > 0:
+		return "outputs need"
+	case j.IsStaged():
+		return "a checkpoint needs"
+	case j.Sweep != nil && j.Sweep.Launcher == sweep.Binary:
+		return "the launcher of the array needs"
+	case j.Measure != nil && i.Site.Node.Get("command").Index(0) != nil: // the local engine measures jobs without one
+		return "measure needs"
+	}
+	return ""
+}
+
+// isPublicImage reports whether an image is from a publisher of images without batchctl: the official images of Docker
+// Hub and their copies in Amazon ECR Public, and those of a few vendors.
+func isPublicImage(ref string) bool {
+	if ref == "" || strings.ContainsAny(ref, "$<{ ") || strings.Contains(ref, "Ref::") {
+		return false
+	}
+	for _, prefix := range [...]string{"docker.io/", "index.docker.io/", "registry-1.docker.io/"} {
+		ref = strings.TrimPrefix(ref, prefix)
+	}
+	name, _, _ := strings.Cut(ref, "@")
+	if !strings.Contains(name, "/") {
+		name, _, _ = strings.Cut(name, ":")
+		return slices.Contains(officialImages[:], name) // other names may be local images
+	}
+	return slices.ContainsFunc(publicPrefixes[:], func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// officialImages are official images of Docker Hub that run programs.
+var officialImages = [...]string{"alpine", "almalinux", "amazonlinux", "bash", "buildpack-deps", "busybox", "centos", "debian", "eclipse-temurin", "fedora", "gcc", "golang",
+	"gradle", "julia", "maven", "node", "openjdk", "perl", "php", "pypy", "python", "r-base", "rockylinux", "ruby", "rust", "ubuntu"}
+
+// publicPrefixes begin the names of images whose publisher does not add batchctl.
+var publicPrefixes = [...]string{
+	"library/", "amazonlinux/", "nvidia/", "pytorch/", "tensorflow/", "continuumio/", "rocker/", "bitnami/",
+	"public.ecr.aws/docker/library/", "public.ecr.aws/amazonlinux/", "public.ecr.aws/ubuntu/", "public.ecr.aws/lts/", "public.ecr.aws/debian/", "public.ecr.aws/lambda/",
+	"public.ecr.aws/bitnami/", "public.ecr.aws/deep-learning-containers/",
+	"mcr.microsoft.com/", "nvcr.io/nvidia/", "gcr.io/distroless/", "registry.access.redhat.com/",
 }

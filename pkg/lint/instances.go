@@ -7,21 +7,12 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // instanceTypes are the instance types with which jobs are compared. Without a platform file they
 // are those of the embedded catalogue.
 type instanceTypes struct{ *catalog.Catalog }
-
-// archOf returns the common architecture of instance types, or "" if it is unknown.
-func (t instanceTypes) archOf(entries []string) string {
-	for _, e := range entries {
-		if types := t.Expand(e); len(types) > 0 {
-			return types[0].Arch
-		}
-	}
-	return ""
-}
 
 // familyOf returns the family of an instance type: c5 for c5.large. A family is its own
 // family.
@@ -88,16 +79,46 @@ func (t instanceTypes) launches(entries []string, name string) bool {
 	return len(entries) == 0
 }
 
-// unknown returns the message and the hint about an entry of instanceTypes that is not in the catalogue. The hint is
+// unknownIn returns the entries of instanceTypes that are not in the catalogue: those of one unknown family together,
+// because they are one mistake, and any other alone.
+func (t instanceTypes) unknownIn(list *jsontree.Node) [][]*jsontree.Node {
+	var mistakes [][]*jsontree.Node
+	for n := range list.Children() {
+		if !n.Is(jsontree.String) || isPlaceholder(n.Text) || t.Expand(n.Text) != nil {
+			continue
+		}
+		family, _, _ := strings.Cut(n.Text, ".")
+		i := slices.IndexFunc(mistakes, func(m []*jsontree.Node) bool {
+			of, _, _ := strings.Cut(m[0].Text, ".")
+			return of == family && t.Expand(family) == nil
+		})
+		if i < 0 {
+			mistakes, i = append(mistakes, nil), len(mistakes)
+		}
+		mistakes[i] = append(mistakes[i], n)
+	}
+	return mistakes
+}
+
+// unknown returns the message and the hint about entries of instanceTypes that are not in the catalogue. The hint is
 // a known entry of the same letter: f1 has FPGAs, and a1 has Arm processors. The catalogue has a date, so the hint
 // also names the option for newer types.
-func (t instanceTypes) unknown(entry string) (message, hint string) {
-	if t.MayBeNewer(entry) {
-		return fmt.Sprintf("%s may be newer than %s", quote(entry), t), "to check jobs against it, give a file with its size: --catalog FILE"
+func (t instanceTypes) unknown(entries []*jsontree.Node) (message, hint string) {
+	var names []string
+	for _, n := range entries {
+		names = append(names, quote(n.Text))
+	}
+	first := entries[0].Text
+	if t.MayBeNewer(first) {
+		return fmt.Sprintf("%s may be newer than %s", and(names), t), "to check jobs against it, give a file with its size: --catalog FILE"
 	}
 	hint = "write a type (g5.8xlarge), a family (c5) or optimal"
-	if near := near(entry, t.Entries()); near != "" && strings.EqualFold(near[:1], entry[:1]) {
+	if near := near(first, t.Entries()); near != "" && strings.EqualFold(near[:1], first[:1]) {
 		hint = "write " + quote(near)
 	}
-	return fmt.Sprintf("%s is not an instance type in %s", quote(entry), t), hint + ", or give a file with newer types: --catalog FILE"
+	hint += ", or give a file with newer types: --catalog FILE"
+	if len(names) > 1 {
+		return fmt.Sprintf("%s are not instance types in %s", and(names), t), hint
+	}
+	return fmt.Sprintf("%s is not an instance type in %s", names[0], t), hint
 }

@@ -60,6 +60,10 @@ func guidePage(title string) string {
 		file = "array_jobs"
 	case "automated job retries":
 		file = "job_retries"
+	case "compute environments of multi-node jobs":
+		file = "mnp-ce"
+	case "compute environments on Amazon ECS Managed Instances":
+		file = "ecs-managed-instances-compute-environments"
 	case "compute resource AMIs":
 		file = "compute_resource_AMIs"
 	case "compute resource memory management":
@@ -84,6 +88,8 @@ func guidePage(title string) string {
 		file = "job_stuck_in_runnable"
 	case "multi-node parallel jobs":
 		file = "multi-node-parallel-jobs"
+	case "quota shares":
+		file = "quota-shares"
 	case "service quotas":
 		file = "service_limits"
 	case "specifying sensitive data":
@@ -105,8 +111,18 @@ func otherPage(source string) string {
 		return "https://github.com/batchctl/batchctl/tree/main/schemas"
 	case "AWS Fargate service quotas":
 		return "https://docs.aws.amazon.com/general/latest/gr/ecs-service.html#service-quotas-fargate"
-	case "Amazon ECS API reference, ContainerDefinition.name":
+	case cfnReference + "AWS::Batch::JobDefinition ConsumableResourceRequirement":
+		return "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-batch-jobdefinition-consumableresourcerequirement.html"
+	case "Go documentation, syscall.SlicePtrFromStrings":
+		return "https://pkg.go.dev/syscall#SlicePtrFromStrings"
+	case mimeStandard:
+		return "https://www.rfc-editor.org/rfc/rfc2046#section-5.1"
+	case ecsAPI + "ContainerDefinition.name":
 		return "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
+	case ecsAPI + "AwsVpcConfiguration.securityGroups":
+		return "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AwsVpcConfiguration.html"
+	case "Amazon ECS Developer Guide, GPU workloads":
+		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
 	case "Amazon ECS Developer Guide, task size":
 		return "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#task_size"
 	case ec2UserData:

@@ -171,3 +171,28 @@ func BenchmarkDirectories(b *testing.B) {
 		}
 	}
 }
+
+// The parameters and the tags of a request are around a part of it, so no rule misses them there.
+func TestPartsHaveNoParameters(t *testing.T) {
+	const part = `{ "image": "a:1", "vcpus": 1, "memory": 512, "command": ["run", "Ref::vcpus"] }`
+	if found := byRule(checkDocs(document.Options{}, [2]string{"part.json", part}), "ref-without-default"); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+	whole := `{ "jobDefinitionName": "a", "type": "container", "containerProperties": ` + part + ` }`
+	if found := byRule(checkDocs(document.Options{}, [2]string{"whole.json", whole}), "ref-without-default"); len(found) != 1 {
+		t.Errorf("%d problems in a whole request, want 1", len(found))
+	}
+}
+
+// A timeout that is a number gets the form of its document: an object in a request, a text with a unit in a job file.
+func TestTimeoutAsNumber(t *testing.T) {
+	for text, want := range map[string]string{
+		`{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "timeout": 60 }`:                                        `{ "attemptDurationSeconds": 60 }`,
+		`{ "name": "a", "image": "b:1", "command": ["c"], "resources": { "vcpus": 1, "memory": "1GiB" }, "timeout": 60 }`: `"60s"`,
+	} {
+		found := byRule(checkDocs(document.Options{}, [2]string{"t.json", text}), document.RuleWrongType)
+		if len(found) != 1 || found[0].Fix == nil || found[0].Fix.Edits[0].Text != want {
+			t.Errorf("%s: %+v, want the fix %s", text, found, want)
+		}
+	}
+}

@@ -32,8 +32,10 @@ func (s *nativeSchema) resolve(def map[string]any) map[string]any {
 // example returns a value with every member of the definition.
 func (s *nativeSchema) example(def map[string]any) any {
 	def = s.resolve(def)
-	if values, ok := def["enum"].([]any); ok {
-		return values[0]
+	for _, keyword := range []string{"enum", "examples"} {
+		if values, ok := def[keyword].([]any); ok {
+			return values[0]
+		}
 	}
 	if either, ok := def["anyOf"].([]any); ok {
 		return s.example(either[0].(map[string]any))
@@ -44,6 +46,9 @@ func (s *nativeSchema) example(def map[string]any) any {
 	case "array":
 		return []any{s.example(def["items"].(map[string]any))}
 	case "integer", "number":
+		if least, ok := def["minimum"].(float64); ok && least > 1 {
+			return least
+		}
 		return 1
 	case "boolean":
 		return true

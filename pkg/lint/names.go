@@ -15,10 +15,10 @@ const hostMark = "UserData"
 // kindMark is in the names of a file with a request of that kind, beside its members.
 func kindMark(k document.Kind) string { return "$" + string(k) }
 
-// isHosts reports whether a file of that kind describes hosts: a CloudFormation template,
-// a launch template or user data.
+// isHosts reports whether a file of that kind describes hosts, or is not a request: a CloudFormation template,
+// a launch template, user data, or a document of another service.
 func isHosts(k document.Kind) bool {
-	return k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
+	return k == document.KindStateMachine || k == document.KindEventBridge || k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
 }
 
 // add adds a name, and with it all names that share its bit.
@@ -65,6 +65,12 @@ func namesIn(files []*document.File) (s nameSet) {
 		for _, r := range f.Requests {
 			s.add(kindMark(r.Kind))
 			s.addAll(r.Node)
+		}
+		if len(f.Jobs)+len(f.Requests) == 0 {
+			s.add(kindMark(f.Kind))
+			if !isHosts(f.Kind) {
+				s.addAll(f.Root) // an update
+			}
 		}
 		if isHosts(f.Kind) {
 			s.add(hostMark)

@@ -40,10 +40,15 @@ func indexPage() string {
 	b.WriteString("# Checks\n\n" + generated + "\n\n" +
 		"`batchctl validate` checks files with these rules. `batchctl validate --rules RULE` explains a rule with complete examples.\n\n" +
 		"- An **error** is a problem that AWS rejects or that leaves a job stuck. A **warning** is a problem that AWS accepts, but that is rarely intended.\n" +
-		"- The confidence says how well the rule is supported:\n")
+		"- The label of a hint says who acts. `fix`: `batchctl validate --fix` does what the hint says. `suggestion`: an edit that loses or changes something, so only you can decide. `help`: advice.\n- The confidence says how well the rule is supported:\n")
 	for _, c := range []Confidence{High, Medium, Low} {
 		fmt.Fprintf(&b, "  - %s: %s\n", c, c.describe())
 	}
+	b.WriteString("- Requests inside other documents follow the same rules: tasks of Step Functions (`.asl` and JSON or YAML files, `DefinitionString`, `Definition` and `DefinitionUri` in CloudFormation and SAM, with their substitutions), " +
+		"`BatchParameters` and `BatchJobParameters` of EventBridge, inputs of EventBridge Scheduler, and JSON in shell scripts: arguments of the AWS CLI and here-documents. " +
+		"`validate` reports a value that only an execution, CloudFormation or the shell knows as not checked, with its place.\n")
+	b.WriteString("- Rules about launch templates, user data and instances apply where a resource of AWS Batch or Amazon ECS uses them, in the same template or in a file that is checked with it. " +
+		"`--kind CloudFormation` and `--kind CreateLaunchTemplate` apply them to any file; their examples are checked so.\n")
 	b.WriteString("- The evidence is the source of the rule. You can [waive](../job-file.md#waiver) warnings, your platform file's policy, and errors that only documentation supports:\n")
 	for _, e := range []Evidence{ServiceAnswer, APIModel, FileFormat, Documentation} {
 		fmt.Fprintf(&b, "  - %s: %s\n", e, e.describe())
@@ -136,11 +141,10 @@ func (r Rule) source(link func(Link) string) string {
 			parts = append(parts, link(l))
 		}
 	}
-	line := "Source: " + strings.Join(parts, "; ") + "."
-	if r.Rejects != "" {
-		line += " " + plainText(r.Rejects)
+	if r.Quote != "" {
+		parts[0] += ": \"" + plainText(r.Quote) + "\""
 	}
-	return line
+	return "Source: " + strings.Join(parts, "; ") + "."
 }
 
 // inline formats a link with its address.

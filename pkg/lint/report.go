@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ type findings struct {
 	found diag.List
 	// waived holds the waivers that have silenced a problem.
 	waived map[*jsontree.Node]bool
+	// added holds the members that hints add, with their values.
+	added map[addition]string
 	// misspelt holds the members that are in a file under a wrong name, which is a problem of its own. So they are not
 	// missing.
 	misspelt map[*document.File][]document.UnknownMember
@@ -74,16 +77,61 @@ func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.N
 // reportAs is ReportFix with a severity other than that of the rule, for a rule that is
 // certain about some values and only warns about others.
 func (j Job) reportAs(severity diag.Severity, fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
-	at := j.NameNode()
+	at, whole := j.NameNode(), true
 	for _, n := range nodes {
 		if src, _ := n.Location(); src != nil {
-			at = n
+			at, whole = n, false
 			break
 		}
 	}
-	j.pass.report(severity, fix, at, message, hint)
-	j.amend(&j.pass.found[len(j.pass.found)-1])
+	j.pass.report(severity, fix, at, message, j.pass.together(j, at, hint))
+	d := &j.pass.found[len(j.pass.found)-1]
+	d.Whole = whole
+	j.amend(d)
 }
+
+// together returns the hint to add a member. If another hint already adds a member with this name to the same object,
+// it says that both belong into one: two members with one name would be an error.
+func (f *findings) together(j Job, at *jsontree.Node, hint string) string {
+	m := addsMember().FindStringSubmatch(hint)
+	if m == nil {
+		return hint
+	}
+	_, span := at.Location()
+	key := addition{file: j.File, member: m[1], at: span.Start}
+	if slices.Contains(ofJob[:], m[1]) {
+		key.at, key.job = 0, j.Job
+	}
+	if f.added == nil {
+		f.added = map[addition]string{}
+	}
+	value, content := m[2], strings.TrimSuffix(strings.TrimPrefix(m[2], "{ "), " }")
+	before, again := f.added[key]
+	f.added[key] = value
+	switch {
+	case !again:
+		return hint
+	case before == value:
+		return fmt.Sprintf("the same %q solves this too", m[1])
+	case content != value:
+		return fmt.Sprintf("add %s to the same %q", content, m[1])
+	}
+	return hint
+}
+
+// addition is a member that a hint adds.
+type addition struct {
+	file   *document.File
+	job    *document.Job // for members that a job has once
+	member string
+	at     int
+}
+
+// ofJob are the members that a job has once, wherever a problem is reported.
+var ofJob = [...]string{"parameters", "tags", "timeout", "jobRoleArn"}
+
+// addsMember matches a hint that adds a member; its groups are the name and the value.
+var addsMember = lazy(`^add "([^"]+)": (.+)$`)
 
 // NameNode returns the node at which a problem of the whole job is reported: its name, so
 // that a report underlines one value and not the whole object.
@@ -111,15 +159,16 @@ func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.
 	c.Job.ReportFix(fix, message, hint, append(nodes, c.Node)...)
 }
 
-// classified returns the fix with the class that follows from the severity and the
-// hint, unless the fix has a class already. AWS Batch accepts a job with warnings, so
+// classified returns the fix with the class that follows from the hint and the severity,
+// unless the fix has a class already. AWS Batch accepts a job with warnings, so
 // the fix of a warning changes what the job does. A hint with two alternatives leaves
 // the choice to the user.
 func classified(fix *diag.Fix, severity diag.Severity, keepsMeaning bool, hint string) *diag.Fix {
 	switch {
-	case fix == nil || fix.Class != diag.Automatic:
+	case fix == nil:
 	case severalWays().MatchString(outsideQuotes(hint)):
 		fix.Class = diag.Choice
+	case fix.Class != diag.Automatic:
 	case severity == diag.Warning && !keepsMeaning:
 		fix.Class = diag.Behavior
 	}
@@ -138,15 +187,12 @@ func editsPlaceholder(src *diag.Source, fix *diag.Fix) bool {
 		if src == nil || e.Span.Start < 0 || e.Span.Start >= e.Span.End || e.Span.End > len(src.Text) {
 			continue
 		}
-		if text := src.Text[e.Span.Start:e.Span.End]; jsontree.IsPlaceholder(constantLists.Replace(text)) {
+		if text := src.Text[e.Span.Start:e.Span.End]; jsontree.HasPlaceholder(text) {
 			return true
 		}
 	}
 	return false
 }
-
-// constantLists removes lists of constants, which look like placeholders in brackets.
-var constantLists = strings.NewReplacer("[true]", "", "[false]", "", "[null]", "")
 
 // policyHint adds to the hint of a policy's problem whom to ask, and where the job
 // declares a waiver.

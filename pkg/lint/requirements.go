@@ -2,7 +2,7 @@ package lint
 
 import (
 	"fmt"
-	"iter"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -12,7 +12,7 @@ import (
 
 // requirement is a value in resourceRequirements.
 type requirement struct {
-	Job
+	Job   Job
 	value *jsontree.Node
 }
 
@@ -56,7 +56,7 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 	}
 	f := &diag.Fix{Message: "write resourceRequirements"}
 	for i, n := range old {
-		span, ok := removal(n)
+		span, ok := jsontree.Removal(n)
 		if !ok || s.compact() && n.Source == nil {
 			return nil
 		}
@@ -79,12 +79,11 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 	return disjoint(f)
 }
 
-// vcpusOnEC2 yields the vCPUs of the containers that are a whole job or node on EC2,
-// and of their overrides in submissions if the definition is known. A definition that only lacks platformCapabilities
-// for Fargate is left out.
-func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
+// vcpusOnEC2 yields the vCPUs of the containers on EC2, and of the overrides in submissions of those that are a whole
+// job, if the definition is known. A definition that only lacks platformCapabilities for Fargate is left out.
+func (p *Pass) vcpusOnEC2() func(yield func(Site, *jsontree.Node) bool) {
 	return func(yield func(Site, *jsontree.Node) bool) {
-		for _, s := range wholes(p) {
+		for _, s := range containers(p) {
 			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && s.meantForFargate() == "" && !yield(s, n) {
 				return
 			}
@@ -97,22 +96,75 @@ func (p *Pass) vcpusOnEC2() iter.Seq2[Site, *jsontree.Node] {
 	}
 }
 
-// lacking reports a container that requests none of a resource, if its submission does
-// not either. Containers on EKS have their own rules. A value that cannot be read is
-// not missing.
-func lacking(p *Pass, kind, what, short, value string) {
+// amount is a resource that every container requests, with the request that hints propose.
+type amount struct{ kind, what, short, compact, native string }
+
+var amounts = [...]amount{{"VCPU", "vCPUs", "vcpus", "1", "1"}, {"MEMORY", "memory", "memory", `"2 GiB"`, "2048"}}
+
+// lacking reports a container that does not request the first of the amounts, if its submission does not either, and
+// with it those after it. A container that requests none of several is one problem, because one edit solves it.
+// Containers on EKS have their own rules. A value that cannot be read is not missing.
+func lacking(p *Pass, wanted []amount) {
 	for _, c := range p.Containers() {
-		list := c.Node.Get("resourceRequirements")
-		if !c.Single || plan.Requirement(c.Node, c.Submit.Get("containerOverrides"), kind) != nil ||
-			c.Job.Node.Get("resources").Get(short) != nil || c.hasUnreadRequest(kind) || c.compact() && c.requestsElsewhere(short) {
+		if !c.lacksAmount(wanted[0]) || len(wanted) == 1 && c.lacksAmount(amounts[0]) {
 			continue
 		}
-		hint := fmt.Sprintf(`add "resources": { %q: %s }`, short, value)
-		if !c.compact() {
-			hint = fmt.Sprintf(`add { "type": %q, "value": %q } to resourceRequirements`, kind, value)
+		what, compact, native := wanted[0].what, "", ""
+		for i, a := range wanted {
+			if i > 0 {
+				if !c.lacksAmount(a) {
+					continue
+				}
+				what, compact, native = what+" or "+a.what, compact+", ", native+", "
+			}
+			compact += fmt.Sprintf("%q: %s", a.short, a.compact)
+			native += fmt.Sprintf(`{ "type": %q, "value": %q }`, a.kind, a.native)
 		}
-		c.Report("the container does not request "+what, hint, list)
+		hint, fix := c.addRequests(compact, native)
+		c.ReportFix(fix, "the container does not request "+what, hint, c.Node.Get("resourceRequirements"))
 	}
+}
+
+// reportRequests reports a container in a task or a node range that does not request vCPUs, memory or both.
+func (s Site) reportRequests(what string) {
+	var lacks, entries []string
+	for _, a := range amounts {
+		if requirementOf(s.Node, a.kind) == nil && !s.hasUnreadRequest(a.kind) {
+			lacks, entries = append(lacks, a.kind), append(entries, fmt.Sprintf(`{ "type": %q, "value": "..." }`, a.kind))
+		}
+	}
+	if len(lacks) == 0 {
+		return
+	}
+	hint := `add ` + strings.Join(entries, ", ") + ` to resourceRequirements`
+	if s.Node.Get("resourceRequirements") == nil {
+		hint = `add "resourceRequirements": [` + strings.Join(entries, ", ") + "]"
+	}
+	s.Report(what+" does not request "+either(lacks), hint, s.Node.Get("resourceRequirements"))
+}
+
+// lacksAmount reports whether neither the container nor its submission requests the resource.
+func (s Site) lacksAmount(a amount) bool {
+	return s.Single && plan.Requirement(s.Node, s.Submit.Get("containerOverrides"), a.kind) == nil &&
+		s.Job.Node.Get("resources").Get(a.short) == nil && !s.hasUnreadRequest(a.kind) && !(s.compact() && s.requestsElsewhere(a.short))
+}
+
+// addRequests returns the hint and the fix that add requests, in the form of the file.
+func (s Site) addRequests(compact, native string) (hint string, fix *diag.Fix) {
+	if !s.compact() {
+		list := s.Node.Get("resourceRequirements")
+		if list == nil {
+			text := `"resourceRequirements": [` + native + `]`
+			return "add " + text, s.insert(s.Node, text)
+		}
+		return "add " + native + " to resourceRequirements", s.insert(list, native)
+	}
+	job := s.raw(s.Job.Node)
+	if resources := job.Get("resources"); resources.Is(jsontree.Object) {
+		return "add " + compact + ` to "resources"`, insertion(resources, compact)
+	}
+	text := `"resources": { ` + compact + " }"
+	return "add " + text, insertion(job, text)
 }
 
 // hasUnreadRequest reports whether another rule reports the container's request for the

@@ -52,16 +52,17 @@ func row(name string, c Confidence, at selector, holds condition, doc, source st
 	if c == Low {
 		r.Severity = diag.Warning
 	}
-	r.Run = func(p *Pass) { at.check(p, holds) }
+	r.Run = func(p *Pass) { at.check(p, at.scope(p), holds) }
+	r.checkIn = func(p *Pass, sites []Site) { at.check(p, sites, holds) }
 	if !slices.Contains(at.paths, "") {
 		return r.onlyWith(at.paths...)
 	}
 	return r
 }
 
-// check calls holds with each value that the selector selects.
-func (at *selector) check(p *Pass, holds condition) {
-	for _, s := range at.scope(p) {
+// check calls holds with each value that the selector selects below the sites.
+func (at *selector) check(p *Pass, sites []Site, holds condition) {
+	for _, s := range sites {
 		for i, route := range at.routes {
 			p.reached = route.appendFrom(p.reached[:0], s.Node)
 			for _, n := range p.reached {
@@ -110,8 +111,19 @@ func needs(members ...string) condition {
 		if len(names) == 0 {
 			return
 		}
-		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)), "add "+strings.Join(examples, ", "), n)
+		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)), addSuch(strings.Join(examples, ", "), len(examples)), n)
 	}
+}
+
+// addSuch returns the hint to add members whose values only the user knows. An example with a gap shows this itself.
+func addSuch(examples string, n int) string {
+	switch {
+	case strings.Contains(examples, "..."), strings.Contains(examples, "<"):
+		return "add " + examples
+	case n > 1:
+		return "add members such as " + examples
+	}
+	return "add a member such as " + examples
 }
 
 // both requires two conditions.
@@ -209,8 +221,12 @@ func looksNewer(value string, known []string) bool {
 // badValue reports a value that is not in the list, and suggests the closest.
 func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	hint, fix := "", (*diag.Fix)(nil)
-	if near := near(n.Text, values); near != "" {
-		hint, fix = "write "+quote(near), replace(n, near)
+	near := near(n.Text, values)
+	if strings.EqualFold(n.Text, "CPU") && slices.Contains(values, "VCPU") {
+		near = "VCPU" // GPU is as similar
+	}
+	if near != "" {
+		hint, fix = "write "+quote(near), replaceTypo(n, near)
 	}
 	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, either(values), quote(n.Text)), hint, n)
 }

@@ -33,11 +33,11 @@ type Rule struct {
 	// Source names the origin of the rule.
 	Source string
 	// Evidence is what shows that the rule is right; Rules fills it in from Source, unless
-	// the rule gives its own. An error needs more than Documentation, or Rejects.
+	// the rule gives its own. An error needs more than Documentation, or a Quote.
 	Evidence Evidence
-	// Rejects is what the documentation says about the rejection, in our own words, for an
-	// error that only documentation supports.
-	Rejects string
+	// Quote is the sentence that states the refusal, in the words of the first part of Source,
+	// for an error with the evidence Documentation.
+	Quote string
 	// Run reports every problem in the pass's files.
 	Run func(*Pass)
 	// KeepsMeaning is true for a warning whose fix leaves the job's behavior unchanged.
@@ -47,6 +47,9 @@ type Rule struct {
 	// canWarn is true for a rule with certain evidence that reports some problems as
 	// warnings, which can be waived.
 	canWarn bool
+
+	// checkIn checks other sites than those of the rule's scope; nil for a rule that is no row.
+	checkIn func(p *Pass, sites []Site)
 
 	// about lists members without which the rule finds nothing. It is empty for a rule
 	// that reads every file.

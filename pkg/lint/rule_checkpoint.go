@@ -92,7 +92,7 @@ func expectedLoss(c plan.Cost) string {
 	if c.Hours == 0 {
 		return fmt.Sprintf(": a reclaim loses $%.2g for each hour that it ran", hour.High)
 	}
-	half := c.Hours / 2 * hour.High * float64(max(c.Children, 1))
+	half := c.Meter.USD(hour.High, c.Seconds()/2, max(c.Children, 1))
 	return fmt.Sprintf(": the expected loss is $%.2g to $%.2g%s, and a reclaim halfway loses $%.2g", half*leastReclaimed, half*mostReclaimed, children, half)
 }
 
@@ -134,7 +134,7 @@ func checkCheckpointVolumes(p *Pass) {
 // checkCheckpointLocation reports a location that batchctl cannot store checkpoints in.
 func (s stagedLocation) checkCheckpointLocation() {
 	text := s.location.Text
-	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.location) }
+	report := func(hint, format string, args ...any) { s.Job.Report(fmt.Sprintf(format, args...), hint, s.location) }
 	const hint = `write s3://bucket/prefix/, an absolute path on a volume, or omit "to" for the staging location`
 	if _, err := stage.Variables(withoutReferences(text)); err != nil {
 		report("", "%v", err)

@@ -2,10 +2,12 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -19,7 +21,8 @@ var (
 	imageID       = lazy(`^(|ami` + ec2Digits)
 	templateID    = lazy(`^(|lt` + ec2Digits)
 	versionForm   = lazy(`^([0-9]+|\$Default|\$Latest|)$`)
-	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$\{|\{\{|<).*)$`)
+	profileARN    = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:instance-profile/\S+|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
+	clusterARN    = lazy(`^(arn:aws[a-z-]*:eks:[a-z0-9-]+:[0-9]{12}:cluster/\S+|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
 )
 
 // hexDigits is the hint for ids of EC2.
@@ -35,6 +38,36 @@ func runsInstances(s Site) bool {
 // provider. Network and instance types are in its managedInstancesProvider.
 func isManagedInstances(resources *jsontree.Node) bool {
 	return resources.Get("type").Str() == "ECS_MANAGED_INSTANCES"
+}
+
+// checkUpdateChanges reports updates of environments that change nothing.
+func checkUpdateChanges(p *Pass) {
+	for _, f := range p.Files {
+		if f.Kind != document.KindUpdateComputeEnvironment || !f.Root.Is(jsontree.Object) || len(f.Unknown)+len(f.Unreadable) > 0 {
+			continue
+		}
+		changes := false
+		for m := range f.Root.Children() {
+			changes = changes || !slices.Contains([]string{"computeEnvironment", "updatePolicy", "context"}, m.Name) && !strings.HasPrefix(m.Name, "$")
+		}
+		if !changes {
+			p.topLevel(f).Report("the update changes nothing: it needs state, computeResources, serviceRole or unmanagedvCpus", "add the member that you want to change", f.Root)
+		}
+	}
+}
+
+// isOtherCapacity reports whether an environment has a type of capacity other than ECS Managed Instances.
+func isOtherCapacity(s Site) bool {
+	resources := s.Node.Get(resourcesOf)
+	return resources.Get("type").Str() != "" && !isManagedInstances(resources)
+}
+
+// prefixed returns the paths of members of an object.
+func prefixed(object string, members ...string) (paths []string) {
+	for _, m := range members {
+		paths = append(paths, object+"."+m)
+	}
+	return paths
 }
 
 // checkResourceMembers requires the members that the type of the resources needs.
@@ -58,6 +91,7 @@ var (
 	fargateResources  = where(environments, isFargateEnvironment)
 	environmentsOnEKS = where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") != nil })
 	unmanaged         = where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "UNMANAGED" })
+	unmanagedOnECS    = where(unmanaged, func(s Site) bool { return s.Node.Get("eksConfiguration") == nil })
 )
 
 // environmentFileRules returns the rules about CreateComputeEnvironment requests. AWS
@@ -80,12 +114,14 @@ func environmentFileRules() []*Rule {
 		row("ce-unmanagedvcpus", High, in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }), "unmanagedvCpus"),
 			absent("is for UNMANAGED environments", "remove it; maxvCpus is the limit here"),
 			"Only UNMANAGED environments have unmanagedvCpus, the number of their vCPUs.", tried("CreateComputeEnvironment.unmanagedvCpus")),
-		row("ce-unmanaged-service-role", Medium, in(unmanaged, ""), checkUnmanagedServiceRole,
-			"An UNMANAGED environment needs a service role of your own.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ce-unmanaged-slr", Medium, in(unmanaged, "serviceRole"), checkUnmanagedLinkedRole,
-			"The role AWSServiceRoleForBatch works for MANAGED environments only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		warns(row("ce-unmanagedvcpus-nonnegative", Medium, in(unmanaged, "unmanagedvCpus"), atLeast(0, ""),
+			"unmanagedvCpus, the number of vCPUs that fair-share scheduling counts on, is 0 or more.", derived)),
+		row("ce-unmanaged-service-role", Medium, in(unmanagedOnECS, ""), checkUnmanagedServiceRole,
+			"An UNMANAGED environment on Amazon ECS needs a service role of your own.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ce-unmanaged-slr", Medium, in(unmanagedOnECS, "serviceRole"), checkUnmanagedLinkedRole,
+			"On Amazon ECS, the role AWSServiceRoleForBatch works for MANAGED environments only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enabled", Medium, in(environments, "state"), checkEnvironmentEnabled,
-			"AWS Batch creates environments ENABLED. An update can disable one.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"AWS Batch creates environments ENABLED. An update can disable one. In a file with lists of resources, DISABLED is allowed: batchctl apply creates the environment ENABLED and disables it.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
 		row("ce-resources-required", High, in(environments, resourcesOf), checkResourceMembers,
@@ -97,12 +133,12 @@ func environmentFileRules() []*Rule {
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
 			"minvCpus is 0 or more.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-max-ge-min", Medium, environments, checkMaxvCpus,
-			"maxvCpus is at least minvCpus.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"maxvCpus is at least minvCpus, and never negative.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-desired-between", High, environments, checkDesiredvCpus,
 			"desiredvCpus is between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
 		check("ce-instancetypes-required", Medium, onInstances, checkInstanceTypes,
 			"An environment on instances lists instance types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
-		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes[]"), checkInstanceTypeKnown,
+		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes"), checkInstanceTypesKnown,
 			"An entry is an instance type, a family or a bundle. A type that may be newer than batchctl's catalogue is only a warning.", tried("ComputeResource.instanceTypes")),
 		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
 			"An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
@@ -110,7 +146,7 @@ func environmentFileRules() []*Rule {
 			"Instances need a role to join the cluster.", tried("ComputeResource.instanceRole")),
 		check("ce-securitygroups-required", High, environments, checkSecurityGroups,
 			"Compute resources need security groups, here or in the launch template.", tried("ComputeResource.securityGroupIds")),
-		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets"), filled("name at least one subnet"),
+		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets", resourcesOf+".managedInstancesProvider.instanceLaunchTemplate.networkConfiguration.subnets"), filled("name at least one subnet"),
 			"Compute resources need at least one subnet.", derived),
 		row("ce-subnet-sg-format", Low, in(environments, resourcesOf), checkNetworkIDs,
 			"Subnets and security groups are given by id.", api("ComputeResource.subnets and securityGroupIds")),
@@ -122,6 +158,28 @@ func environmentFileRules() []*Rule {
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
 			"A Fargate environment has at most 5 security groups.", tried("ComputeResource.securityGroupIds")),
+		warns(row("ce-managed-instances-members", Medium, in(where(environments, func(s Site) bool { return isManagedInstances(s.Node.Get(resourcesOf)) }), prefixed(resourcesOf,
+			"allocationStrategy", "bidPercentage", "desiredvCpus", "ec2Configuration", "ec2KeyPair", "imageId", "instanceRole", "instanceTypes", "launchTemplate", "minvCpus",
+			"placementGroup", "scalingPolicy", "securityGroupIds", "spotIamFleetRole", "subnets")...),
+			absent("is not a member of ECS Managed Instances", "remove it; networks, instance types and capacity are in managedInstancesProvider"),
+			"An environment of ECS Managed Instances has its network, instance profile and instance types in managedInstancesProvider, and of the other members only type, maxvCpus and capacityTags.",
+			guide("compute environments on Amazon ECS Managed Instances"))),
+		warns(row("ce-managed-instances-only", Medium, in(where(environments, isOtherCapacity), prefixed(resourcesOf, "managedInstancesProvider", "capacityTags")...),
+			absent("is only for ECS Managed Instances", `remove it, or write "type": "ECS_MANAGED_INSTANCES"`),
+			"managedInstancesProvider and capacityTags are for environments of ECS Managed Instances.", api("ComputeResource.managedInstancesProvider"))),
+		row("ce-managed-instances-arns", Low, in(environments, prefixed(resourcesOf+".managedInstancesProvider", "infrastructureRoleArn", "instanceLaunchTemplate.ec2InstanceProfileArn")...), func(s Site, n *jsontree.Node, label string) {
+			if n.Name == "ec2InstanceProfileArn" {
+				like(profileARN, "the ARN of an instance profile", `write "arn:aws:iam::<account>:instance-profile/<name>"`)(s, n, label)
+				return
+			}
+			like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`)(s, n, label)
+		}, "ECS Managed Instances need the ARN of the infrastructure role, and that of an instance profile.", api("ManagedInstancesProvider.infrastructureRoleArn")),
+		(&Rule{
+			Name: "ce-update-changes", Confidence: High,
+			Doc:    "An update of an environment changes its state, resources, service role or vCPUs. updatePolicy only says how AWS Batch replaces instances, and does not suffice.",
+			Source: "the service's error quoted in hashicorp/terraform-provider-aws#43969",
+			Run:    checkUpdateChanges,
+		}).onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
 		// The members that only instances have, each with a rule of its own.
 		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High), noFargate("ec2KeyPair", High),
 		noFargate("imageId", High), noFargate("instanceRole", High), noFargate("instanceTypes", High), noFargate("launchTemplate", High),
@@ -219,9 +277,10 @@ func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
-// checkEnvironmentEnabled reports an environment that is created DISABLED.
+// checkEnvironmentEnabled reports an environment that is created DISABLED. batchctl apply, which alone takes files with
+// lists of resources, creates it ENABLED and disables it.
 func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
-	if n.Str() == "DISABLED" {
+	if n.Str() == "DISABLED" && s.File.Kind != document.KindResources {
 		s.ReportFix(replace(n, "ENABLED"), "a compute environment must be created ENABLED", `write "ENABLED", and disable it afterwards`, n)
 	}
 }
@@ -234,12 +293,15 @@ func checkMinvCpus(s Site, n *jsontree.Node, label string) {
 	}
 }
 
-// checkMaxvCpus reports a maxvCpus below minvCpus. An absent member is not compared.
+// checkMaxvCpus reports a maxvCpus below minvCpus, which is 0 without this member, as on Fargate.
 func checkMaxvCpus(s Site) {
 	c := s.Node.Get(resourcesOf)
 	least, okL := c.Get("minvCpus").Int()
 	most, okM := c.Get("maxvCpus").Int()
-	if okL && okM && most < least {
+	switch {
+	case okM && most < 0:
+		s.Report(fmt.Sprintf("maxvCpus must be 0 or more, not %d", most), "", c.Get("maxvCpus"))
+	case okL && okM && most < least:
 		s.Report(fmt.Sprintf("maxvCpus %d is below minvCpus %d", most, least), "raise maxvCpus", c.Get("maxvCpus"))
 	}
 }
@@ -261,23 +323,22 @@ func checkDesiredvCpus(s Site) {
 func checkInstanceTypes(s Site) {
 	c := s.Node.Get(resourcesOf)
 	if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
-		s.Report("computeResources needs instanceTypes, the instances that it can start", `add "instanceTypes": ["optimal"]`, n, c)
+		s.Report("computeResources needs instanceTypes, the instances that it can start", `add "instanceTypes", such as ["optimal"]`, n, c)
 	}
 }
 
-// checkInstanceTypeKnown reports an entry of instanceTypes that the catalogue does not
+// checkInstanceTypesKnown reports the entries of instanceTypes that the catalogue does not
 // have.
-func checkInstanceTypeKnown(s Site, n *jsontree.Node, _ string) {
+func checkInstanceTypesKnown(s Site, list *jsontree.Node, _ string) {
 	types := s.pass.instanceTypes()
-	if !n.Is(jsontree.String) || types.Expand(n.Str()) != nil || isPlaceholder(n.Str()) {
-		return
+	for _, entries := range types.unknownIn(list) {
+		severity := diag.Error
+		if types.MayBeNewer(entries[0].Text) {
+			severity = diag.Warning
+		}
+		message, hint := types.unknown(entries)
+		s.reportAs(severity, nil, message, hint, entries[0])
 	}
-	severity := diag.Error
-	if types.MayBeNewer(n.Str()) {
-		severity = diag.Warning
-	}
-	message, hint := types.unknown(n.Str())
-	s.reportAs(severity, nil, message, hint, n)
 }
 
 // checkOneArchitecture reports the first entry of instanceTypes whose architecture differs
@@ -286,7 +347,7 @@ func checkOneArchitecture(s Site) {
 	list := s.Node.Get(resourcesOf).Get("instanceTypes")
 	first, name := "", ""
 	for n := range list.Children() {
-		switch a := s.pass.instanceTypes().archOf([]string{n.Str()}); {
+		switch a := s.pass.instanceTypes().ArchOf([]string{n.Str()}); {
 		case a == "":
 		case first == "":
 			first, name = a, n.Str()
@@ -300,7 +361,7 @@ func checkOneArchitecture(s Site) {
 // checkInstanceRole reports instances without an instance profile, or with an empty one.
 func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "instanceRole") {
-		s.Report("computeResources on instances needs instanceRole", `add "instanceRole": "ecsInstanceRole"`, n)
+		s.Report("computeResources on instances needs instanceRole", `add "instanceRole", such as "ecsInstanceRole"`, n)
 	}
 	s.filledIn(n.Get("instanceRole"), `"ecsInstanceRole"`)
 }
@@ -383,7 +444,7 @@ func checkEKSFargate(s Site, n *jsontree.Node, _ string) {
 // checkEKSAllocation reports an environment on EKS without allocationStrategy. One on
 // Fargate is reported for its type.
 func checkEKSAllocation(s Site, n *jsontree.Node, label string) {
-	if !isFargateEnvironment(s) {
+	if !isFargateEnvironment(s) && s.Node.Get("type").Str() != "UNMANAGED" {
 		needs(`allocationStrategy: "BEST_FIT_PROGRESSIVE"`)(s, n, "computeResources on EKS")
 	}
 }

@@ -22,14 +22,14 @@ func crossRules() []*Rule {
 			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
 			"A submission needs an active job definition. batchctl reports this if files in the same directory register definitions, but not this one. It is an "+
-				"error if a registered name is so similar that this looks like a typo.", "the service's error quoted in public repositories"),
+				"error if a registered name is so similar that this looks like a typo.", "the service's error quoted in aws-samples/aws-genomics-workflows#84"),
 		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
 			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
 		check("submit-share-required", High, submits, checkShareRequired,
 			"On a queue with a fair-share policy, every job needs a shareIdentifier.", "the service's error quoted in public repositories"),
 		check("submit-priority-required-fairshare", High, submits, checkFairSharePriority,
-			"On a queue with a fair-share policy, every job needs a priority: schedulingPriority in the definition, or schedulingPriorityOverride.", "the service's error quoted in public repositories"),
+			"On a queue with a fair-share policy, every job needs a priority: schedulingPriority in the definition, or schedulingPriorityOverride. A job with shareIdentifier is for such a queue.", "the service's error quoted in public repositories"),
 		check("submit-share-forbidden-fifo", High, submits, checkFIFOShare,
 			"Shares and priorities are for queues with a scheduling policy. AWS Batch rejects them on other queues.", "the service's error quoted in public repositories"),
 		check("submit-eks-job-on-ecs-queue", Low, submits, checkQueueOrchestration,
@@ -98,7 +98,7 @@ func checkDefinitionExists(s Site) {
 // checkQueueEnabled reports a submission to a queue that a file creates DISABLED.
 func checkQueueEnabled(s Site) {
 	if q, ok := s.createdQueue(); ok && q.Node.Get("state").Str() == "DISABLED" {
-		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `write "state": "ENABLED" in its file`, s.Node.Get("jobQueue"))
+		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `enable it in its file: "state": "ENABLED"`, s.Node.Get("jobQueue"))
 	}
 }
 
@@ -106,15 +106,22 @@ func checkQueueEnabled(s Site) {
 // policy requires. Both find nothing if the files do not create the queue.
 func checkShareRequired(s Site) {
 	if hasFairShare(s) && s.lacks(s.Node, "shareIdentifier") {
-		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier": "teamA"`, s.Node.Get("jobQueue"))
+		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier", such as "teamA"`, s.Node.Get("jobQueue"))
 	}
 }
 
 // checkFairSharePriority reports a job without a priority. A definition that no file has may
 // have one.
 func checkFairSharePriority(s Site) {
-	if hasFairShare(s) && s.Node.Get("schedulingPriorityOverride") == nil && s.Known() != nil && s.Known().Get("schedulingPriority") == nil {
-		s.Report("the queue has a fair-share policy, so the job needs a priority", `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`, s.Node.Get("jobQueue"))
+	if s.Node.Get("schedulingPriorityOverride") != nil || s.Known() == nil || s.Known().Get("schedulingPriority") != nil {
+		return
+	}
+	const hint = `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`
+	share := s.Node.Get("shareIdentifier")
+	if _, created := s.createdQueue(); hasFairShare(s) {
+		s.Report("the queue has a fair-share policy, so the job needs a priority", hint, s.Node.Get("jobQueue"))
+	} else if share != nil && !created {
+		s.Report("a job with shareIdentifier needs a priority", hint, key(share))
 	}
 }
 

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestEveryRequestOfDescribe(t *testing.T) {
 		{ "computeEnvironmentName": "m", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/m", "type": "MANAGED", "state": "ENABLED", "status": "VALID",
 		  "computeResources": { "type": "EC2", "minvCpus": 0, "maxvCpus": 8, "instanceTypes": ["m5.large"], "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"], "instanceRole": "ecsInstanceRole" } },
 		{ "computeEnvironmentName": "n", "computeEnvironmentArn": "arn:aws:batch:us-east-1:123456789012:compute-environment/n", "type": "MANAGED", "state": "ENABLED", "status": "VALID",
-		  "computeResources": { "type": "FARGATE", "minvCpus": 0, "maxvCpus": 8, "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"] } }] }`
+		  "computeResources": { "type": "FARGATE", "minvCpus": 4, "maxvCpus": 8, "subnets": ["subnet-12345678"], "securityGroupIds": ["sg-12345678"] } }] }`
 	submit := `{ "jobName": "j", "jobQueue": "b", "jobDefinition": "d" }`
 	got := foundIn(t, document.Options{FromDescribe: true}, [2]string{"queues.json", queues}, [2]string{"environments.json", environments}, [2]string{"submit.json", submit})
 	want := []string{
@@ -213,6 +214,26 @@ func TestQueueWithAndWithoutPolicy(t *testing.T) {
 	for _, files := range [][][2]string{{{"a.json", open}, {"b.json", fair}}, {{"b.json", fair}, {"a.json", open}}} {
 		if d := cmp.Diff([]string{"queue-scheduling-policy-immutable b.json"}, errorsIn(t, files...)); d != "" {
 			t.Errorf("%s first: %s", files[0][0], d)
+		}
+	}
+}
+
+// A share identifier without a priority is an error also on a queue that no file creates. An unknown definition
+// may have a priority.
+func TestShareWithoutPriority(t *testing.T) {
+	const definition = `{ "jobDefinitionName": "d", "type": "container"%s, "containerProperties": { "image": "x:1", "resourceRequirements": [ { "type": "VCPU", "value": "1" }, { "type": "MEMORY", "value": "512" } ] } }`
+	const submit = `{ "jobName": "a", "jobQueue": "q", "jobDefinition": "d", "shareIdentifier": "team"%s }`
+	for _, tt := range []struct {
+		definition, submit string
+		want               []string
+	}{
+		{fmt.Sprintf(definition, ""), fmt.Sprintf(submit, ""), []string{"submit-priority-required-fairshare submit.json"}},
+		{fmt.Sprintf(definition, `, "schedulingPriority": 1`), fmt.Sprintf(submit, ""), nil},
+		{fmt.Sprintf(definition, ""), fmt.Sprintf(submit, `, "schedulingPriorityOverride": 0`), nil},
+		{`{ "jobQueueName": "other", "priority": 1 , "computeEnvironmentOrder": [ { "order": 1, "computeEnvironment": "c" } ] }`, fmt.Sprintf(submit, ""), nil},
+	} {
+		if got := errorsIn(t, [2]string{"other.json", tt.definition}, [2]string{"submit.json", tt.submit}); !slices.Equal(got, tt.want) {
+			t.Errorf("%s, %s: %q, want %q", tt.definition, tt.submit, got, tt.want)
 		}
 	}
 }

@@ -101,18 +101,18 @@ func dependencyRules() []*Rule {
 func checkDependencyCount(p *Pass) {
 	count, joined := map[*document.Job]int{}, map[*document.Job]bool{}
 	for _, e := range p.Edges() {
-		if e.compact() && e.When != "" {
+		if e.Job.compact() && e.Job.When != "" {
 			continue // batchctl waits for them
 		}
 		// N_TO_N and SEQUENTIAL dependencies cannot go through an intermediate job.
-		if e.compact() && e.Type == "" { // one intermediate job waits for all of these
+		if e.Job.compact() && e.Type == "" { // one intermediate job waits for all of these
 			if joined[e.Job.Job] {
 				continue
 			}
 			joined[e.Job.Job] = true
 		}
 		if count[e.Job.Job]++; count[e.Job.Job] == catalog.MaxDependencies+1 {
-			e.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),
+			e.Job.Report(fmt.Sprintf("a job waits for at most %d others", catalog.MaxDependencies),
 				"add an intermediate job, or combine the others into one array", e.Node)
 		}
 	}
@@ -132,7 +132,7 @@ func checkDependencyTypes(p *Pass) {
 func checkDependenciesKnown(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Name != "" && e.To == nil {
-			e.Report(fmt.Sprintf("no job in this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
+			e.Job.Report(fmt.Sprintf("no job in this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func checkDependenciesKnown(p *Pass) {
 func checkDependencyOnItself(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Name != "" && e.Name == e.Job.Name {
-			e.Report(fmt.Sprintf("job %s waits for itself", quote(e.Name)), "remove this dependency", e.Node)
+			e.Job.Report(fmt.Sprintf("job %s waits for itself", quote(e.Name)), "let it wait for another job", e.Node)
 		}
 	}
 }
@@ -163,9 +163,9 @@ func checkPairsOfArrays(p *Pass) {
 		switch {
 		case e.Type != "N_TO_N":
 		case !isArray(e.Job.Job):
-			e.Report("dependency type N_TO_N needs two array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+			e.Job.Report("dependency type N_TO_N needs two array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 		case e.To != nil && !isArray(e.To):
-			e.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array", quote(e.Name)), "remove the type", e.TypeNode, e.Node)
+			e.Job.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array", quote(e.Name)), "remove it", key(e.TypeNode), e.Node)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func checkSequential(p *Pass) {
 			continue
 		}
 		// Published pipelines submit such jobs, and AWS Batch waits for the job that is named.
-		e.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+		e.Job.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
 	}
 }
 
@@ -186,7 +186,7 @@ func checkPairSizes(p *Pass) {
 	for _, e := range p.Edges() {
 		own, other, known := e.sizes()
 		if known && own != other && e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
+			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
 				fmt.Sprintf("set the size to %d", other), arraySize(e.Job.Job))
 		}
 	}
@@ -198,7 +198,7 @@ func checkPairSweeps(p *Pass) {
 	for _, e := range p.Edges() {
 		own, other, known := e.sizes()
 		if known && own != other && !e.isPlain() {
-			e.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
+			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
 				"give both the same size, or remove the type", e.TypeNode, e.Node)
 		}
 	}
@@ -207,8 +207,8 @@ func checkPairSweeps(p *Pass) {
 // checkWhenPairs reports N_TO_N in a job that batchctl submits after the others ended.
 func checkWhenPairs(p *Pass) {
 	for _, e := range p.Edges() {
-		if e.When != "" && e.Type == "N_TO_N" {
-			e.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.When)), `remove the type or "when"`, e.TypeNode, e.Node)
+		if e.Job.When != "" && e.Type == "N_TO_N" {
+			e.Job.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.Job.When)), `remove the type or "when"`, e.TypeNode, e.Node)
 		}
 	}
 }
@@ -225,8 +225,8 @@ func checkWhenDependencies(p *Pass) {
 // checkWhenPossible reports a dependency because of which a job can never run.
 func checkWhenPossible(p *Pass) {
 	for _, e := range p.Edges() {
-		if e.To != nil && e.To.When == document.WhenFailure && e.When == "" && e.neverRuns() {
-			e.Report(fmt.Sprintf("this job can never run: %s runs only if another job fails, and this job needs that one to succeed", quote(e.Name)),
+		if e.To != nil && e.To.When == document.WhenFailure && e.Job.When == "" && e.neverRuns() {
+			e.Job.Report(fmt.Sprintf("this job can never run: %s runs only if another job fails, and this job needs that one to succeed", quote(e.Name)),
 				`write "when": "always" in one of them, or remove this dependency`, e.Node)
 		}
 	}
@@ -242,7 +242,7 @@ func checkDuplicateDependencies(p *Pass) {
 	for _, e := range p.Edges() {
 		k := key{e.Job.Job, e.Name, e.ID, e.Earlier}
 		if reference := e.Name + e.ID + e.Earlier; seen[k] && reference != "" {
-			e.Report(fmt.Sprintf("%s is listed twice", quote(reference)), "remove it", e.Node)
+			e.Job.Report(fmt.Sprintf("%s is listed twice", quote(reference)), "remove it", e.Node)
 		}
 		seen[k] = true
 	}

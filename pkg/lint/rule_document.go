@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/yamltree"
@@ -20,17 +21,17 @@ func documentRules() []Rule {
 		{Name: document.RuleSkeleton, Confidence: High, Evidence: FileFormat, Source: "aws batch register-job-definition --generate-cli-skeleton",
 			Doc: "The file is a request as the AWS CLI prints it with --generate-cli-skeleton: it has every member of the API, and the values are empty. It is an error if a rule reports an error in it; the problems of its values are then not listed."},
 		{Name: "json-duplicate-name", Confidence: High, Source: jsonStandard + ", section 4",
-			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program send the other."},
+			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program send the other. In a template it is a warning: CloudFormation deploys the last one, which batchctl checks."},
 		{Name: yamltree.RuleSyntax, Confidence: High, Source: yamlStandard,
 			Doc: "The file is not YAML that a template can use: wrong indentation, a tab, an unclosed quote, a second document, or aliases that expand beyond the size of any template."},
-		{Name: yamltree.RuleDuplicateKey, Confidence: High, Source: yamlStandard + ", section 3.2.1.3",
-			Doc: "An object has two members with the same name. Programs differ in which one they use, so batchctl may check one and another program deploy the other."},
+		{Name: yamltree.RuleDuplicateKey, Severity: diag.Warning, Confidence: High, Source: yamlStandard + ", section 3.2.1.3",
+			Doc: "An object has two members with the same name. CloudFormation deploys the last one, which batchctl checks. Other programs reject such a template, or use the first one."},
 		{Name: yamltree.RuleTag, Confidence: High, Source: cfnReference + "intrinsic functions",
 			Doc: "A tag is not a short form of a CloudFormation function, such as !Ref or !GetAtt, or it is a tag of YAML itself that CloudFormation does not accept."},
 		// The form of the document, from its schema.
 		{Name: document.RuleDocumentKind, Confidence: High, Source: ourSchemas,
 			Doc: "batchctl does not recognise the kind of the file, or the file is not of the kind that --kind names. Without --kind, batchctl detects the kind from " +
-				"the members. YAML files can only be CloudFormation templates. For the output of describe-* commands, use --from-describe."},
+				"the members. YAML files can be CloudFormation templates, launch template data, state machines of Step Functions and documents of EventBridge. For the output of describe-* commands, use --from-describe."},
 		{Name: document.RuleUnknownMember, Confidence: High, Source: ourSchemas,
 			Doc: "The document has no such member: a typo, the wrong case, or a name from another tool. The member would have no effect, so batchctl reports an error and suggests the closest name. Comments go into \"$comment\"."},
 		{Name: document.RuleMissingMember, Confidence: High, Source: ourSchemas,
@@ -38,7 +39,9 @@ func documentRules() []Rule {
 		{Name: document.RuleWrongType, Confidence: High, Source: ourSchemas,
 			Doc: "A value has the wrong JSON type. AWS answers such a request with a serialization error that does not name the member."},
 		{Name: document.RuleBadValue, Confidence: High, Source: ourSchemas,
-			Doc: "A value has the right type, but the member does not accept it: a number out of range, an empty list, or the name of a target that does not exist."},
+			Doc: "A value has the right type, but the member does not accept it: a number or a length out of range, an empty list, or the name of a target that does not exist."},
+		{Name: document.RuleNewerValue, Severity: diag.Warning, Confidence: High, Source: sdkModel,
+			Doc: "AWS's API model or reference lists the values of a member, and this value is not among them. AWS rejects an unknown value, but may have added this one since the date of the model, so it is only a warning. Rules that know more about a member report an error instead."},
 		// The short forms of the job file.
 		{Name: document.RuleResourceUnit, Confidence: High, Source: shortForms,
 			Doc: "batchctl cannot read a number of vCPUs or GPUs, or a size. AWS Batch counts memory in MiB, so sizes use MiB, GiB or TiB. GB is ambiguous, and less memory than you meant ends in an OutOfMemoryError."},

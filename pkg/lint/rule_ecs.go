@@ -47,7 +47,7 @@ func ecsRules() []*Rule {
 		check("ecs-container-name-needed", Low, tasks, checkContainerNames,
 			"dependsOn and overrides refer to containers by name.", derived),
 		row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
-			"The name of a container is up to 255 letters, digits, hyphens and underscores.", "Amazon ECS API reference, ContainerDefinition.name"),
+			"The name of a container is up to 255 letters, digits, hyphens and underscores.", ecsAPI+"ContainerDefinition.name"),
 		// Dependencies between containers, as in a task definition of Amazon ECS.
 		check("ecs-dependson-unknown", Medium, tasks, checkContainerDependencies,
 			"A container waits for a container of the same task.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
@@ -88,10 +88,11 @@ func ecsRules() []*Rule {
 			"A task on Fargate cannot share namespaces with its host.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
 			"Fargate does not allow privileged containers.", api("TaskContainerProperties.privileged")),
-		row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("does not exist on EC2", fargateOnly),
-			"networkConfiguration and platformVersion of a task are for Fargate.", api("EcsTaskProperties.networkConfiguration and platformVersion")),
-		row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
-			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task.", api("TaskContainerProperties.environment")),
+		warns(row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("is for Fargate only", fargateOnly),
+			"networkConfiguration and platformVersion of a task are for Fargate. AWS Batch rejects the first in containerProperties on EC2, but no published answer shows that it rejects them in ecsProperties.",
+			api("EcsTaskProperties.networkConfiguration and platformVersion"))),
+		warns(row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task. Reports of other jobs say that the job does not get such a variable.", api("TaskContainerProperties.environment")+lostVariables)),
 		check("ecs-resources-required", Low, taskContainers, checkTaskResources,
 			"Each container of a task requests vCPUs and memory; the job gets their sum.", api("TaskContainerProperties.resourceRequirements")),
 	}
@@ -138,6 +139,9 @@ func checkContainerDependencies(s Site) {
 	var names []string
 	for _, c := range each(s.Node, "containers") {
 		names = append(names, c.Get("name").Str())
+	}
+	if len(names) == 1 {
+		return // it has nothing to wait for, as checkSingleContainer reports
 	}
 	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		if n := d.Get("containerName"); n.Str() != "" && !slices.Contains(names, n.Str()) {
@@ -256,11 +260,7 @@ func checkHostNamespaces(s Site, n *jsontree.Node, label string) {
 
 // checkTaskResources reports a container of a task without a request for vCPUs or memory.
 func checkTaskResources(s Site) {
-	for _, kind := range []string{"VCPU", "MEMORY"} {
-		if requirementOf(s.Node, kind) == nil && !s.hasUnreadRequest(kind) {
-			s.Report("the container does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
-		}
-	}
+	s.reportRequests("the container")
 }
 
 // eachDependency visits the dependencies of all containers of a task.
@@ -291,7 +291,7 @@ func checkContainerCycle(s Site) {
 			case state[to.Str()] == 1:
 				found = true
 				if to.Str() == name {
-					s.Report(quote(name)+" waits for itself", "remove this dependency", to)
+					s.Report(quote(name)+" waits for itself", "let it wait for another container", to)
 				} else {
 					s.Report(fmt.Sprintf("%s and %s wait for each other", quote(name), quote(to.Str())), "remove one of these dependencies", to)
 				}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -17,6 +18,8 @@ const eksContainer = "EksContainer"
 // the Kubernetes API, and is stricter: memory is in Mi, and its request equals its limit.
 func eksRules() []*Rule {
 	return []*Rule{
+		warns(row("eks-pod-required", Medium, in(definitionsOnEKS, "eksProperties"), needs("podProperties: { \"containers\": [ ... ] }"),
+			"A job on EKS has podProperties, which describe its pod. The API model does not require them, but nothing else says what to run.", derived)),
 		check("eks-containers-required", Medium, pods, checkPodContainers,
 			"A pod has at least one container.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("eks-containers-max", Medium, in(pods, "containers"), atMost(10, ""),
@@ -30,9 +33,9 @@ func eksRules() []*Rule {
 		row("eks-container-name-dns", Low, in(podContainers, "name"), checkPodContainerName,
 			"In Kubernetes the name of a container is a DNS label.", api(eksContainer+".name")),
 		// Requests and limits of containers, and of their overrides in submissions.
-		check("eks-cpu-required", High, podContainers, func(s Site) { checkRequestOnEKS(s, "cpu", `"1"`) },
+		check("eks-cpu-required", High, podContainers, func(s Site) { checkRequestsOnEKS(s, eksAmounts[:]) },
 			"A container of a pod states its cpu in limits or requests.", tried(eksContainer+".resources")),
-		check("eks-memory-required", High, podContainers, func(s Site) { checkRequestOnEKS(s, "memory", `"1024Mi"`) },
+		check("eks-memory-required", High, podContainers, func(s Site) { checkRequestsOnEKS(s, eksAmounts[1:]) },
 			"A container of a pod states its memory in limits or requests.", tried(eksContainer+".resources")),
 		check("eks-resource-keys", High, podParts, checkPodResourceKeys,
 			"On EKS, a container can request cpu, memory and nvidia.com/gpu only.", tried(eksContainer+".resources")),
@@ -59,12 +62,13 @@ func eksRules() []*Rule {
 			"imagePullPolicy has the values that Kubernetes defines.", tried(eksContainer+".imagePullPolicy")),
 		row("eks-dns-policy", High, in(pods, "dnsPolicy"), oneOf("Default", "ClusterFirst", "ClusterFirstWithHostNet"),
 			"dnsPolicy has the values that Kubernetes defines.", tried("EksPodProperties.dnsPolicy")),
-		row("eks-env-reserved-prefix", Medium, in(podParts, "env"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
-			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too.", api("EksContainerEnvironmentVariable")),
+		warns(row("eks-env-reserved-prefix", Medium, in(podParts, "env"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too. Reports of jobs on ECS say that the job does not get such a variable.", api("EksContainer.env")+lostVariables)),
 		row("eks-env-name-required", High, in(podParts, "env[]"), needs(`name: "NAME"`),
 			"A variable has a name.", api("EksContainerEnvironmentVariable.name")),
-		row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"), absent("cannot be combined with eksProperties", ""),
-			"platformCapabilities selects EC2 or Fargate on ECS. An EKS job does not have it.", api("RegisterJobDefinition.platformCapabilities")),
+		warns(row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"), absent("should not be combined with eksProperties", ""),
+			"platformCapabilities selects EC2 or Fargate on ECS. The API reference says that an EKS job must not specify it, but no answer of AWS Batch shows that it rejects the member.",
+			api("RegisterJobDefinition.platformCapabilities"))),
 		row("eks-no-propagatetags", High, in(definitionsOnEKS, "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
 			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
 		// AWS Batch accepts these; Kubernetes rejects them or behaves unexpectedly.
@@ -113,7 +117,7 @@ func checkPodResourceKeys(s Site) {
 		default:
 			hint := "the resources are cpu, memory and " + gpuKey
 			if near := near(n.Name, []string{"cpu", "memory", gpuKey}); near != "" {
-				hint = "write " + quote(near)
+				hint = "did you mean " + quote(near) + "?"
 			}
 			s.Report(fmt.Sprintf("AWS Batch has no resource %s on EKS", quote(n.Name)), hint, key(n))
 		}
@@ -237,22 +241,48 @@ func eachQuantity(container *jsontree.Node, name string, visit func(*jsontree.No
 	}
 }
 
-// checkRequestOnEKS reports a container that has a resource neither in limits nor in requests.
-// It finds nothing if a list has the wrong type, which another rule reports.
-func checkRequestOnEKS(s Site, name, example string) {
+// eksAmounts are the resources that every container of a pod requests, with the request that hints propose.
+var eksAmounts = [...][2]string{{"cpu", `"1"`}, {"memory", `"1024Mi"`}}
+
+// checkRequestsOnEKS reports a container of a pod that does not request the first of the amounts, and with it those
+// after it: one edit adds both.
+func checkRequestsOnEKS(s Site, wanted [][2]string) {
+	if !s.lacksOnEKS(wanted[0][0]) || len(wanted) == 1 && s.lacksOnEKS(eksAmounts[0][0]) {
+		return
+	}
+	var names, members []string
+	for _, a := range wanted {
+		if s.lacksOnEKS(a[0]) {
+			names, members = append(names, a[0]), append(members, fmt.Sprintf("%q: %s", a[0], a[1]))
+		}
+	}
+	limits := strings.Join(members, ", ")
+	r := s.Node.Get("resources")
+	hint, fix := fmt.Sprintf(`add "resources": { "limits": { %s } }`, limits), (*diag.Fix)(nil)
+	switch {
+	case r.Get("limits") != nil:
+		hint, fix = "add "+limits+` to "limits"`, s.insert(r.Get("limits"), limits)
+	case r != nil:
+		hint = fmt.Sprintf(`add "limits": { %s }`, limits)
+		fix = s.insert(r, strings.TrimPrefix(hint, "add "))
+	default:
+		fix = s.insert(s.Node, strings.TrimPrefix(hint, "add "))
+	}
+	s.ReportFix(fix, "the container does not request "+either(names), hint, r.Get("limits"), r)
+}
+
+// lacksOnEKS reports whether a container of a pod has neither a limit nor a request for a resource.
+func (s Site) lacksOnEKS(name string) bool {
 	r := s.Node.Get("resources")
 	for _, list := range []string{"limits", "requests"} {
 		if l := r.Get(list); l != nil && !s.lacks(l, name) {
-			return
+			return false
 		}
 		if r != nil && r.Get(list) == nil && !s.lacks(r, list) {
-			return
+			return false
 		}
 	}
-	if r == nil && !s.lacks(s.Node, "resources") {
-		return
-	}
-	s.Report("the container does not request "+name, fmt.Sprintf(`add "resources": { "limits": { %q: %s } }`, name, example), r.Get("limits"), r)
+	return r != nil || s.lacks(s.Node, "resources")
 }
 
 // checkLimitOnEKS reports a request that differs from its limit. They are compared as text,

@@ -157,12 +157,16 @@ func fargateRowRules() []*Rule {
 			"Fargate has no instance types.", api("ContainerProperties.instanceType")),
 		check("fargate-no-multinode", High, definitions, func(s Site) {
 			if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {
-				s.Report("multi-node jobs do not run on Fargate", `write "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
+				s.Report("multi-node jobs do not run on Fargate", `run it on EC2: "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
 			}
 		}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
 		check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
 			if m := s.meantForFargate(); m != "" {
-				s.ReportFix(s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`), m+" is for Fargate, but a job without platformCapabilities is for EC2",
+				fix := s.insert(s.Register, `"platformCapabilities": ["FARGATE"]`)
+				if s.compact() {
+					fix = insertion(s.raw(s.Job.Node), `"platformCapabilities": ["FARGATE"]`)
+				}
+				s.ReportFix(fix, m+" is for Fargate, but a job without platformCapabilities is for EC2",
 					`add "platformCapabilities": ["FARGATE"]`, s.Register)
 			}
 		}, "A definition without platformCapabilities is for EC2, even if it has members that only Fargate uses.", tried("RegisterJobDefinition.platformCapabilities")),

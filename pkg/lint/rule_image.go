@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/plan"
 )
 
 // imageRules returns the rules about image references. AWS Batch checks their characters
@@ -26,7 +27,7 @@ func imageRules() []*Rule {
 					})
 					if bad >= 0 {
 						r, _ := utf8.DecodeRuneInString(i.Image.Str()[bad:])
-						i.Report(fmt.Sprintf("an image reference can contain only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
+						i.Site.Report(fmt.Sprintf("an image reference can contain only letters, digits and - _ : . / # @, not %q", r), "", i.Image)
 					}
 				}
 			},
@@ -38,7 +39,7 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
 					if n := utf8.RuneCountInString(i.Image.Str()); n > catalog.MaxImageLength {
-						i.Report(fmt.Sprintf("an image reference can have at most %d characters, and this one has %d", catalog.MaxImageLength, n), "", i.Image)
+						i.Site.Report(fmt.Sprintf("an image reference can have at most %d characters, and this one has %d", catalog.MaxImageLength, n), "", i.Image)
 					}
 				}
 			},
@@ -50,10 +51,18 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
 					if i.Image.Is(jsontree.String) && i.Image.Str() == "" {
-						i.Report("the image is empty", `write an image such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
+						i.Site.Report("the image is empty", `write an image such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
 					}
 				}
 			},
+		},
+		{
+			Name: plan.RuleNoBatchctl, Severity: diag.Warning, Confidence: Medium,
+			Doc: "Inputs, outputs, a checkpoint, measure or the launcher of an array start the job's command through batchctl, so the image must contain it. Public images " +
+				"of Docker Hub, Amazon ECR Public, Microsoft and NVIDIA do not, so the job fails with \"executable file not found\". batchctl recognizes them by their names, and does not look into the image. " +
+				"It has no effect on jobs that run as local processes.",
+			Source: ourStaging,
+			Run:    checkPublicImages,
 		},
 		{
 			Name: "image-ecr-account", Severity: diag.Warning, Confidence: High,
@@ -63,7 +72,7 @@ func imageRules() []*Rule {
 				for i := range p.imagesThatRun() {
 					account, _, isECR := strings.Cut(i.Image.Str(), ".dkr.ecr")
 					if isECR && isWrongAccount(account) {
-						i.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account, len(account)), "copy the account from the repository's URI", i.Image)
+						i.Site.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account, len(account)), "copy the account from the repository's URI", i.Image)
 					}
 				}
 			},
@@ -104,7 +113,7 @@ func accountRule() *Rule {
 		Source: "AWS Account Management Reference Guide, account identifiers",
 		Run: func(p *Pass) {
 			for i := range members {
-				members[i].check(p, func(s Site, n *jsontree.Node, label string) {
+				members[i].check(p, members[i].scope(p), func(s Site, n *jsontree.Node, label string) {
 					account := batch.Account(n.Str())
 					if batch.IsARN(n.Str()) && isWrongAccount(account) {
 						s.Report(fmt.Sprintf("an AWS account has 12 digits, and %s in %s has %d", account, label, len(account)), "copy the ARN from the resource", n)

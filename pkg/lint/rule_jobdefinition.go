@@ -57,7 +57,7 @@ func jobdefRules() []*Rule {
 		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { checkBothForms(s, "memory", "MEMORY") },
 			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.", tried("ContainerProperties.memory")).onlyWith("memory"),
 		warns(check("legacy-fields-deprecated", Medium, wholes, checkDeprecated,
-			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
+			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them. Submissions that override vcpus or memory then have to override resourceRequirements.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
 		check("job-instance-type-single-node", Low, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
 				s.ReportFix(s.remove(n), "instanceType is documented for the nodes of a multi-node job only", "remove it; the queue's compute environments choose the instances", key(n))
@@ -86,16 +86,6 @@ func jobdefRules() []*Rule {
 			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
 		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
 			"An evaluateOnExit entry needs an action: RETRY or EXIT.", api("EvaluateOnExit.action")),
-		check("retry-asterisk-last", Low, retries, func(s Site) {
-			for e := range s.Node.Get("evaluateOnExit").Children() {
-				for _, c := range conditions {
-					n := e.Get(c)
-					if i := strings.IndexByte(n.Str(), '*'); i >= 0 && i < len(n.Str())-1 {
-						s.Report(c+": an asterisk is a wildcard only at the end of the pattern", asteriskHint(n.Str()[:i]), n)
-					}
-				}
-			}
-		}, "In evaluateOnExit an asterisk is a wildcard only at the end of a pattern. Elsewhere the pattern matches nothing.", api("EvaluateOnExit")).onlyWith("evaluateOnExit"),
 	}
 }
 

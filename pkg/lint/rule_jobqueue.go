@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -15,12 +16,8 @@ var (
 	// namePattern accepts the empty name; the rules about lengths report it.
 	namePattern = lazy(`^[A-Za-z0-9_-]*$`)
 	// policyPattern is the ARN of a scheduling policy, or a placeholder for it.
-	policyPattern = lazy(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$\{|\{\{|<).*)$`)
+	policyPattern = lazy(`^(arn:aws[a-z-]*:batch:[a-z0-9-]+:[0-9]{12}:scheduling-policy/\S+|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
 )
-
-// matchers are the reasons for which a queue can cancel a job that waits (API reference,
-// JobStateTimeLimitAction.reason; user guide, jobs stuck in RUNNABLE).
-var matchers = []string{"CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE", "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}
 
 // actions is the path to a queue's actions for jobs that wait too long.
 const actions = "jobStateTimeLimitActions[]"
@@ -45,7 +42,7 @@ func jobQueueRules() []*Rule {
 		// A queue tries its environments in order.
 		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "create another queue for the others"),
 			"A queue has at most 3 compute environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), needs("order: 1", "computeEnvironment"),
+		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), both(needs("order: 1", "computeEnvironment"), filledMember("computeEnvironment", `"gpu"`)),
 			"An entry needs an order and a compute environment.", api("ComputeEnvironmentOrder")),
 		row("queue-ce-duplicate", Medium, in(queues, "computeEnvironmentOrder"), distinct("computeEnvironment", "remove one of them"),
 			"A queue lists each environment once.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
@@ -68,7 +65,7 @@ func jobQueueRules() []*Rule {
 			"The scheduling policy is given by its ARN. In a file with lists of resources, its name is sufficient: batchctl apply sends the ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
 			"You cannot remove a queue's scheduling policy, or add one to a queue without it. batchctl reports this if files in a directory create the same queue "+
-				"with and without a policy.", api("UpdateJobQueue.schedulingPolicyArn")),
+				"with and without a policy.", api("CreateJobQueue.schedulingPolicyArn")),
 		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
 		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
 			"An action needs a reason, a state, a time and an action.", api("JobStateTimeLimitAction")),
@@ -90,7 +87,7 @@ func jobQueueRules() []*Rule {
 		},
 		// These rules need the files that create the environments.
 		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
-			"All environments of a queue have the same CPU architecture.", guide("job queues")),
+			"All environments of a queue have the same CPU architecture.", api("CreateJobQueue.computeEnvironmentOrder")),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
 			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.", tried("CreateJobQueue.jobQueueType")),
 		warns(check("queue-spot-last", High, queues, checkSpotFirst,
@@ -101,11 +98,21 @@ func jobQueueRules() []*Rule {
 			"The environments of a queue must exist first. batchctl reports this if the files create environments, but not this one. It is an error if a created "+
 				"name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
-			"A queue whose environments are all disabled starts no job.", guide("jobs stuck in RUNNABLE")),
+			"A queue whose environments are all disabled starts no job.", api("CreateComputeEnvironment.state")),
 		check("stuck-all-ce-invalid", Medium, queues, checkEnvironmentsValid,
 			"A queue whose environments are all INVALID starts no job. An environment becomes INVALID if AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
 		warns(check("stuck-queue-no-fuse", Medium, queues, checkTimeLimits,
 			"A job that fits on no instance blocks the queue once it is first, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
+		check("queue-service-env-unit", Medium, queues, checkServiceUnits,
+			"A service environment of a queue with quota shares has limits of instance types; that of any other queue has a limit of NUM_INSTANCES.", api("CapacityLimit.capacityUnit")),
+		check("quota-share-queue-policy", Medium, quotaShares, checkQuotaQueue,
+			"A quota share belongs to a queue whose scheduling policy has quotaSharePolicy.", api("CreateQuotaShare.jobQueue")),
+		(&Rule{
+			Name: "quota-share-max-20", Severity: diag.Error, Confidence: High,
+			Doc:    "A queue has at most 20 quota shares.",
+			Source: guide("quota shares"),
+			Run:    checkQuotaShareCount,
+		}).onlyWith(ofKind(document.KindQuotaShare)),
 		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
 			"Quota shares work for SageMaker training queues only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 	}
@@ -181,9 +188,11 @@ func checkTimeLimitAction(s Site, n *jsontree.Node, label string) {
 // checkTimeLimitReason reports an unknown reason, except for SageMaker queues, whose
 // reasons differ.
 func checkTimeLimitReason(s Site, n *jsontree.Node, label string) {
-	if !isSageMaker(s.Node) {
-		oneOf(matchers...)(s, n, label)
+	reasons := batch.TimeLimitReasons()
+	if isSageMaker(s.Node) {
+		reasons = batch.ServiceTimeLimitReasons()
 	}
+	oneOf(reasons...)(s, n, label)
 }
 
 // checkTimeLimitDuplicates reports a second action for the same state and reason.
@@ -211,7 +220,7 @@ func checkQueueCount(p *Pass) {
 // checkQueueArchitectures reports a queue that mixes x86 and Arm environments.
 func checkQueueArchitectures(s Site) {
 	checkMixedKinds(s, func(e environment) string {
-		return s.pass.instanceTypes().archOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
+		return s.pass.instanceTypes().ArchOf(entriesOf(e.Node.Get("computeResources").Get("instanceTypes")))
 	})
 }
 
@@ -267,6 +276,9 @@ func checkQueueEnvironments(s Site) {
 // checkEnvironmentsEnabled reports a queue whose environments are all created DISABLED. It
 // finds nothing if one of them is not in the files.
 func checkEnvironmentsEnabled(s Site) {
+	if s.Node.Get("state").Str() == "DISABLED" {
+		return // it accepts no jobs
+	}
 	some := false
 	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node == nil || e.Node.Get("state").Str() != "DISABLED" {
@@ -298,8 +310,13 @@ func checkEnvironmentsValid(s Site) {
 func checkTimeLimits(s Site) {
 	actions := s.Node.Get("jobStateTimeLimitActions")
 	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
-		s.Report("a job that fits no compute environment blocks all jobs after it in the queue",
-			`add "jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`, s.NameNode())
+		const actions = `"jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`
+		fix := s.insert(s.Node, actions)
+		if s.Node.Get("jobStateTimeLimitActions") != nil {
+			_, list, _ := strings.Cut(actions, ": ")
+			fix = jsontree.WriteFix(s.Node.Get("jobStateTimeLimitActions"), list)
+		}
+		s.ReportFix(fix, "a job that fits no compute environment blocks all jobs after it in the queue", "add "+actions, s.NameNode())
 	}
 }
 
@@ -310,6 +327,65 @@ func checkQuotaPolicy(s Site) {
 	policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
 	if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
 		s.Report("the policy has quota shares, which work only for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
+	}
+}
+
+// hasQuota reports whether a queue has quota shares. known is false if its policy is in no file.
+func hasQuota(queue Site) (quota, known bool) {
+	ref := queue.Node.Get("schedulingPolicyArn")
+	if ref == nil {
+		return false, queue.lacks(queue.Node, "schedulingPolicyArn")
+	}
+	policy, known := creations.of(queue.pass).policies.find(ref.Str(), queue.Job)
+	return policy.Node.Get("quotaSharePolicy") != nil, known
+}
+
+// checkServiceUnits reports a service environment whose limits do not fit the scheduling policy of a queue.
+func checkServiceUnits(s Site) {
+	quota, known := hasQuota(s)
+	if !known || !isSageMaker(s.Node) {
+		return
+	}
+	for _, o := range each(s.Node, "serviceEnvironmentOrder") {
+		n := o.Get("serviceEnvironment")
+		e, _ := creations.of(s.pass).serviceEnvironments.find(n.Str(), s.Job)
+		for _, l := range each(e.Node, "capacityLimits") {
+			if why := batch.UnitConflict(l.Get("capacityUnit").Str(), quota); why != "" {
+				s.Report(fmt.Sprintf("service environment %s %s", quote(batch.Name(n.Str())), why), "change its capacityLimits, or the scheduling policy of the queue", n)
+				break
+			}
+		}
+	}
+}
+
+// checkQuotaQueue reports a quota share of a queue without quota shares.
+func checkQuotaQueue(s Site) {
+	n := s.Node.Get("jobQueue")
+	q, ok := creations.of(s.pass).queues.find(n.Str(), s.Job)
+	if !ok {
+		return
+	}
+	if quota, known := hasQuota(q); known && !quota {
+		s.Report(fmt.Sprintf("job queue %s has no scheduling policy with quotaSharePolicy", quote(batch.Name(n.Str()))), "name another queue, or create it with such a policy", n)
+	}
+}
+
+// maxQuotaShares is how many quota shares a queue can have.
+const maxQuotaShares = 20
+
+// checkQuotaShareCount reports the first quota share of a queue that is too many. Shares of a queue that the files do
+// not create belong together if their directory is the same.
+func checkQuotaShareCount(p *Pass) {
+	count := map[[2]string]int{}
+	for _, s := range quotaShares(p) {
+		queue := batch.Name(s.Node.Get("jobQueue").Str())
+		of := [2]string{queue, s.directory()}
+		if len(creations.of(p).queues[queue]) == 1 {
+			of[1] = ""
+		}
+		if count[of]++; count[of] == maxQuotaShares+1 {
+			s.Report(fmt.Sprintf("job queue %s would have more than %d quota shares", quote(queue), maxQuotaShares), "remove one of them, or create another queue", s.Node.Get("jobQueue"))
+		}
 	}
 }
 

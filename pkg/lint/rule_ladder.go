@@ -13,7 +13,7 @@ import (
 
 // jobRung is a rung of a job's onFailure.
 type jobRung struct {
-	Job
+	Job Job
 	document.Rung
 }
 
@@ -58,9 +58,9 @@ func ladderRules() []*Rule {
 			Source: ourLadder,
 			Run: func(p *Pass) {
 				for _, r := range rungs.of(p) {
-					asked := r.resolved().requestsFor("MEMORY").total
+					asked := r.Job.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
-						r.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", formatMemory(most), formatMemory(asked)),
+						r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", formatMemory(most), formatMemory(asked)),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))
 					}
 				}
@@ -163,17 +163,17 @@ func (r jobRung) checkQueue(p *Pass) {
 	if n == nil || isPlaceholder(name) || r.Rung.Target != "" { // it is a queue of the other target
 		return
 	}
-	if own := r.Submit.Get("jobQueue").Str(); own == name {
-		r.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
+	if own := r.Job.Submit.Get("jobQueue").Str(); own == name {
+		r.Job.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
 		return
 	}
 	if !p.listsQueues() {
 		return
 	}
 	if _, ok := p.Platform.Queue(name); !ok {
-		r.Report(fmt.Sprintf("no queue %s in the platform file", quote(name)), plan.QueueHint(p.Platform, name), n)
+		r.Job.Report(fmt.Sprintf("no queue %s in the platform file", quote(name)), plan.QueueHint(p.Platform, name), n)
 	} else if !p.Platform.AllowsQueue(name) {
-		r.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(name)), "", n)
+		r.Job.Report(fmt.Sprintf("the platform file does not allow the queue %s", quote(name)), "", n)
 	}
 }
 
@@ -183,15 +183,15 @@ func (r jobRung) checkTarget(p *Pass) {
 	if n == nil || isPlaceholder(name) {
 		return
 	}
-	if r.Register == nil {
-		r.Report("the job runs a registered definition, which the target "+quote(name)+" does not have", "write image and command in the job file, or remove target", n)
+	if r.Job.Register == nil {
+		r.Job.Report("the job runs a registered definition, which the target "+quote(name)+" does not have", "write image and command in the job file, or remove target", n)
 		return
 	}
 	if p.Platform == nil || name == "local" || name == "aws" {
 		return
 	}
 	if _, ok := p.Platform.Target(name); !ok {
-		r.Report(fmt.Sprintf("no target %s in the platform file", quote(name)), "add it to targets in the platform file, or name another one", n)
+		r.Job.Report(fmt.Sprintf("no target %s in the platform file", quote(name)), "add it to targets in the platform file, or name another one", n)
 	}
 }
 

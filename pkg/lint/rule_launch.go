@@ -97,8 +97,11 @@ func hostRules() []*Rule {
 			reportID(l.Data.Get("ImageId"), imageID, "ami")
 			for _, holder := range append(each(l.Data, "NetworkInterfaces"), l.Data) {
 				for _, member := range [...]string{"SecurityGroupIds", "Groups"} {
-					for group := range holder.Get(member).Children() {
-						reportID(group, groupPattern, "sg")
+					// The child of a function is not a group.
+					if groups := holder.Get(member); groups.Is(jsontree.Array) {
+						for group := range groups.Children() {
+							reportID(group, groupPattern, "sg")
+						}
 					}
 				}
 			}
@@ -207,6 +210,7 @@ var roleMembers = []struct {
 	{"AWS::Batch::JobDefinition", "ContainerProperties", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
 	{"AWS::Batch::JobDefinition", "EcsProperties.TaskProperties[]", []string{"TaskRoleArn", "ExecutionRoleArn"}, false},
 	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].Container", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
+	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].EcsProperties.TaskProperties[]", []string{"TaskRoleArn", "ExecutionRoleArn"}, false},
 }
 
 // roleKindRule is the rule for members of a template that refer to a role of the same
@@ -226,10 +230,9 @@ func roleKindRule() *Rule {
 				cfn.Resources(p.Files, m.kind, func(f *document.File, r *jsontree.Node) {
 					m.of.walk(r.Get("Properties"), func(holder *jsontree.Node) {
 						for _, member := range m.members {
-							n := holder.Get(member)
-							if name := referredResource(n); name != "" && f.Root.Get("Resources").Get(name).Get("Type").Str() == wrong {
+							p.rolesOf(f).Mistaken(holder.Get(member), m.profile, func(n *jsontree.Node, name string) {
 								p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name), wrong), "refer to an "+wanted)
-							}
+							})
 						}
 					})
 				})
@@ -304,29 +307,14 @@ func alphanumeric(name string) string {
 	return b.String()
 }
 
-// referredResource returns the resource that a value is a Ref or a GetAtt of; "" for any
-// other value.
-func referredResource(n *jsontree.Node) string {
-	if ref := n.Get("Ref"); ref != nil {
-		return ref.Str()
-	}
-	get := n.Get("Fn::GetAtt")
-	if get.Is(jsontree.Array) {
-		return get.Index(0).Str()
-	}
-	name, _, _ := strings.Cut(get.Str(), ".")
-	return name
-}
-
-// rootSizeRule is the rule for the size of root volumes. It finds nothing for an image
-// that it does not know. Too small for the image is an error; too small for GPU jobs, a
-// warning.
+// rootSizeRule is the rule for the size of root volumes. It finds nothing for an image other than the
+// ECS-optimised ones of Amazon Linux. Too small for the image is an error; too small for GPU jobs, a warning.
 func rootSizeRule() *Rule {
 	r := launchRule("launch-root-size", High, func(p *Pass, l cfn.Launch) {
 		for _, m := range each(l.Data, "BlockDeviceMappings") {
 			size := m.Get("Ebs").Get("VolumeSize")
 			n, ok := number(size)
-			if m.Get("DeviceName").Str() != "/dev/xvda" || !ok || cfn.IsKnown(l.Data.Get("ImageId")) && !strings.Contains(l.Data.Get("ImageId").Str(), "/aws/service/ecs/optimized-ami/amazon-linux-2") {
+			if m.Get("DeviceName").Str() != "/dev/xvda" || !ok || !l.ECSImage {
 				continue
 			}
 			switch {
@@ -336,7 +324,7 @@ func rootSizeRule() *Rule {
 				p.report(diag.Warning, nil, size, "images with CUDA take 10 GB and more each, and a full root volume stops the agent", fmt.Sprintf("write %d or more", leastGPURoot))
 			}
 		}
-	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs)
+	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs+"; the service's error quoted in scylladb/scylladb#6999; the size quoted in amazonlinux/amazon-linux-2023#268")
 	r.Severity = diag.Error
 	return r
 }

@@ -59,13 +59,13 @@ func launchTemplateRules() []*Rule {
 		row("ce-imagetype-platform", High, in(environments, imageConf+"[].imageType"), checkImageTypePlatform,
 			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
-			"AWS Batch rejects images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30.", tried("Ec2Configuration.imageType")),
+			"AWS Batch rejects its own images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30. With an image of yours, imageType names the system of that image, so it is only a warning.", tried("Ec2Configuration.imageType")),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
 			checkFamilies(s, false, "AL2023", "Amazon Linux 2023", "a1")
-		}, "Amazon Linux 2023 does not run on A1 instances.", guide("compute resource AMIs")),
+		}, "Amazon Linux 2023 does not run on A1 instances.", api("Ec2Configuration.imageType")),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
 			checkFamilies(s, true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
-		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", guide("compute resource AMIs")),
+		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", api("Ec2Configuration.imageType")),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
 			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
 		row("ce-imageidoverride-length", High, in(environments, imageConf+"[].imageIdOverride", imageConf+"[].imageKubernetesVersion"), chars(1, 256),
@@ -88,6 +88,9 @@ func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 // words. An empty version means $Default.
 func checkTemplateVersion(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !versionForm().MatchString(n.Text) && !strings.ContainsAny(n.Text, "{<") {
+		if strings.HasPrefix(n.Text, "$") && near(n.Text, []string{"$Latest", "$Default"}) == "" && !strings.EqualFold(n.Text, "$latest") && !strings.EqualFold(n.Text, "$default") {
+			return // a placeholder
+		}
 		hint, fix := "", (*diag.Fix)(nil)
 		if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") || strings.EqualFold(n.Text, "default") {
 			if near == "" {
@@ -171,10 +174,20 @@ func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
 	}
 }
 
-// checkAmazonLinux2 reports images of Amazon Linux 2, which has reached its end of life.
+// checkAmazonLinux2 reports images of Amazon Linux 2, which has reached its end of life. AWS Batch rejects only those
+// that it provides: for an image of yours, which a launch template can also name, imageType has to match the image.
 func checkAmazonLinux2(s Site, n *jsontree.Node, _ string) {
 	switch n.Str() {
 	case "ECS_AL2", "ECS_AL2_NVIDIA", "EKS_AL2", "EKS_AL2_NVIDIA":
+		resources := s.Node.Get(resourcesOf)
+		own := resources.Get("imageId") != nil || resources.Get("launchTemplate") != nil
+		for choice := range resources.Get("ec2Configuration").Children() {
+			own = own || choice.Get("imageType") == n && choice.Get("imageIdOverride") != nil
+		}
+		if own {
+			s.reportAs(diag.Warning, nil, "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+" for new environments, unless the image is your own", "use an image of Amazon Linux 2023", n)
+			return
+		}
 		better := strings.Replace(n.Str(), "_AL2", "_AL2023", 1)
 		s.ReportFix(replace(n, better), "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+" for new environments", "write "+quote(better), n)
 	}
@@ -247,7 +260,8 @@ func checkNodeStart(s Site, n *jsontree.Node, label string) {
 		if kind != nil {
 			s.ReportFix(replace(kind, "EKS_NODEADM"), fmt.Sprintf("nodes of %s start with EKS_NODEADM, not EKS_BOOTSTRAP_SH", image), `write "EKS_NODEADM"`, kind)
 		} else if s.lacks(n, "userdataType") {
-			s.Report(fmt.Sprintf("nodes of %s start with EKS_NODEADM, and the default is EKS_BOOTSTRAP_SH", image), `add "userdataType": "EKS_NODEADM"`, n)
+			const kind = `"userdataType": "EKS_NODEADM"`
+			s.ReportFix(s.insert(n, kind), fmt.Sprintf("nodes of %s start with EKS_NODEADM, and the default is EKS_BOOTSTRAP_SH", image), "add "+kind, n)
 		}
 		return
 	}

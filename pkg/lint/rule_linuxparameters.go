@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // ulimitNames are the limits that Docker can set (RLIMIT_* of setrlimit(2), in lower
@@ -73,6 +75,9 @@ func linuxRules() []*Rule {
 			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.", tried("DeviceCgroupPermission")),
 		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
+		warns(check("memory-mounts-fit", Medium, containers, checkMemoryMounts,
+			"The files of a tmpfs and of /dev/shm count as memory of the container. If their sizes are larger than its memory, the container is killed for its memory before they are full.",
+			"Linux kernel documentation, tmpfs and the memory controller of cgroups")).onlyWith("linuxParameters"),
 		// Members for Fargate, in a definition that is for EC2.
 		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
 			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.", tried("ContainerProperties.networkConfiguration")),
@@ -82,6 +87,38 @@ func linuxRules() []*Rule {
 			"runtimePlatform is for Fargate. On EC2, the instance types of the queue decide the architecture.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ec2-no-ephemeralstorage", Low, in(meantForEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
 			"On EC2, the launch template sets the size of the disk.", api("ContainerProperties.ephemeralStorage")),
+	}
+}
+
+// checkMemoryMounts reports file systems in memory that are larger than the memory of the container, at the one that
+// exceeds it. A submission may replace the memory.
+func checkMemoryMounts(s Site) {
+	limit := requirementOf(s.Node, "MEMORY")
+	if over := requirementOf(s.Job.Own("containerOverrides"), "MEMORY"); over != nil {
+		limit = over
+	}
+	memory, ok := number(limit)
+	if !ok || s.Fargate {
+		return
+	}
+	parameters := s.Node.Get("linuxParameters")
+	total := 0.0
+	report := func(size *jsontree.Node, what string) bool {
+		mib, ok := number(size)
+		if total += mib; ok && total > memory {
+			s.Report(fmt.Sprintf("%s of %s MiB exceeds the memory of the container, %s MiB", what, decimal(total), decimal(memory)),
+				"raise the memory, or make the file system smaller", size)
+			return true
+		}
+		return false
+	}
+	if report(parameters.Get("sharedMemorySize"), "/dev/shm") {
+		return
+	}
+	for _, t := range each(parameters, "tmpfs") {
+		if report(t.Get("size"), "tmpfs, with the other file systems in memory,") {
+			return
+		}
 	}
 }
 

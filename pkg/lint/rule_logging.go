@@ -10,9 +10,9 @@ import (
 
 var (
 	// roleARN is the ARN of a role, with or without a path, or a placeholder for it.
-	roleARN = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$\{|\{\{|<).*)$`)
+	roleARN = lazy(`^(arn:aws[a-z-]*:iam::[0-9]{12}:role/\S+|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
 	// secretLocation is an ARN of Secrets Manager or of SSM, or the name of an SSM parameter.
-	secretLocation = lazy(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$\{|\{\{|<).*)$`)
+	secretLocation = lazy(`^(arn:aws[a-z-]*:(secretsmanager|ssm):\S+|[A-Za-z0-9_.\-/]+|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
 	// userPattern is a user or uid, optionally with a group.
 	userPattern = lazy(`^[A-Za-z0-9_][A-Za-z0-9_.\-]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]*)?$`)
 )
@@ -91,7 +91,7 @@ func loggingRules() []*Rule {
 			if n.Str() == "" || userPattern().MatchString(n.Str()) || s.windows() {
 				return
 			}
-			s.Report("user must be a name or a number, optionally with :group, not "+quote(n.Str()), `write "1000:1000"; no shell expands this text`, n)
+			s.Report("user must be a name or a number, optionally with :group, not "+quote(n.Str()), `use a user such as "1000:1000"; no shell expands this text`, n)
 		}, "user is a user name or id, optionally with a group. No shell expands $(id -u) here.", api("ContainerProperties.user")).onlyWith("user"),
 	}
 }

@@ -56,13 +56,13 @@ func multinodeRules() []*Rule {
 		check("mnp-same-instance-type", High, nodes, checkSameInstanceType,
 			"All nodes of a job have the same instance type.", api("ContainerProperties.instanceType")),
 		check("mnp-node-resources", Medium, nodeContainers, checkNodeResources,
-			"Each node range requests vCPUs and memory.", api("ContainerProperties.resourceRequirements")),
+			"Each node range requests vCPUs and memory.", api("ResourceRequirement.value")),
 		row("mnp-node-image-required", High, in(nodeContainers, ""), needs("image"),
 			"The container of a node range needs an image.", api("ContainerProperties.image")),
 		check("mnp-eks-same-namespace", Medium, nodes, checkSameNamespace,
 			"All nodes of a job run in the same namespace.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
-			"Names that start with AWS_BATCH belong to AWS Batch, on every node.", api("ContainerProperties.environment")),
+		warns(row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+			"Names that start with AWS_BATCH belong to AWS Batch, on every node. Reports of other jobs say that the job does not get such a variable.", api("ContainerProperties.environment")+lostVariables)),
 		// Submissions that change the nodes of their definition.
 		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"), needs(`targetNodes: "0:"`),
 			"An override needs targetNodes.", api("NodePropertyOverride.targetNodes")),
@@ -80,13 +80,13 @@ func multinodeRules() []*Rule {
 		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
 			"Multi-node jobs do not start on Spot Instances or on Amazon ECS Managed Instances.", api("ComputeResource.type")), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
-			"Multi-node jobs start only on managed environments.", guide("multi-node parallel jobs")),
+			"Multi-node jobs start only on managed environments.", guide("compute environments of multi-node jobs")),
 		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
-			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("multi-node parallel jobs")), catalog.NodesOverMaxvCpus),
+			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("compute environments of multi-node jobs")), catalog.NodesOverMaxvCpus),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
-			"A compute environment has to launch the instance type that a multi-node job names.", guide("multi-node parallel jobs")),
+			"A compute environment has to launch the instance type that a multi-node job names.", guide("compute environments of multi-node jobs")),
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,
-			"The network interface of a node has at most 5 security groups.", guide("multi-node parallel jobs")),
+			"The network interface of a node has at most 5 security groups.", ecsAPI+"AwsVpcConfiguration.securityGroups; "+guide("multi-node parallel jobs")),
 		warns(check("stuck-mnp-public-subnet", Medium, nodes, checkNodesSubnets,
 			"The network interfaces of nodes have no public addresses, so nodes in a public subnet cannot reach a registry. batchctl reports this if a file "+
 				"requests a public address.", guide("multi-node parallel jobs"))),
@@ -119,7 +119,7 @@ func checkMainNode(s Site) {
 // checkTargetNodesRequired reports a node range without targetNodes.
 func checkTargetNodesRequired(s Site, n *jsontree.Node, _ string) {
 	if s.lacks(n, "targetNodes") {
-		s.Report("a node range needs targetNodes", `add "targetNodes": "0:"`, n)
+		s.Report("a node range needs targetNodes", `add "targetNodes", such as "0:"`, n)
 	}
 }
 
@@ -168,7 +168,7 @@ func checkNodeCoverage(s Site) {
 		}
 	}
 	if i := slices.Index(held, false); i >= 0 && read == list.Len() {
-		s.Report(fmt.Sprintf("no range covers node %d", i), `write "0:" to cover all; ranges may overlap`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
+		s.Report(fmt.Sprintf("no range covers node %d", i), `"0:" covers all nodes; ranges may overlap`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
 	}
 }
 
@@ -200,11 +200,7 @@ func checkSameInstanceType(s Site) {
 
 // checkNodeResources reports a node range that does not request vCPUs or memory.
 func checkNodeResources(s Site) {
-	for _, kind := range []string{"VCPU", "MEMORY"} {
-		if requirementOf(s.Node, kind) == nil && !s.hasUnreadRequest(kind) {
-			s.Report("the node range does not request "+kind, fmt.Sprintf(`add { "type": %q, "value": "..." } to resourceRequirements`, kind), s.Node.Get("resourceRequirements"))
-		}
-	}
+	s.reportRequests("the node range")
 }
 
 // checkSameNamespace reports a pod in another namespace than that of the first node range.

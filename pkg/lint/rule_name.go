@@ -78,6 +78,9 @@ func nameRules() []*Rule {
 			Source: "dependencies name jobs",
 			Run: func(p *Pass) {
 				for _, f := range p.Files {
+					if f.Described {
+						continue // nothing submits these jobs together
+					}
 					seen := map[string]bool{}
 					for _, j := range f.Jobs {
 						if j.Name != "" && seen[j.Name] {

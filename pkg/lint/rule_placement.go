@@ -23,7 +23,7 @@ func queueRules() []*Rule {
 			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
 			Doc: "The queue of the job is not in the platform file, looks like a typo of a queue that other files create, or is not a valid name or ARN of a queue. " +
 				"AWS Batch rejects a queue that does not exist.",
-			Source: apiReference + ", SubmitJob.jobQueue",
+			Source: "the service's error quoted in base2genomics/batchit#13; " + apiReference + ", SubmitJob.jobQueue",
 			Run: func(p *Pass) {
 				platform := creations.of(p).platform
 				for _, j := range p.Submits() {
@@ -58,7 +58,7 @@ func queueRules() []*Rule {
 		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium, "The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
 			stuck, catalog.NoGPUType),
 		unplaceable("stuck-gpu-optimal", diag.Error, Medium, "The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
-			apiReference+", ComputeResource.instanceTypes", catalog.NoGPUInBundle),
+			guide("jobs stuck in RUNNABLE")+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle),
 		unplaceable("stuck-gpu-unsupported-family", diag.Warning, Low, "AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
 			userGuide+", GPU jobs", catalog.UnsupportedGPU),
 		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),

@@ -25,7 +25,7 @@ func (p *Pass) Platforms() iter.Seq[*document.Platform] {
 }
 
 // environments yields the compute environments of the platform files.
-func (p *Pass) environments() iter.Seq[document.Environment] {
+func (p *Pass) environments() func(yield func(document.Environment) bool) {
 	return func(yield func(document.Environment) bool) {
 		for f := range p.Platforms() {
 			for _, q := range f.Queues {
@@ -63,10 +63,10 @@ func platformRules() []*Rule {
 			Source: "EC2 instance types as of " + catalog.InstanceTypesDate,
 			Run: func(p *Pass) {
 				for e := range p.environments() {
-					for n := range e.Node.Get("instanceTypes").Children() {
-						if n.Str() != "" && p.instanceTypes().Expand(n.Str()) == nil {
-							message, hint := p.instanceTypes().unknown(n.Str())
-							p.Report(n, message, hint)
+					for _, entries := range p.instanceTypes().unknownIn(e.Node.Get("instanceTypes")) {
+						if entries[0].Text != "" {
+							message, hint := p.instanceTypes().unknown(entries)
+							p.Report(entries[0], message, hint)
 						}
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -19,7 +20,7 @@ func policyRules() []*Rule {
 	return []*Rule{
 		{
 			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
-			Doc:    "The platform file requires a tag that the job does not have.",
+			Doc:    "The platform file requires a tag that the job does not have, or the value of the tag is blank.",
 			Source: policySource + ", requiredTags",
 			Run:    checkRequiredTags,
 		},
@@ -88,11 +89,21 @@ func policyRules() []*Rule {
 func checkRequiredTags(p *Pass) {
 	for _, j := range p.Jobs() {
 		for _, tag := range p.policy().RequiredTags {
-			if j.Register.Get("tags").Get(tag) == nil && j.Submit.Get("tags").Get(tag) == nil {
+			registered, own := j.Register.Get("tags").Get(tag), j.Submit.Get("tags").Get(tag)
+			switch {
+			case registered == nil && own == nil:
 				checkTag(j, tag)
+			case isBlank(registered) && isBlank(own):
+				j.Report(fmt.Sprintf("the policy requires a value for the tag %s, but the job's value is blank", quote(tag)), "write the value", own, registered)
 			}
 		}
 	}
+}
+
+// isBlank reports whether a tag has no value, or one without any visible character. A value of another type is not
+// blank; another rule reports it.
+func isBlank(value *jsontree.Node) bool {
+	return value == nil || value.Is(jsontree.String) && !strings.ContainsFunc(value.Text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
 // checkAllowedImages reports images that match none of the allowed patterns, also those
@@ -101,7 +112,7 @@ func checkAllowedImages(p *Pass) {
 	allowed := p.policy().AllowedImages
 	for i := range p.imagesThatRun() {
 		if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
-			i.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed: "+strings.Join(allowed, ", "), i.Image)
+			i.Site.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed: "+strings.Join(allowed, ", "), i.Image)
 		}
 	}
 }
@@ -144,8 +155,11 @@ func checkMaxTimeout(p *Pass) {
 				j.Report(fmt.Sprintf("the policy allows a timeout of at most %s, but the job has %s", allowed, asked), "", n)
 			}
 		}
-		if j.Register != nil && own == nil && registered == nil {
-			j.Report(fmt.Sprintf("the policy requires a timeout of at most %s, but the job has no timeout", inUnits(j, int64(most))), "add "+timeoutExample(j))
+		isSet := func(t *jsontree.Node) bool {
+			return t != nil && !(t.Is(jsontree.Object) && j.lacks(t, "attemptDurationSeconds"))
+		}
+		if j.Register != nil && !isSet(own) && !isSet(registered) {
+			j.Report(fmt.Sprintf("the policy requires a timeout of at most %s, but the job has no timeout", inUnits(j, int64(most))), "add "+timeoutExample(j, min(exampleTimeout, int64(most))))
 		}
 	}
 }
@@ -174,7 +188,7 @@ func checkMaxMemory(p *Pass) {
 	checkLimit(p, "MEMORY", float64(most), most > 0, formatMemory)
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
-			r.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
+			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
 		}
 	}
 }
@@ -306,7 +320,7 @@ func checkTag(j Job, tag string) {
 	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
 		for t := range tags.Children() {
 			if strings.EqualFold(t.Name, tag) {
-				j.Report(fmt.Sprintf("the policy requires the tag %s, but the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
+				j.ReportFix(rename(t, tag), fmt.Sprintf("the policy requires the tag %s, but the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
 				return
 			}
 		}

@@ -20,13 +20,13 @@ func resourceRules() []*Rule {
 			Name: "vcpu-required", Severity: diag.Error, Confidence: High,
 			Doc:    "A container has to request vCPUs. Otherwise AWS Batch rejects the definition.",
 			Source: apiReference + ", ContainerProperties.vcpus" + probed,
-			Run:    func(p *Pass) { lacking(p, "VCPU", "vCPUs", "vcpus", "1") },
+			Run:    func(p *Pass) { lacking(p, amounts[:]) },
 		},
 		{
 			Name: "memory-required", Severity: diag.Error, Confidence: High,
 			Doc:    "A container has to request memory. Otherwise AWS Batch rejects the definition.",
 			Source: apiReference + ", ContainerProperties.memory",
-			Run:    func(p *Pass) { lacking(p, "MEMORY", "memory", "memory", "2048") },
+			Run:    func(p *Pass) { lacking(p, amounts[1:]) },
 		},
 		{
 			Name: "memory-min-4", Severity: diag.Error, Confidence: High,
@@ -48,14 +48,14 @@ func resourceRules() []*Rule {
 		},
 		{
 			Name: "vcpu-min-ec2", Severity: diag.Error, Confidence: High,
-			Doc:    "On EC2, a container needs at least 1 vCPU; only Fargate has fractions.",
+			Doc:    "On EC2, a container needs at least 1 vCPU; only Fargate has fractions. In tasks of ecsProperties, less is reported as a warning.",
 			Source: apiReference + ", ResourceRequirement.value" + probed,
 			Run:    checkMinVCPUs,
 		},
 		{
-			Name: "vcpu-integer-ec2", Severity: diag.Warning, Confidence: Low,
-			Doc:    "On EC2, vCPUs are whole numbers; the API lists fractions for Fargate only.",
-			Source: apiReference + ", ResourceRequirement.value",
+			Name: "vcpu-integer-ec2", Severity: diag.Error, Confidence: High,
+			Doc:    "On EC2, vCPUs are written as whole numbers: AWS Batch rejects \"1.0\" too. Fractions are for Fargate. In tasks of ecsProperties, only a fraction is reported, as a warning.",
+			Source: apiReference + ", ResourceRequirement.value; the service's error quoted in kestra-io/plugin-aws#504",
 			Run:    checkWholeVCPUs,
 		},
 		{
@@ -95,7 +95,7 @@ func resourceRules() []*Rule {
 func checkMinMemory(p *Pass) {
 	for _, r := range required.of(p).memory {
 		if mib, ok := number(r.value); ok && mib < catalog.MinMemoryMiB {
-			r.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, r.value.Text), inGiB(r.Job, mib), r.value)
+			r.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, r.value.Text), inGiB(r.Job, mib), r.value)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func checkWholeMemory(p *Pass) {
 			// The hint contains the converted value, which is also the text of the fix.
 			hint := memoryHint(r.value.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-			r.ReportFix(fixIf(isWhole(value), r.value, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
+			r.Job.ReportFix(fixIf(isWhole(value), r.value, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
 		}
 	}
 }
@@ -127,18 +127,35 @@ func checkWholeMemory(p *Pass) {
 func checkMinVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
 		if v, ok := number(n); ok && v < 1 {
-			c.Report(fmt.Sprintf("on EC2, a container needs at least 1 vCPU, not %s", n.Text),
+			c.reportAs(c.ofVCPUs(), nil, fmt.Sprintf("on EC2, a container needs at least 1 vCPU, not %s", n.Text),
 				`write "1", or run on Fargate: "platformCapabilities": ["FARGATE"]`, n)
 		}
 	}
 }
 
-// checkWholeVCPUs reports fractions above 1 vCPU on EC2. The fix rounds up.
+// ofVCPUs returns the severity of vCPUs that EC2 does not have. No report says what AWS Batch does with those of a task
+// of several containers, of which the API reference says the same.
+func (s Site) ofVCPUs() diag.Severity {
+	if s.Task != nil && s.Node != s.Task {
+		return diag.Warning
+	}
+	return diag.Error
+}
+
+// checkWholeVCPUs reports vCPUs on EC2 that are not written as a whole number. The fix rounds up. The engine
+// rejects the same values (batchapi.checkWholeVCPUs).
 func checkWholeVCPUs(p *Pass) {
 	for c, n := range p.vcpusOnEC2() {
-		if v, ok := number(n); ok && v > 1 && v != math.Trunc(v) {
-			c.ReportFix(replace(n, decimal(math.Ceil(v))), fmt.Sprintf("on EC2, vCPUs must be a whole number, not %s", n.Text), fmt.Sprintf(`write "%.0f"`, math.Ceil(v)), n)
+		v, ok := number(n)
+		if !ok || v < 1 || !strings.Contains(n.Text, ".") {
+			continue
 		}
+		severity := c.ofVCPUs()
+		if severity == diag.Warning && v == math.Trunc(v) {
+			continue
+		}
+		whole := decimal(math.Ceil(v))
+		c.reportAs(severity, replace(n, whole), fmt.Sprintf("on EC2, vCPUs must be a whole number, not %s", n.Text), "write "+quote(whole), n)
 	}
 }
 
@@ -146,7 +163,7 @@ func checkWholeVCPUs(p *Pass) {
 func checkNumericVCPUs(p *Pass) {
 	for _, r := range required.of(p).vcpus {
 		if r.value.Is(jsontree.String) && !isDecimal(r.value.Text) {
-			r.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)), `write only digits, such as "4"`, r.value)
+			r.Job.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)), `write only digits, such as "4"`, r.value)
 		}
 	}
 }
@@ -155,7 +172,7 @@ func checkNumericVCPUs(p *Pass) {
 func checkWholeGPUs(p *Pass) {
 	for _, r := range required.of(p).gpus {
 		if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
-			r.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(r.value.Text)), `write "1"`, r.value)
+			r.Job.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(r.value.Text)), `write "1"`, r.value)
 		}
 	}
 }
@@ -164,7 +181,7 @@ func checkWholeGPUs(p *Pass) {
 func checkPositiveGPUs(p *Pass) {
 	for _, r := range required.of(p).gpus {
 		if v, ok := number(r.value); ok && v == 0 {
-			r.Report("GPU must be at least 1", "remove it if the job needs no GPU", r.value)
+			r.Job.Report("GPU must be at least 1", "remove it if the job needs no GPU", r.value)
 		}
 	}
 }
@@ -200,7 +217,7 @@ func inGiB(j Job, n float64) string {
 	case j.compact():
 		return fmt.Sprintf(`write "%g GiB" if you mean GiB`, n)
 	}
-	return fmt.Sprintf(`write "%d" for %g GiB`, int(math.Ceil(n*1024)), n)
+	return fmt.Sprintf(`write "%d" if you mean %g GiB`, int(math.Ceil(n*1024)), n)
 }
 
 // withUnit matches a number with an optional unit; its groups are the two.

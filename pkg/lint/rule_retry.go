@@ -121,13 +121,13 @@ func retryRules() []*Rule {
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onexitcode-charset", Severity: diag.Error, Confidence: High,
-			Doc:    "onExitCode consists of digits and may end with one asterisk.",
+			Doc:    "onExitCode consists of digits and may end with one asterisk. Elsewhere an asterisk is not a wildcard.",
 			Source: apiReference + ", EvaluateOnExit.onExitCode" + probed,
 			Run:    checkExitCodePattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
 		(&Rule{
 			Name: "retry-onreason-charset", Severity: diag.Error, Confidence: Medium,
-			Doc:    "onReason and onStatusReason contain letters, digits, periods, colons and spaces, and may end with one asterisk.",
+			Doc:    "onReason and onStatusReason contain letters, digits, periods, colons and spaces, and may end with one asterisk. Elsewhere an asterisk is not a wildcard.",
 			Source: apiReference + ", EvaluateOnExit.onReason and onStatusReason",
 			Run:    checkReasonPattern,
 		}).onlyWith("retryStrategy.evaluateOnExit"),
@@ -171,7 +171,7 @@ func checkSubmittedAttempts(p *Pass) {
 func checkAttemptsRequired(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if j.lacks(s, "attempts") && s.Get("evaluateOnExit") == nil {
-			j.Report("retryStrategy needs attempts", `add "attempts": 3`, s)
+			j.Report("retryStrategy needs attempts", `add "attempts", such as 3`, s)
 		}
 	})
 }
@@ -180,7 +180,7 @@ func checkAttemptsRequired(p *Pass) {
 func checkEvaluationAttempts(p *Pass) {
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if s.Get("evaluateOnExit") != nil && j.lacks(s, "attempts") {
-			j.Report("evaluateOnExit needs attempts", `add "attempts": 3`, s.Get("evaluateOnExit"))
+			j.Report("evaluateOnExit needs attempts", `add "attempts", such as 3`, s.Get("evaluateOnExit"))
 		}
 	})
 }
@@ -213,7 +213,7 @@ func checkEvaluationCondition(p *Pass) {
 				return
 			}
 		}
-		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `add "onReason": "*" to match everything`, e)
+		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `add a condition, such as "onReason": "*" for everything`, e)
 	})
 }
 
@@ -279,7 +279,7 @@ func checkReachableEntries(p *Pass) {
 		caught := false
 		for e := range list.Children() {
 			if caught {
-				j.Report("this entry is never used, because an earlier entry matches everything", "move it up", e)
+				j.Report("this entry is never used, because an earlier entry matches everything", "put it before the entry that matches everything", e)
 			}
 			caught = caught || catchAll(e)
 		}
@@ -317,7 +317,7 @@ func catchAll(entry *jsontree.Node) bool {
 func reasonHint(s string) string {
 	i := strings.IndexFunc(s, func(r rune) bool { return !isReason(string(r)) || r == '*' })
 	if i <= 0 {
-		return `write a pattern such as "Host EC2*"`
+		return `write the start of the reason, such as "Host EC2*"`
 	}
 	return "write " + quote(s[:i]+"*")
 }

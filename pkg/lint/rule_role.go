@@ -19,12 +19,26 @@ const agentPolicy = "arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServ
 func roleRules() []*Rule {
 	trust := &Rule{Name: "cfn-role-trust", Severity: diag.Error, Confidence: High,
 		Doc:    "A role's trust policy names the services that may assume it: ec2.amazonaws.com for instances, ecs-tasks.amazonaws.com for jobs, batch.amazonaws.com for a compute environment. If the service is missing, instances get no credentials, and jobs do not start.",
-		Source: "IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role", Run: checkRoleTrust}
+		Source: "the error of Amazon ECS quoted in tmknom/terraform-aws-codedeploy-for-ecs#18; IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role", Run: checkRoleTrust}
 	return []*Rule{trust,
 		cfnRule("cfn-instance-role-policy", Medium, "AWS::Batch::ComputeEnvironment", checkInstanceRolePolicy,
 			"The ECS agent registers its instance with the permissions of the instance role. Without ecs:RegisterContainerInstance, the instance never joins its cluster, and jobs stay in RUNNABLE. batchctl cannot see a policy that another stack attaches, so this is only a warning.",
 			"Amazon ECS Developer Guide, container instance IAM role"),
 	}
+}
+
+// templateRoles holds the roles of the templates that rules asked for.
+var templateRoles = newFact(func(_ *Pass, _ map[*document.File]*cfn.Roles) map[*document.File]*cfn.Roles {
+	return map[*document.File]*cfn.Roles{}
+})
+
+// rolesOf returns the roles of a template.
+func (p *Pass) rolesOf(f *document.File) *cfn.Roles {
+	all := templateRoles.of(p)
+	if all[f] == nil {
+		all[f] = cfn.NewRoles(f)
+	}
+	return all[f]
 }
 
 // checkRoleTrust reports roles whose trust policy lacks the service that assumes them.
@@ -34,8 +48,9 @@ func checkRoleTrust(p *Pass) {
 			continue
 		}
 		var seen []cfn.RoleUse
-		for _, use := range cfn.RoleUses(f) {
-			trust := cfn.TrustOf(use.Role)
+		roles := p.rolesOf(f)
+		for _, use := range roles.Uses() {
+			trust := roles.TrustOf(use.Role)
 			again := slices.ContainsFunc(seen, func(other cfn.RoleUse) bool { return other.Role == use.Role && other.Service == use.Service })
 			if again || !trust.Known || trust.Trusts(use.Service) {
 				continue
@@ -55,11 +70,12 @@ func checkRoleTrust(p *Pass) {
 
 // checkInstanceRolePolicy reports an instance role without the permission to join a cluster.
 func checkInstanceRolePolicy(p *Pass, f *document.File, r *jsontree.Node) {
-	role := cfn.InstanceRole(f, r)
+	roles := p.rolesOf(f)
+	role := roles.OfInstances(r)
 	if role == nil || r.Get("Properties").Get("EksConfiguration") != nil {
 		return // nodes of EKS join with other permissions
 	}
-	policies := cfn.PoliciesOf(f, role)
+	policies := roles.PoliciesOf(role)
 	if !policies.Known || policies.Allow("ecs:RegisterContainerInstance") {
 		return
 	}

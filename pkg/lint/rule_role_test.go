@@ -59,6 +59,8 @@ func TestRoles(t *testing.T) {
 			"ExecutionRoleArn": { "Fn::GetAtt": ["Role", "Arn"] }, "ResourceRequirements": [{ "Type": "VCPU", "Value": "1" }, { "Type": "MEMORY", "Value": "512" }] } } }`, trust},
 		{"a node's job role", ec2 + "," + agent, "", `"Job": { "Type": "AWS::Batch::JobDefinition", "Properties": { "Type": "multinode", "NodeProperties": { "MainNode": 0, "NumNodes": 2, "NodeRangeProperties": [{ "TargetNodes": "0:",
 			"Container": { "Image": "a:1", "JobRoleArn": { "Fn::Sub": "${Role.Arn}" }, "ResourceRequirements": [{ "Type": "VCPU", "Value": "1" }, { "Type": "MEMORY", "Value": "512" }] } }] } } }`, trust},
+		{"Spot instances", ec2 + "," + agent, "", `"Own": { "Type": "AWS::Batch::ComputeEnvironment", "Properties": { "Type": "MANAGED", "ComputeResources": { "Type": "SPOT", "SpotIamFleetRole": { "Fn::GetAtt": "Role.Arn" } } } }`, trust},
+		{"the Spot role of instances on demand", ec2 + "," + agent, "", `"Own": { "Type": "AWS::Batch::ComputeEnvironment", "Properties": { "Type": "MANAGED", "ComputeResources": { "Type": "EC2", "SpotIamFleetRole": { "Fn::GetAtt": "Role.Arn" } } } }`, ""},
 		{"the service's role", ec2 + "," + agent, "", `"Own": { "Type": "AWS::Batch::ComputeEnvironment", "Properties": { "Type": "UNMANAGED", "ServiceRole": { "Fn::GetAtt": "Role.Arn" } } }`, trust},
 	} {
 		profile, more := tt.profile, ""

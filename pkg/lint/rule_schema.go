@@ -165,11 +165,15 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 		}
 	}
 	for _, f := range p.Files {
-		switch f.Kind {
-		case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
-			visit(Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}, f.Root)
+		if isRequest := f.Kind.NameMember() != "" && f.Kind != document.KindJob && f.Kind != document.KindWorkflow; isRequest && len(f.Jobs) == 0 {
+			visit(p.topLevel(f), f.Root)
 		}
 	}
+}
+
+// topLevel returns a Job for problems of a file without jobs.
+func (p *Pass) topLevel(f *document.File) Job {
+	return Job{Job: &document.Job{Node: f.Root}, userFile: userFile{f}, pass: p}
 }
 
 // reportWrongType reports a value that is not of the wanted kind. There is a fix only if the
@@ -181,6 +185,8 @@ func reportWrongType(j Job, n *jsontree.Node, kind jsontree.Kind) {
 	}
 	hint, fix := "", unquote(n)
 	switch {
+	case n.Is(jsontree.Null):
+		hint, fix = "remove it", nil
 	case kind == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
 		hint, fix = "write "+quote(n.Text), rewrite(n, quote(n.Text))
 	case kind == jsontree.Number && fix != nil:

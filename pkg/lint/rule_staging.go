@@ -20,7 +20,7 @@ const bucketRules = "Amazon S3 User Guide, general purpose bucket naming rules"
 
 // stagedLocation is one input or output.
 type stagedLocation struct {
-	Job
+	Job      Job
 	node     *jsontree.Node // the member
 	path     string         // in the container
 	location *jsontree.Node // the source or the destination
@@ -163,7 +163,7 @@ func checkArrayOutputs(p *Pass) {
 // checkPlainHTTP reports an input over http without a checksum.
 func checkPlainHTTP(s stagedLocation) {
 	if s.isInput && strings.HasPrefix(s.location.Text, "http://") && s.sha256 == nil {
-		s.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.location)
+		s.Job.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.location)
 	}
 }
 
@@ -221,7 +221,7 @@ func (s stagedLocation) checkLocation() {
 		return
 	}
 	text := s.location.Text
-	report := func(hint, format string, args ...any) { s.Report(fmt.Sprintf(format, args...), hint, s.location) }
+	report := func(hint, format string, args ...any) { s.Job.Report(fmt.Sprintf(format, args...), hint, s.location) }
 	if _, err := stage.Variables(withoutReferences(text)); err != nil && scheme(text) != "" {
 		report("", "%v", err)
 		return
@@ -281,12 +281,12 @@ func (s stagedLocation) checkLocal() {
 	clean := slash.Clean(strings.ReplaceAll(text, `\`, "/"))
 	switch {
 	case text == "":
-		s.Report("the location is missing", "write s3://bucket/key, or a local path", s.location)
+		s.Job.Report("the location is missing", "write s3://bucket/key, or a local path", s.location)
 	case s.isInput:
 	case slash.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || len(clean) > 1 && clean[1] == ':':
-		s.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.location)
+		s.Job.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.location)
 	case strings.Contains(text, "${"):
-		s.Report("a local path cannot contain ${", "remove it; each child of an array gets its own directory below the path", s.location)
+		s.Job.Report("a local path cannot contain ${", "use a path without it; each child of an array gets its own directory below the path", s.location)
 	}
 }
 
@@ -306,11 +306,11 @@ func (s stagedLocation) checkBucket() {
 	}
 	switch {
 	case len(bucket) < 3 || len(bucket) > 63:
-		s.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.location)
+		s.Job.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.location)
 	case strange >= 0:
-		s.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.location)
+		s.Job.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.location)
 	case !ends(bucket[0]) || !ends(bucket[len(bucket)-1]) || strings.Contains(bucket, ".."):
-		s.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.location)
+		s.Job.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.location)
 	}
 }
 
@@ -329,23 +329,23 @@ func (s stagedLocation) checkPath() {
 	isWindows := strings.Contains(p, `\`) || len(p) > 1 && p[1] == ':'
 	switch {
 	case s.path == "":
-		s.Report("the path in the container is missing", `write a path such as "/data/train"`, at)
+		s.Job.Report("the path in the container is missing", `write a path such as "/data/train"`, at)
 	case clean == "." || p == "":
 		what := "the working directory itself"
 		if p == "" {
 			what = "the root of the file system"
 		}
-		s.Report(quote(s.path)+" is "+what, "write a directory below it", at)
+		s.Job.Report(quote(s.path)+" is "+what, "write a directory below it", at)
 	case isWindows:
-		s.Report(quote(s.path)+" is a Windows path", "write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
+		s.Job.Report(quote(s.path)+" is a Windows path", "write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
 	case slices.Contains(strings.Split(p, "/"), ".."):
-		s.Report("a path in the container cannot contain ..", "write the path without ..", at)
+		s.Job.Report("a path in the container cannot contain ..", "write the path without ..", at)
 	case clean != p:
-		s.ReportFix(fix(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
+		s.Job.ReportFix(fix(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
 	default:
 		for _, system := range systemPaths {
 			if within(system, clean) && !within("/dev/shm", clean) {
-				s.Report(system+" belongs to the kernel", "choose another path", at)
+				s.Job.Report(system+" belongs to the kernel", "choose another path", at)
 			}
 		}
 	}
@@ -426,11 +426,11 @@ func (s stagedLocation) checkChildLocations() {
 		switch {
 		case name == variableIndex, name == variableJobID, name == sweep.CellVariable:
 			return
-		case s.Sweep == nil:
-		case slices.Contains(s.Sweep.Templates, name):
+		case s.Job.Sweep == nil:
+		case slices.Contains(s.Job.Sweep.Templates, name):
 			return // it contains values of the child
 		default:
-			for _, axis := range s.Sweep.Names {
+			for _, axis := range s.Job.Sweep.Names {
 				if name == sweep.Variable(axis) {
 					axes = append(axes, axis)
 				}
@@ -439,12 +439,12 @@ func (s stagedLocation) checkChildLocations() {
 	}
 	const hint = "write ${" + variableIndex + "} into it"
 	if len(axes) == 0 {
-		s.Report("all children of the array write to this location", hint, s.location)
+		s.Job.Report("all children of the array write to this location", hint, s.location)
 		return
 	}
 	// Some axes may be enough, if the cells do not repeat their values.
-	if s.Sweep != nil && s.Sweep.Len() <= manyCells && !distinctCells(s.Sweep, axes) {
-		s.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
+	if s.Job.Sweep != nil && s.Job.Sweep.Len() <= manyCells && !distinctCells(s.Job.Sweep, axes) {
+		s.Job.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
 	}
 }
 
@@ -481,7 +481,7 @@ var arrayVariables = []string{variableIndex, "AWS_BATCH_JOB_ARRAY_SIZE"}
 // the definition, nothing is known about the container.
 func (s stagedLocation) checkVariables() {
 	names, err := stage.Variables(withoutReferences(s.location.Text))
-	if err != nil || scheme(s.location.Text) == "" || s.Known() == nil {
+	if err != nil || scheme(s.location.Text) == "" || s.Job.Known() == nil {
 		return
 	}
 	for _, name := range names {
@@ -489,31 +489,31 @@ func (s stagedLocation) checkVariables() {
 		case slices.Contains(batchVariables, name), s.sets(name):
 		case slices.Contains(arrayVariables, name) && isArray(s.Job.Job):
 		case slices.Contains(arrayVariables, name):
-			s.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.location)
+			s.Job.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.location)
 		case strings.HasPrefix(name, "AWS_BATCH"):
 			hint := ""
 			if near := near(name, slices.Concat(batchVariables, arrayVariables)); near != "" {
 				hint = "did you mean ${" + near + "}?"
 			}
-			s.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.location)
+			s.Job.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.location)
 		default:
-			s.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.location)
+			s.Job.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.location)
 		}
 	}
 }
 
 // sets reports whether the job sets a variable in its container.
 func (s stagedLocation) sets(name string) bool {
-	box := s.Known().Get("containerProperties") // it is the job's only container
-	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"), s.Submit.Get("containerOverrides").Get("environment")} {
+	box := s.Job.Known().Get("containerProperties") // it is the job's only container
+	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"), s.Job.Submit.Get("containerOverrides").Get("environment")} {
 		if list.With("name", name) != nil {
 			return true
 		}
 	}
-	if s.Sweep == nil {
+	if s.Job.Sweep == nil {
 		return false
 	}
-	return name == sweep.CellVariable || slices.ContainsFunc(s.Sweep.Names, func(axis string) bool { return sweep.Variable(axis) == name })
+	return name == sweep.CellVariable || slices.ContainsFunc(s.Job.Sweep.Names, func(axis string) bool { return sweep.Variable(axis) == name })
 }
 
 // checkSum reports a checksum of the wrong form, and one for a directory.
@@ -524,9 +524,9 @@ func (s stagedLocation) checkSum() {
 	sum, err := hex.DecodeString(s.sha256.Str())
 	switch {
 	case err != nil || len(sum) != 32:
-		s.Report("a sha256 must have 64 hexadecimal digits", "compute it with sha256sum FILE", s.sha256)
+		s.Job.Report("a sha256 must have 64 hexadecimal digits", "compute it with sha256sum FILE", s.sha256)
 	case strings.HasSuffix(s.location.Text, "/") || s.found.Dir:
-		s.Report("a checksum is for a single file, and this is a directory", "write the path of a file, or remove the checksum", s.sha256)
+		s.Job.Report("a checksum is for a single file, and this is a directory", "write the path of a file, or remove the checksum", s.sha256)
 	}
 }
 

@@ -45,7 +45,7 @@ func stuckRules() []*Rule {
 			if some {
 				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has no other environment", `submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
 			}
-		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.", guide("Fargate")).onlyWith("runtimePlatform"),
+		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.", api("RuntimePlatform.operatingSystemFamily")).onlyWith("runtimePlatform"),
 		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
 			if !onlyPublicSubnets(n) {
 				return

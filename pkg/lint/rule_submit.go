@@ -63,7 +63,7 @@ func submitRules() []*Rule {
 		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, checkUnknownOverrides,
-			"An override names a container of the definition.", api("TaskContainerOverrides.name")).onlyWith("containers"),
+			"An override names a container of the definition.", api("EksContainerOverride.name")+"; the error of Amazon ECS quoted in azavea/django-ecsmanage#21").onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
@@ -183,12 +183,12 @@ func checkEKSContainerOverrides(s Site) {
 		}
 		for _, m := range []string{"containerOverrides", "ecsPropertiesOverride"} {
 			if n := c.over.Get(m); n != nil {
-				s.Report(m+" does not work for a job on EKS", `write "eksPropertiesOverride"`, key(n))
+				s.Report(m+" does not work for a job on EKS", `use "eksPropertiesOverride"`, key(n))
 			}
 		}
 	}
 	if n := s.Node.Get("nodeOverrides"); n != nil && onEKS && s.Known().Get("nodeProperties") == nil {
-		s.Report("nodeOverrides does not work for a job on EKS", `write "eksPropertiesOverride"`, key(n))
+		s.Report("nodeOverrides does not work for a job on EKS", `use "eksPropertiesOverride"`, key(n))
 	}
 }
 
@@ -196,7 +196,7 @@ func checkEKSContainerOverrides(s Site) {
 func checkEKSOverrides(s Site) {
 	for c := range s.resolved().changes {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
-			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `write "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `use "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
 	}
 }
@@ -206,7 +206,7 @@ func checkEKSOverrides(s Site) {
 func checkECSOverrides(s Site) {
 	for c := range s.resolved().changes {
 		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.resolved().definition.onEKS() {
-			s.Report("the definition has no ecsProperties to override", `write "containerOverrides"`, key(n))
+			s.Report("the definition has no ecsProperties to override", `use "containerOverrides"`, key(n))
 		}
 	}
 }
@@ -224,7 +224,7 @@ func checkECSContainerOverrides(s Site) {
 // checkNodeOverrides reports nodeOverrides for a definition without nodes.
 func checkNodeOverrides(s Site) {
 	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.resolved().definition.onEKS() {
-		s.Report("the definition has no nodes to override", `write "containerOverrides"`, key(n))
+		s.Report("the definition has no nodes to override", `use "containerOverrides"`, key(n))
 	}
 }
 
@@ -254,7 +254,7 @@ func checkArrayProperties(s Site) {
 // checkPairReference reports an N_TO_N dependency without the id of a job.
 func checkPairReference(s Site, n *jsontree.Node, _ string) {
 	if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
-		s.Report("an N_TO_N dependency needs the jobId of another array", "write \"SEQUENTIAL\" to run one child after the other", n)
+		s.Report("an N_TO_N dependency needs the jobId of another array", "use \"SEQUENTIAL\" to run one child after the other", n)
 	}
 }
 

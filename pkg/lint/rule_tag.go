@@ -131,13 +131,13 @@ func tagRules() []*Rule {
 			},
 		}).onlyWith("tags"),
 		(&Rule{
-			Name: "tag-aws-prefix", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Keys and values of tags cannot start with aws:, in upper or lower case. AWS reserves this prefix.",
-			Source: tagSource,
+			Name: "tag-aws-prefix", Severity: diag.Warning, Confidence: Medium,
+			Doc:    "AWS reserves keys and values of tags that start with aws:, in upper or lower case. EC2 rejects such a key, but no published answer shows that AWS Batch does.",
+			Source: tagSource + "; the error of EC2 quoted in jcjorel/ec2-spot-converter#13",
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {
 					if hasAWSPrefix(t.node.Name) {
-						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)), "write "+quote(t.node.Name[len("aws:"):]), key(t.node))
+						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)), "use a key such as "+quote(t.node.Name[len("aws:"):]), key(t.node))
 					}
 					if hasAWSPrefix(t.node.Str()) {
 						t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.node.Str())), "", t.node)

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -42,7 +43,7 @@ func timeoutRules() []*Rule {
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 					empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !alwaysTimed(p, j) {
-						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j), own)
+						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j, exampleTimeout), own)
 					}
 				}
 			},
@@ -65,14 +66,25 @@ func alwaysTimed(p *Pass, definition Job) bool {
 func shortTimeout(j Job, timeout *jsontree.Node) {
 	n := timeout.Get("attemptDurationSeconds")
 	if s, ok := n.Int(); ok && s < catalog.MinTimeout {
-		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s), "", n)
+		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s), "write at least "+minTimeout(j), n)
 	}
 }
 
-// timeoutExample returns a timeout in the form of the job's file.
-func timeoutExample(j Job) string {
+// minTimeout returns the shortest timeout in the form of the job's file.
+func minTimeout(j Job) string {
 	if j.compact() {
-		return `"timeout": "2h"`
+		return fmt.Sprintf("\"%ds\"", catalog.MinTimeout)
 	}
-	return `"timeout": { "attemptDurationSeconds": 7200 }`
+	return strconv.Itoa(catalog.MinTimeout)
+}
+
+// exampleTimeout is the timeout in hints, in seconds.
+const exampleTimeout = 7200
+
+// timeoutExample returns a timeout of that many seconds in the form of the job's file.
+func timeoutExample(j Job, seconds int64) string {
+	if j.compact() {
+		return fmt.Sprintf(`"timeout": %q`, inUnits(j, seconds))
+	}
+	return fmt.Sprintf(`"timeout": { "attemptDurationSeconds": %d }`, seconds)
 }

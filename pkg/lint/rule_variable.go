@@ -14,9 +14,9 @@ import (
 func environmentRules() []*Rule {
 	return []*Rule{
 		(&Rule{
-			Name: "env-name-reserved-prefix", Severity: diag.Error, Confidence: High,
-			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, which sets such variables itself.",
-			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables",
+			Name: "env-name-reserved-prefix", Severity: diag.Warning, Confidence: High,
+			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, which sets such variables itself. Reports say that it accepts your variable, and that the job does not get it.",
+			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables" + lostVariables,
 			Run: func(p *Pass) {
 				for _, c := range p.Containers() {
 					if c.Single { // tasks, nodes and pods have rules of their own
@@ -26,9 +26,9 @@ func environmentRules() []*Rule {
 			},
 		}).onlyWith("environment"),
 		(&Rule{
-			Name: "submit-env-name-reserved-prefix", Severity: diag.Error, Confidence: Medium,
-			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, also in overrides.",
-			Source: apiReference + ", ContainerOverrides.environment",
+			Name: "submit-env-name-reserved-prefix", Severity: diag.Warning, Confidence: Medium,
+			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, also in overrides. Reports of definitions say that the job does not get such a variable.",
+			Source: apiReference + ", ContainerOverrides.environment" + lostVariables,
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					for _, o := range overridesOf(j.Submit) {
@@ -68,12 +68,12 @@ func environmentRules() []*Rule {
 		(&Rule{
 			Name: "nul-character", Severity: diag.Error, Confidence: High,
 			Doc:    "Arguments and variables cannot contain a NUL character, so the program would not start.",
-			Source: "POSIX.1-2024, exec",
+			Source: "Go documentation, syscall.SlicePtrFromStrings; POSIX.1-2024, exec",
 			Run: func(p *Pass) {
 				without := sourcesWithoutNUL.of(p)
 				everyArgument(p, func(s *Site, n *jsontree.Node) {
 					if n != nil && !without.has(n.Source) && strings.IndexByte(n.Str(), 0) >= 0 {
-						s.Report("a NUL character ends an argument or variable", "remove \\u0000", n)
+						s.Report("a NUL character ends an argument or variable", "use a text without \\u0000", n)
 					}
 				})
 			},
@@ -167,13 +167,16 @@ func checkDuplicateNames(s Site, list *jsontree.Node) {
 // roleHint suggests an execution role, under the name that the console of ECS gives it.
 const roleHint = `add "executionRoleArn": "arn:aws:iam::<account>:role/ecsTaskExecutionRole"`
 
+// lostVariables is the part of a source with the reports of variables that jobs did not get.
+const lostVariables = "; the lost variables quoted in raster-foundry/raster-foundry#2525; the lost variables quoted in azavea/raster-vision#926"
+
 // reservedNames reports variables of a list with the prefix of AWS Batch. A pod's list has
 // the same form.
 func reservedNames(j Job, list *jsontree.Node) {
 	for e := range list.Children() {
 		n := e.Get("name")
 		if strings.HasPrefix(n.Str(), "AWS_BATCH") {
-			j.Report(fmt.Sprintf("variable %s: names that start with AWS_BATCH are reserved", quote(n.Str())),
+			j.Report(fmt.Sprintf("variable %s: AWS Batch reserves names that start with AWS_BATCH, and the job probably does not get the variable", quote(n.Str())),
 				"choose a name that does not start with AWS_BATCH", n)
 		}
 	}

@@ -13,7 +13,7 @@ var (
 	// volumeName accepts the empty name; another rule reports it. fileSystemID also
 	// accepts an ARN and a placeholder.
 	volumeName   = lazy(`^[A-Za-z0-9_-]*$`)
-	fileSystemID = lazy(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$\{|\{\{|<).*)$`)
+	fileSystemID = lazy(`^(fs-[0-9a-zA-Z]+|arn:.*|.*(\$[{A-Za-z_]|\{\{|<).*)$`)
 )
 
 // fileSystemDigits is the form of ids of EFS. Other rules report what does not begin like one.
@@ -54,7 +54,7 @@ func volumeRules() []*Rule {
 		}, "The container does not see a volume without a mount point.", api("Volume.name"))).onlyWith("volumes"),
 		// Mount points of containers.
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
-			"A mount point needs a volume and a path.", "cfn-lint's schema of AWS::Batch::JobDefinition"),
+			"A mount point needs a volume and a path.", guide("job definition parameters")),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), checkUnknownVolumes,
 			"A mount point refers to an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), checkUnknownVolumes,
@@ -181,7 +181,7 @@ func checkUnknownVolumes(s Site) {
 		if n.Str() == "" || slices.Contains(known, n.Str()) {
 			continue
 		}
-		hint := fmt.Sprintf(`add { "name": %q } to volumes`, n.Str())
+		hint := fmt.Sprintf(`define it in volumes: { "name": %q }`, n.Str())
 		if near := near(n.Str(), known); near != "" {
 			hint = "did you mean " + quote(near) + "?"
 		}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"iter"
 	"maps"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 
 // waivers yields every waiver with the first job that has it, and those of the platform
 // file if the pass is about that file.
-func (p *Pass) waivers() iter.Seq2[Job, document.Waiver] {
+func (p *Pass) waivers() func(yield func(Job, document.Waiver) bool) {
 	return func(yield func(Job, document.Waiver) bool) {
 		// Jobs of a workflow inherit the waivers of its defaults, so one waiver can be in
 		// several.
@@ -125,7 +124,7 @@ func waiverRules() []*Rule {
 					switch {
 					case !known || r.waivable(r.Severity) || r.canWarn || p.waived[w.Node]:
 					case r.Scope == waiverTopic:
-						j.Report(w.Rule+" cannot be waived: it is about the waivers themselves", "remove this waiver", n)
+						j.ReportFix(jsontree.RemovalFix(w.Node), w.Rule+" cannot be waived: it is about the waivers themselves", "remove the waiver", n)
 					default:
 						j.Report(fmt.Sprintf("%s cannot be waived: its evidence is certain (%s)", w.Rule, r.Evidence),
 							"fix the problem; waivers are for warnings, errors from documentation only and the platform file's policy", n)
@@ -156,7 +155,7 @@ func waiverRules() []*Rule {
 					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.isDescribed() && r.needsPlatform() {
 						continue
 					}
-					j.Report(fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove it", w.Node.Get("rule"))
+					j.ReportFix(jsontree.RemovalFix(w.Node), fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove the waiver", w.Node.Get("rule"))
 				}
 			},
 		},

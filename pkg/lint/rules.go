@@ -53,6 +53,7 @@ var all = sync.OnceValue(func() []Rule {
 	allOnlyWith(rules, "hosts", hostMark)
 	add("user-data", userDataRules())
 	allOnlyWith(rules, "user-data", hostMark)
+	forUpdates(rules)
 	add(waiverTopic, waiverRules()) // last: they read the problems of the others
 	return rules
 })

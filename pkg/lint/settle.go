@@ -87,7 +87,7 @@ func withoutFollowers(all diag.List) diag.List {
 		for _, v := range values[d.Source] {
 			value := &all[v]
 			switch {
-			case isUnknown(d):
+			case isUnknown(d), d.Whole:
 			case value.Rule == jsontree.RuleSyntax && d.Span.Start < value.Span.Start && strings.TrimSpace(d.Source.Text[d.Span.Start:value.Span.Start]) == "[":
 				follows[i] = true // what the array should be is as uncertain as its first element
 			case inText(value.Span, d), d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
@@ -105,7 +105,7 @@ func withoutFollowers(all diag.List) diag.List {
 // isUnknown reports whether a problem is that a value cannot be known: a placeholder, or a text that the
 // parser cannot read.
 func isUnknown(d diag.Diagnostic) bool {
-	return d.Rule == jsontree.RulePlaceholder || d.Rule == jsontree.RuleSyntax && d.Fix == nil
+	return d.Rule == jsontree.RulePlaceholder || d.Rule == jsontree.RuleSyntax && d.Fix == nil && !jsontree.IsComment(d)
 }
 
 // inText reports whether a problem is about a text in quotes, of which the parser cannot read a part.
@@ -119,16 +119,31 @@ func isKey(d diag.Diagnostic, value int) bool {
 }
 
 // withoutGuesses removes the fixes of rules in a text with a syntax error, because its
-// tree is a guess. Once the syntax is fixed, the problem has its fix again.
+// tree is a guess. If --fix can fix the syntax, the fixes keep their names without edits: it
+// applies them afterwards. A comment is no such error, but no fix may touch it.
 func withoutGuesses(all diag.List) diag.List {
-	slips := map[*diag.Source]bool{}
+	slips := map[*diag.Source]bool{} // whether each has a fix
+	comments := map[*diag.Source]diag.List{}
 	for _, d := range all {
-		if d.Rule == jsontree.RuleSyntax || isBare(d) {
-			slips[d.Source] = true
+		if jsontree.IsComment(d) {
+			comments[d.Source] = append(comments[d.Source], d)
+		} else if d.Rule == jsontree.RuleSyntax || isBare(d) {
+			fixable, seen := slips[d.Source]
+			slips[d.Source] = (fixable || !seen) && d.Fixable()
 		}
 	}
 	for i, d := range all {
-		if slips[d.Source] && d.Rule != jsontree.RuleSyntax {
+		fixable, broken := slips[d.Source]
+		if d.Fixable() && jsontree.TouchesComment(comments[d.Source], d.Fix) {
+			fix := *d.Fix
+			fix.Class = diag.Loss // of the comment
+			all[i].Fix, d.Fix = &fix, &fix
+		}
+		switch {
+		case !broken || d.Rule == jsontree.RuleSyntax || d.Fix == nil:
+		case fixable:
+			all[i].Fix = &diag.Fix{Message: d.Fix.Message, Class: d.Fix.Class}
+		default:
 			all[i].Fix = nil
 		}
 	}
@@ -138,7 +153,7 @@ func withoutGuesses(all diag.List) diag.List {
 // generic reports whether a problem comes from the schema, which knows no reasons.
 func generic(d diag.Diagnostic) bool {
 	switch d.Rule {
-	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue:
+	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue, document.RuleNewerValue:
 		return true
 	}
 	return false

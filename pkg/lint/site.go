@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -26,8 +27,9 @@ type sites struct {
 	// retries holds every retryStrategy, of definitions and of submissions.
 	retries []Site
 	// The requests that create something other than a job, one list for each kind.
-	environments, queues  []Site
-	policies, consumables []Site
+	environments, queues             []Site
+	policies, consumables            []Site
+	serviceEnvironments, quotaShares []Site
 
 	// Unions of the above.
 	bodies, requirers, podParts, jobs, requests, creates  []Site
@@ -38,7 +40,7 @@ type sites struct {
 func (s sites) emptied() sites {
 	for _, list := range [...]*[]Site{
 		&s.definitions, &s.submits, &s.containers, &s.wholes, &s.tasks, &s.nodes, &s.groups, &s.pods, &s.podContainers,
-		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables,
+		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables, &s.serviceEnvironments, &s.quotaShares,
 		&s.bodies, &s.requirers, &s.podParts, &s.jobs, &s.requests, &s.creates,
 		&s.allContainers, &s.allParts, &s.withVariables, &s.jobsAndQueues,
 	} {
@@ -67,6 +69,7 @@ func environments(p *Pass) []Site  { return allSites.of(p).environments }
 func queues(p *Pass) []Site        { return allSites.of(p).queues }
 func policies(p *Pass) []Site      { return allSites.of(p).policies }
 func consumables(p *Pass) []Site   { return allSites.of(p).consumables }
+func quotaShares(p *Pass) []Site   { return allSites.of(p).quotaShares }
 
 // bodies returns the objects that can have volumes: whole containers, and tasks.
 func bodies(p *Pass) []Site { return allSites.of(p).bodies }
@@ -160,6 +163,10 @@ func (s *sites) collectRequest(kind document.Kind, site Site) {
 		s.policies = append(s.policies, site)
 	case document.KindConsumableResource:
 		s.consumables = append(s.consumables, site)
+	case document.KindServiceEnvironment:
+		s.serviceEnvironments = append(s.serviceEnvironments, site)
+	case document.KindQuotaShare:
+		s.quotaShares = append(s.quotaShares, site)
 	}
 }
 
@@ -282,11 +289,12 @@ func (s Site) meantForFargate() string {
 		return ""
 	}
 	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
-		if s.Node.Get(m) != nil {
+		if s.Node.Get(m) != nil || s.Task.Get(m) != nil {
 			return m
 		}
 	}
-	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && s.Node.Get("executionRoleArn") != nil {
+	role := cmp.Or(s.Task, s.Node).Get("executionRoleArn")
+	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && role != nil {
 		return "a fraction of a vCPU"
 	}
 	return ""

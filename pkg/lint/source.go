@@ -48,6 +48,7 @@ const (
 // The sources of the rules about hosts.
 const (
 	ec2API       = "Amazon EC2 API reference, "
+	ecsAPI       = "Amazon ECS API reference, "
 	imdsGuide    = "Amazon EC2 User Guide, instance metadata service"
 	ecsImageDocs = "Amazon ECS Developer Guide, ECS-optimized AMIs"
 	cfnReference = "AWS CloudFormation template reference, "
@@ -64,9 +65,10 @@ const (
 	ec2UserData    = "Amazon EC2 User Guide, user data"
 	batchTemplates = userGuide + ", launch templates"
 	cloudInit      = "cloud-init documentation, user data formats"
+	mimeStandard   = "RFC 2046, section 5.1"
 	ecsBootstrap   = "Amazon ECS Developer Guide, bootstrapping container instances"
 	ecsAgentConfig = "Amazon ECS Developer Guide, container agent configuration"
 	ecsInstall     = "Amazon ECS Developer Guide, installing the container agent"
-	ecsUnits       = ecsInstall + "; the agent's developers quoted in aws/amazon-ecs-agent#1707"
+	ecsUnits       = "the agent's developers quoted in aws/amazon-ecs-agent#1707; " + ecsInstall
 	dockerConfig   = "Docker documentation, dockerd daemon configuration"
 )

@@ -96,9 +96,12 @@ var sitePlaces = map[string][2]string{
 	"eks-environment":       {"eks-environment", ""},
 	"eks-resources":         {"eks-environment", "computeResources"},
 	"unmanaged-environment": {"unmanaged-environment", ""},
+	"update":                {"update", ""},
 	"queue":                 {"queue", ""},
 	"fair-queue":            {"fair-queue", ""},
 	"service-queue":         {"service-queue", ""},
+	"service-environment":   {"service-environment", ""},
+	"quota-share":           {"quota-share", ""},
 	"policy":                {"policy", ""},
 	"quota-policy":          {"quota-policy", ""},
 	"resource":              {"resource", ""},
@@ -257,6 +260,13 @@ func bases(t testing.TB) *golden.Archive { return golden.Read(t, "testdata/bases
 
 // load makes the documents of a variant.
 func (v variant) load(t *testing.T) (names []string, files []*document.File, platform *document.Platform, problems diag.List) {
+	names, texts := v.texts(t)
+	files, platform, problems = loadTexts(names, texts)
+	return names, files, platform, problems
+}
+
+// texts returns the names and the texts of the documents of a variant.
+func (v variant) texts(t *testing.T) (names, texts []string) {
 	docs := map[string]any{}
 	for _, e := range v.terms {
 		name := documentOf(e.site)
@@ -278,13 +288,24 @@ func (v variant) load(t *testing.T) (names []string, files []*document.File, pla
 		if err := e.Encode(docs[name]); err != nil {
 			t.Fatal(err)
 		}
-		file, found := loadSource(diag.NewSource(name+".json", b.String()), platform, variantFile)
-		if file.Platform != nil {
+		texts = append(texts, b.String())
+	}
+	return names, texts
+}
+
+// loadTexts loads documents, of which a platform file comes first.
+func loadTexts(names, texts []string) (files []*document.File, platform *document.Platform, problems diag.List) {
+	for i, name := range names {
+		file, found := loadSource(diag.NewSource(name+".json", texts[i]), platform, variantFile)
+		if file != nil && file.Platform != nil {
 			platform = file.Platform
 		}
-		files, problems = append(files, file), append(problems, found...)
+		if file != nil {
+			files = append(files, file)
+		}
+		problems = append(problems, found...)
 	}
-	return names, files, platform, problems
+	return files, platform, problems
 }
 
 // variantFile is what variants may name: a list of three commands, and a table of

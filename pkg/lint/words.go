@@ -117,15 +117,6 @@ func writeHint(value string) string {
 	return "write " + quote(value)
 }
 
-// asteriskHint suggests a pattern with its only asterisk at the end; head is the text
-// before the first asterisk.
-func asteriskHint(head string) string {
-	if head == "" {
-		return `write the start of the reason, such as "OutOfMemory*"`
-	}
-	return "write " + quote(head+"*")
-}
-
 // contains reports whether a list has a string.
 func contains(list []string, s string) bool {
 	for _, e := range list {

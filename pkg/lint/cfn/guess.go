@@ -1,6 +1,7 @@
 package cfn
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func textsIn(nodes []*jsontree.Node) (texts []string) {
 		}
 	}
 	for _, n := range nodes {
-		visit(n.Get("Properties"))
+		visit(cmp.Or(n.Get("Properties"), n))
 	}
 	return slices.Concat(someTexts, texts)
 }

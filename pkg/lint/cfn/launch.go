@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/intrinsic"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint/userdata"
 )
@@ -17,20 +18,29 @@ type Launch struct {
 	// IsTemplate reports whether Data is the data of a launch template.
 	IsTemplate bool
 	Host       userdata.Host
+	// ECSImage reports whether the instances start from an ECS-optimised image of Amazon Linux. It is false for an
+	// unknown image.
+	ECSImage bool
 	// Texts are the scripts, and Found the problems of each.
 	Texts []*userdata.Text
 	Found [][]userdata.Finding
 }
 
-// Launches returns the launches in the files. The function reports whether every instance type of an entry of
-// instanceTypes has NVIDIA GPUs.
+// Launches returns the launches in the files that run containers, and those of files that --kind names. The
+// function reports whether every instance type of an entry of instanceTypes has NVIDIA GPUs.
 func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
-	l := launches{hasGPU: hasGPU}
+	l := launches{files: files, hasGPU: hasGPU}
 	for _, f := range files {
 		switch f.Kind {
 		case document.KindUserData:
+			if !forHost(f) {
+				continue
+			}
 			l.add(Launch{File: f, Host: userdata.Host{Unknown: true}, Texts: []*userdata.Text{userdata.FromSource(f.Source)}})
 		case document.KindLaunchTemplate:
+			if !Concerns(f, files) {
+				continue
+			}
 			data := f.Root
 			if inner := data.Get("LaunchTemplateData"); inner != nil {
 				data = inner
@@ -45,6 +55,7 @@ func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
 
 // launches collects the launches of the files.
 type launches struct {
+	files  []*document.File
 	all    []Launch
 	hasGPU func(entry string) bool
 }
@@ -54,6 +65,7 @@ type launches struct {
 func (l *launches) add(one Launch) {
 	kind := one.Data.Get("InstanceType").Str()
 	one.Host.GPU = one.Host.GPU || l.hasGPU(kind) || isGPUImage(one.Data.Get("ImageId"))
+	one.ECSImage = one.ECSImage || isECSImage(one.File, one.Data.Get("ImageId"))
 	if one.Data != nil {
 		one.Texts = userdata.FromNode(one.Data.Get("UserData"), one.File.Root)
 	}
@@ -71,10 +83,14 @@ func isGPUImage(n *jsontree.Node) bool {
 // addResources adds the launches of the resources of a template.
 func (l *launches) addResources(f *document.File) {
 	for r := range f.Root.Get("Resources").Children() {
-		switch r.Get("Type").Str() {
-		case "AWS::EC2::LaunchTemplate":
-			l.add(Launch{File: f, Data: r.Get("Properties").Get("LaunchTemplateData"), IsTemplate: true, Host: l.hostOf(f, r)})
-		case "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration":
+		kind := r.Get("Type").Str()
+		if !slices.Contains([]string{"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration"}, kind) || !l.concerns(f, r) {
+			continue
+		}
+		if kind == "AWS::EC2::LaunchTemplate" {
+			data := r.Get("Properties").Get("LaunchTemplateData")
+			l.add(Launch{File: f, Data: data, IsTemplate: true, Host: l.hostOf(f, r), ECSImage: data.Get("ImageId") == nil && chosenByBatch(f, r)})
+		} else {
 			l.add(Launch{File: f, Data: r.Get("Properties"), Host: userdata.Host{Other: true}})
 		}
 	}
@@ -135,9 +151,8 @@ func Uses(specification, r *jsontree.Node) bool {
 
 // namesResource reports whether a value is a Ref to a resource or an attribute of it.
 func namesResource(n *jsontree.Node, resource string) bool {
-	attribute := n.Get("Fn::GetAtt")
-	return n.Get("Ref").Str() == resource || attribute.Index(0).Str() == resource || strings.HasPrefix(attribute.Str(), resource+".") ||
-		strings.Contains(n.Get("Fn::Sub").Str(), "${"+resource+"}")
+	name, _ := intrinsic.Target(n)
+	return name == resource || strings.Contains(n.Get("Fn::Sub").Str(), "${"+resource+"}")
 }
 
 // HasGPUs reports whether a list of instance types of a template has entries, and the function is true of each.
@@ -146,27 +161,27 @@ func HasGPUs(f *document.File, list *jsontree.Node, hasGPU func(entry string) bo
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(entry string) bool { return !hasGPU(entry) })
 }
 
-// instanceTypes returns the entries of a list; for a parameter, those of its default.
+// instanceTypes returns the known entries of a list. A text, such as the default of a parameter, can be several with
+// commas.
 func instanceTypes(f *document.File, list *jsontree.Node) (out []string) {
-	if name := list.Get("Ref").Str(); name != "" {
-		return byComma(f, name)
-	}
-	for n := range list.Children() {
-		if name := n.Get("Ref").Str(); name != "" {
-			out = append(out, byComma(f, name)...)
-		} else if n.Str() != "" {
-			out = append(out, n.Str())
+	values := intrinsic.New(f.Root).With(defaults(f.Root), nil)
+	var add func(n *jsontree.Node)
+	add = func(n *jsontree.Node) {
+		v := values.Value(n)
+		if v.Result != intrinsic.Known {
+			return
+		}
+		for entry := range strings.SplitSeq(v.Node.Str(), ",") {
+			if entry = strings.TrimSpace(entry); entry != "" {
+				out = append(out, entry)
+			}
+		}
+		if v.Node.Is(jsontree.Array) {
+			for c := range v.Node.Children() {
+				add(c)
+			}
 		}
 	}
-	return out
-}
-
-// byComma returns the entries of a parameter's default, a list with commas.
-func byComma(f *document.File, parameter string) (out []string) {
-	for entry := range strings.SplitSeq(f.Root.Get("Parameters").Get(parameter).Get("Default").Str(), ",") {
-		if entry = strings.TrimSpace(entry); entry != "" {
-			out = append(out, entry)
-		}
-	}
+	add(list)
 	return out
 }

@@ -20,7 +20,7 @@ const registry = `
 import json
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER as M
 out = {}
-for kind in ("JobDefinition", "JobQueue", "ComputeEnvironment", "SchedulingPolicy", "ConsumableResource"):
+for kind in ("JobDefinition", "JobQueue", "ComputeEnvironment", "SchedulingPolicy", "ConsumableResource", "QuotaShare", "ServiceEnvironment"):
     s = M.get_resource_schema("us-east-1", "AWS::Batch::" + kind).schema
     gone = set(p[len("/properties/"):].replace("/*", "").replace("/", ".") for p in s.get("readOnlyProperties", []))
     paths = []

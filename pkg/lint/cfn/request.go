@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/intrinsic"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint/shape"
 )
@@ -28,40 +29,33 @@ var (
 var arnTypes = map[document.Kind]string{
 	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
 	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
-}
-
-// nameMembers are the members for the names of resources. CloudFormation generates a
-// name if the template has none.
-var nameMembers = map[document.Kind]string{
-	document.KindJobDefinition: "jobDefinitionName", document.KindJobQueue: "jobQueueName", document.KindComputeEnvironment: "computeEnvironmentName",
-	document.KindSchedulingPolicy: "name", document.KindConsumableResource: "consumableResourceName",
+	document.KindServiceEnvironment: "service-environment",
 }
 
 // mapper builds the requests of the resources of a template, in one scenario and with one
 // guess for unknown values.
 type mapper struct {
 	template *template
-	scenario scenario
-	unknown  []*jsontree.Node
+	values   *intrinsic.Evaluator
+	unknown  []Unchecked
 	guessing guessing
-	naming   int            // depth of names being resolved, which may refer to themselves
-	around   []shape.Object // those around the member that is being built, the outermost first
-	found    diag.List
+	source   source                     // of the request that is being built
+	readings map[*jsontree.Node]reading // those of earlier guesses; may be nil
+	around   []shape.Object             // those around the member that is being built, the outermost first
+	// update is the UpdateComputeEnvironment request of the resource that is being built; nil without one.
+	update *jsontree.Node
+	found  diag.List
 }
 
-// request returns the request that CloudFormation builds from a resource.
-func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
-	properties := r.Get("Properties")
-	if !properties.Is(jsontree.Object) {
-		properties = jsontree.NewObject(r)
-	}
-	path := strings.TrimPrefix(r.Get("Type").Str(), "AWS::Batch::")
-	root := m.object(properties, shape.Of(kind), path)
+// request returns the request that CloudFormation builds from a resource, or that another service sends.
+func (m *mapper) request(r *jsontree.Node, s source) *jsontree.Node {
+	m.source, m.update = s, nil
+	root := m.object(s.members, s.shapeOf(), s.path)
 	if root == nil {
-		root = jsontree.NewObject(properties)
+		root = jsontree.NewObject(s.place)
 	}
 	root.Name = ""
-	if member := nameMembers[kind]; root.Get(member) == nil {
+	if member := s.kind.NameMember(); s.service == nil && root.Get(member) == nil {
 		name := jsontree.NewString(ownName(r), r)
 		if name.Key.End > name.Key.Start {
 			name.Span = name.Key
@@ -69,21 +63,6 @@ func (m *mapper) request(r *jsontree.Node, kind document.Kind) *jsontree.Node {
 		root.Set(member, name)
 	}
 	return root
-}
-
-// nameOf returns the name under which the request of a resource creates it.
-func (m *mapper) nameOf(r *jsontree.Node, kind document.Kind) string {
-	member := nameMembers[kind]
-	written := r.Get("Properties").Get(capital(member))
-	if m.naming > 0 || written == nil {
-		return ownName(r)
-	}
-	m.naming++
-	defer func() { m.naming-- }()
-	if name, ok := m.text(written, 0); ok && name != "" {
-		return name
-	}
-	return ownName(r)
 }
 
 // ownName replaces the name that CloudFormation generates from a logical id.
@@ -102,13 +81,15 @@ func memberOf(member string) string {
 
 // build returns the native form of a value, or nil if it is absent.
 func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
-	v, result := m.value(n, 0)
+	m.template.building = path
+	evaluated := m.evaluated(m.source, n, path)
+	v := evaluated.Node
 	switch {
-	case result == knownAbsent:
+	case evaluated.Result == intrinsic.Absent:
 		return nil
-	case result == unknown:
-		m.unknown = append(m.unknown, n)
-		return m.guessing.value(n, s, 0)
+	case evaluated.Result == intrinsic.Unknown:
+		m.skip(n, evaluated.Why)
+		return m.guess(n, s)
 	case s == nil:
 		return v.Clone()
 	case s.Kind == jsontree.Object && v.Is(jsontree.Object):
@@ -120,8 +101,30 @@ func (m *mapper) build(n *jsontree.Node, s *shape.Shape, path string) *jsontree.
 		}
 		return list
 	}
-	m.checkState(v, path)
-	return inCase(coerced(v, s.Kind), s, path)
+	switch service := m.source.service; {
+	case service == nil:
+		m.checkState(v, path)
+		return inCase(coerced(v, s.Kind), s, path)
+	case v != n && v.Is(jsontree.String) && (s.Kind == jsontree.Object || s.Kind == jsontree.Array):
+		m.skip(n, intrinsic.Because("the text is filled in later"))
+		return m.guess(n, s)
+	case service.typed && (v == n || m.source.quoted[n]):
+		return v.Clone()
+	}
+	return coerced(v, s.Kind)
+}
+
+// guess returns a value for an unknown one. A text or a number that a service sends is present, whatever it is.
+func (m *mapper) guess(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
+	v := m.guessing.value(n, s, 0)
+	switch {
+	case v != nil || m.source.service == nil || s == nil:
+	case s.Kind == jsontree.String:
+		return jsontree.NewString(m.guessing.textsOf(s)[0], n)
+	case s.Kind == jsontree.Number:
+		return jsontree.NewInt(1, n)
+	}
+	return v
 }
 
 // checkState warns about the state of an environment in another case. CloudFormation's schema of queues lists the
@@ -183,20 +186,71 @@ func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 		defer func() { m.around = m.around[:len(m.around)-1] }()
 	}
 	for c := range n.Children() {
+		written, _ := m.source.isDynamic(c)
 		if s.Element != nil {
-			m.put(out, c.Name, m.build(c, s.Element, path), c)
+			m.put(out, written, m.member(c, s.Element, path), c)
 			continue
 		}
-		name, below := memberOf(c.Name), path+"."+c.Name
+		name, below := memberOf(written), path+"."+written
 		switch member := s.Members[name]; {
-		case apimodel.IsTemplateMember(below):
-		case member == nil || c.Name == name || slices.Contains(ofRequests, below):
+		case apimodel.IsTemplateMember(below) && !apimodel.IsTemplateMember(path):
+			m.templateMember(c, below)
+		case member == nil || written == name && !m.source.anyCase() || slices.Contains(ofRequests, below):
 			m.surplus(c, out, s, path)
 		default:
-			m.put(out, name, asSent(m.build(c, member, below), below), c)
+			m.put(out, name, asSent(m.member(c, member, below), below), c)
 		}
 	}
 	return out
+}
+
+// member returns the native form of a member's value.
+func (m *mapper) member(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
+	if _, dynamic := m.source.isDynamic(n); dynamic {
+		m.skip(n, runtimeOnly(n.Str()))
+		return m.guess(n, s)
+	}
+	return m.build(n, s, path)
+}
+
+// ofTemplates are the members that no request has.
+var ofTemplates = map[string]*shape.Shape{
+	"ComputeEnvironment.ReplaceComputeEnvironment": {Kind: jsontree.Bool},
+	"JobDefinition.ResourceRetentionPolicy":        {Kind: jsontree.Object, Members: map[string]*shape.Shape{"skipDeregisterOnUpdate": {Kind: jsontree.Bool}}},
+}
+
+// templateMember checks a member that the request does not have. CloudFormation reads it, or sends it when it updates
+// the environment.
+func (m *mapper) templateMember(c *jsontree.Node, path string) {
+	if s := ofTemplates[path]; s != nil {
+		s.Compare(m.build(c, s, path), nil, nil, func(n, _ *jsontree.Node, s, _ *shape.Shape) {
+			if n != nil && s != nil && !n.Is(s.Kind) {
+				wanted := map[jsontree.Kind]string{jsontree.Bool: "true or false", jsontree.Object: "an object"}[s.Kind]
+				m.found = append(m.found, diag.Diagnostic{
+					Rule: document.RuleWrongType, Source: n.Source, Span: n.Span, Message: fmt.Sprintf("%s must be %s, not %s", capital(n.Name), wanted, n.Kind),
+				})
+			}
+		})
+		return
+	}
+	if m.update == nil {
+		m.update = jsontree.NewObject(c)
+		m.update.Set("computeEnvironment", jsontree.NewString("environment", c))
+	}
+	steps := strings.Split(path, ".")[1:]
+	s, at := shape.Of(document.KindUpdateComputeEnvironment), m.update
+	for i, step := range steps {
+		if s = s.Members[memberOf(step)]; s == nil {
+			return // a later version of CloudFormation
+		}
+		if i < len(steps)-1 {
+			if at.Get(memberOf(step)) == nil {
+				at.Set(memberOf(step), jsontree.NewObject(c))
+			}
+			at = at.Get(memberOf(step))
+		}
+	}
+	m.put(at, memberOf(c.Name), m.build(c, s, path), c)
 }
 
 // asSent returns a value in the form of the API. The AWS CDK writes RetryStrategy: {} by default.
@@ -221,29 +275,40 @@ func (m *mapper) put(out *jsontree.Node, name string, value, from *jsontree.Node
 // obvious, its value is checked nevertheless.
 func (m *mapper) surplus(c, out *jsontree.Node, s *shape.Shape, path string) {
 	if strings.HasPrefix(c.Name, "Fn::") {
-		m.unknown = append(m.unknown, c)
+		m.unknown = append(m.unknown, Unchecked{c, intrinsic.OnlyDeployed(c.Name)})
 		return
 	}
-	what := path[strings.LastIndexByte(path, '.')+1:]
+	what, service := path[strings.LastIndexByte(path, '.')+1:], m.source.name()
 	absent := diag.Diagnostic{
-		Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in CloudFormation", what, diag.Quote(c.Name)),
+		Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in %s", what, diag.Quote(c.Name), service),
+	}
+	if name, dynamic := m.source.isDynamic(c); dynamic {
+		c = c.Valued(jsontree.String, c.Text)
+		c.Name = name
 	}
 	suggestion := shape.Suggest(c, m.around)
 	switch meant := suggestion.Meant; {
 	case slices.Contains(ofRequests, path+"."+c.Name):
 		absent.Hint = "remove it: the API has this member, but CloudFormation does not"
-	case shape.IsNote(c.Name):
+	case m.source.service != nil && m.source.service.hint != "" && s.Members[memberOf(c.Name)] == nil && shape.Of(m.source.kind).Members[memberOf(c.Name)] != nil:
+		absent.Hint = m.source.service.hint
+	case shape.IsNote(c.Name) && m.source.service == nil:
 		absent.Hint = "move it to Metadata, beside Properties"
 	case suggestion.Hint != "":
 		absent.Hint = suggestion.Hint
+		if c.Name == what && c.Is(jsontree.Object) { // the object's own members, one level too deep
+			for inner := range m.object(c, s, path).Children() {
+				m.put(out, inner.Name, inner, inner)
+			}
+		}
 		if suggestion.Renames {
 			m.put(out, meant, m.build(c, s.Members[meant], path+"."+capital(meant)), c)
 		} else if meant != "" {
-			m.unknown = append(m.unknown, c)
+			m.unknown = append(m.unknown, Unchecked{c, intrinsic.OnlyDeployed(c.Name)})
 			m.put(out, meant, m.guessing.value(c, s.Members[meant], 0), c)
 		}
 	default:
-		absent.Severity, absent.Message, absent.Hint = diag.Warning, document.NotInModel(c.Name), "CloudFormation rejects a member that it does not have"
+		absent.Severity, absent.Message, absent.Hint = diag.Warning, document.NotInModel(c.Name), service+" rejects a member that it does not have"
 	}
 	m.found = append(m.found, absent)
 }

@@ -1,12 +1,13 @@
 package cfn
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/intrinsic"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -18,78 +19,138 @@ type RoleUse struct {
 	Service string
 }
 
-// RoleUses returns the roles that the AWS Batch resources of a template use and the template
-// itself defines.
-func RoleUses(f *document.File) (all []RoleUse) {
+// Roles finds the roles of a template, and evaluates what their policies allow.
+type Roles struct {
+	root   *jsontree.Node
+	values func() *intrinsic.Evaluator
+	naming bool // a name is being resolved, which can refer to itself
+}
+
+// NewRoles returns the roles of a template with the defaults of its parameters.
+func NewRoles(f *document.File) *Roles {
+	r := &Roles{root: f.Root}
+	r.values = sync.OnceValue(func() *intrinsic.Evaluator {
+		e := intrinsic.New(f.Root).With(defaults(f.Root), nil)
+		e.Assigned = r.assigned
+		// Another partition has other suffixes, but the same services and policies.
+		e.Region = "us-east-1"
+		return e
+	})
+	return r
+}
+
+// physicalNames are the members with the name that Ref returns, by the type of the resource.
+var physicalNames = map[string]string{"AWS::IAM::Role": "RoleName", "AWS::IAM::InstanceProfile": "InstanceProfileName"}
+
+// assigned returns the name of a role or an instance profile. For a name that CloudFormation generates, it returns a
+// text that only that resource has.
+func (r *Roles) assigned(_ string, resource *jsontree.Node, attribute string) (string, bool) {
+	member := physicalNames[resource.Get("Type").Str()]
+	if member == "" || attribute != "" {
+		return "", false
+	}
+	written := resource.Get("Properties").Get(member)
+	if written == nil || r.naming {
+		return "name of " + resource.Name, true
+	}
+	r.naming = true
+	defer func() { r.naming = false }()
+	return r.values().Text(written)
+}
+
+// Uses returns the roles that the AWS Batch resources of a template use and the template itself defines.
+func (r *Roles) Uses() (all []RoleUse) {
 	add := func(user *jsontree.Node, service string, role *jsontree.Node) {
 		if role != nil {
 			all = append(all, RoleUse{user, role, service})
 		}
 	}
-	for r := range f.Root.Get("Resources").Children() {
-		properties := r.Get("Properties")
-		switch r.Get("Type").Str() {
+	for user := range r.root.Get("Resources").Children() {
+		properties := user.Get("Properties")
+		switch user.Get("Type").Str() {
 		case "AWS::Batch::ComputeEnvironment":
 			resources := properties.Get("ComputeResources")
-			add(r, "ec2", profileRole(f, resources.Get("InstanceRole")))
-			add(r, "batch", defined(f, properties.Get("ServiceRole"), "AWS::IAM::Role", "RoleName"))
-			// AWS Batch uses a Spot Fleet only with this strategy, which is the default.
-			if strategy := resources.Get("AllocationStrategy"); strategy == nil || strategy.Str() == "BEST_FIT" {
-				add(r, "spotfleet", defined(f, resources.Get("SpotIamFleetRole"), "AWS::IAM::Role", "RoleName"))
+			add(user, "ec2", r.OfInstances(user))
+			add(user, "batch", r.defined(properties.Get("ServiceRole"), "AWS::IAM::Role", "RoleName"))
+			// AWS Batch uses a Spot Fleet only for Spot instances, and with this strategy, which is the default.
+			kind, _ := r.values().Text(resources.Get("Type"))
+			if strategy := resources.Get("AllocationStrategy"); kind == "SPOT" && (strategy == nil || strategy.Str() == "BEST_FIT") {
+				add(user, "spotfleet", r.defined(resources.Get("SpotIamFleetRole"), "AWS::IAM::Role", "RoleName"))
 			}
 		case "AWS::Batch::JobDefinition":
 			eachTaskRole(properties, func(value *jsontree.Node) {
-				add(r, "ecs-tasks", defined(f, value, "AWS::IAM::Role", "RoleName"))
+				add(user, "ecs-tasks", r.defined(value, "AWS::IAM::Role", "RoleName"))
 			})
 		}
 	}
 	return all
 }
 
-// InstanceRole returns the role of the instances of a compute environment, if the template
-// defines it and its instance profile.
-func InstanceRole(f *document.File, environment *jsontree.Node) *jsontree.Node {
-	return profileRole(f, environment.Get("Properties").Get("ComputeResources").Get("InstanceRole"))
+// OfInstances returns the role of the instances of a compute environment, if the template defines it and its instance
+// profile.
+func (r *Roles) OfInstances(environment *jsontree.Node) *jsontree.Node {
+	profile := environment.Get("Properties").Get("ComputeResources").Get("InstanceRole")
+	roles := r.defined(profile, "AWS::IAM::InstanceProfile", "InstanceProfileName").Get("Properties").Get("Roles")
+	if roles.Len() != 1 {
+		return nil
+	}
+	return r.defined(roles.Index(0), "AWS::IAM::Role", "RoleName")
+}
+
+// Mistaken reports each value, also in the branches of Fn::If, that refers to a role where a member needs an instance
+// profile, or the reverse. An instance profile can have the name of its role.
+func (r *Roles) Mistaken(value *jsontree.Node, needsProfile bool, report func(value *jsontree.Node, resource string)) {
+	for branch := range value.Get("Fn::If").Children() {
+		r.Mistaken(branch, needsProfile, report)
+	}
+	wanted, wrong := "AWS::IAM::Role", "AWS::IAM::InstanceProfile"
+	if needsProfile {
+		wanted, wrong = wrong, wanted
+	}
+	name, _ := intrinsic.Target(value)
+	if name != "" && r.values().Resource(name).Get("Type").Str() == wrong && r.defined(value, wanted, physicalNames[wanted]) == nil {
+		report(value, name)
+	}
 }
 
 // eachTaskRole visits the roles of a job definition's tasks.
 func eachTaskRole(n *jsontree.Node, visit func(value *jsontree.Node)) {
 	for member := range n.Children() {
-		switch member.Name {
-		case "ExecutionRoleArn", "JobRoleArn", "TaskRoleArn":
+		switch {
+		case isTaskRole(member.Name):
 			visit(member)
-		case "EksProperties":
-		default:
+		case member.Name != "EksProperties":
 			eachTaskRole(member, visit)
 		}
 	}
 }
 
-// profileRole returns the role of an instance profile.
-func profileRole(f *document.File, value *jsontree.Node) *jsontree.Node {
-	roles := defined(f, value, "AWS::IAM::InstanceProfile", "InstanceProfileName").Get("Properties").Get("Roles")
-	if roles.Len() != 1 {
-		return nil
-	}
-	return defined(f, roles.Index(0), "AWS::IAM::Role", "RoleName")
+// isTaskRole reports whether a member is for a role of a task, which AWS finds only by its ARN.
+func isTaskRole(member string) bool {
+	return member == "ExecutionRoleArn" || member == "JobRoleArn" || member == "TaskRoleArn"
 }
 
-// defined returns the resource of a type to which a value refers: by Ref, by an attribute, or by
-// a literal name that the resource also has. It is nil for everything else.
-func defined(f *document.File, value *jsontree.Node, kind, nameMember string) *jsontree.Node {
+// defined returns the resource of a type to which a value refers: by Ref, by an attribute, or by the name that the
+// resource has. It is nil for everything else.
+func (r *Roles) defined(value *jsontree.Node, kind, nameMember string) *jsontree.Node {
 	if value == nil {
 		return nil
 	}
-	for r := range f.Root.Get("Resources").Children() {
-		if r.Get("Type").Str() != kind {
+	if target, _ := intrinsic.Target(value); target != "" {
+		if found := r.values().Resource(target); found.Get("Type").Str() == kind {
+			return found
+		}
+	}
+	text, ok := r.values().Text(value)
+	if !ok || text == "" {
+		return nil
+	}
+	for resource := range r.root.Get("Resources").Children() {
+		if resource.Get("Type").Str() != kind {
 			continue
 		}
-		name := r.Get("Properties").Get(nameMember).Str()
-		attribute := value.Get("Fn::GetAtt")
-		if value.Get("Ref").Str() == r.Name || attribute.Index(0).Str() == r.Name || attribute.Str() == r.Name+".Arn" ||
-			value.Get("Fn::Sub").Str() == "${"+r.Name+".Arn}" || value.Get("Fn::Sub").Str() == "${"+r.Name+"}" ||
-			name != "" && value.Str() != "" && path.Base(value.Str()) == name {
-			return r
+		if name, known := r.values().Text(resource.Get("Properties").Get(nameMember)); known && path.Base(text) == name {
+			return resource
 		}
 	}
 	return nil
@@ -110,7 +171,7 @@ func (t Trust) Trusts(service string) bool {
 }
 
 // TrustOf returns the services that a role's trust policy names.
-func TrustOf(role *jsontree.Node) Trust {
+func (r *Roles) TrustOf(role *jsontree.Node) Trust {
 	policy := role.Get("Properties").Get("AssumeRolePolicyDocument")
 	t := Trust{Node: policy, Known: true}
 	list, ok := statements(policy)
@@ -119,7 +180,7 @@ func TrustOf(role *jsontree.Node) Trust {
 	}
 	for _, s := range list {
 		principal := s.Get("Principal")
-		actions, ok := texts(s.Get("Action"))
+		actions, ok := r.texts(s.Get("Action"))
 		if !ok || s.Get("Effect").Str() != "Allow" || !IsKnown(s.Get("Effect")) || !principal.Is(jsontree.Object) && principal.Str() != "*" {
 			t.Known = false
 			continue
@@ -131,7 +192,7 @@ func TrustOf(role *jsontree.Node) Trust {
 			t.Services = append(t.Services, "*")
 		}
 		for member := range principal.Children() {
-			names, ok := texts(member)
+			names, ok := r.texts(member)
 			switch {
 			case strings.HasPrefix(member.Name, "Fn::"), !ok, member.Name != "Service" && slices.Contains(names, "*"):
 				t.Known = false
@@ -165,35 +226,24 @@ func statements(policy *jsontree.Node) (list []*jsontree.Node, ok bool) {
 	return list, ok
 }
 
-// texts returns a text, or the texts of a list. A function may build a text from pseudo
-// parameters: ec2.${AWS::URLSuffix}. ok is false if a text is unknown.
-func texts(n *jsontree.Node) (all []string, ok bool) {
-	if n.Is(jsontree.Array) {
-		for item := range n.Children() {
-			more, ok := texts(item)
-			if !ok {
-				return nil, false
-			}
-			all = append(all, more...)
+// texts returns a text, or the texts of a list. ok is false if a text is unknown.
+func (r *Roles) texts(n *jsontree.Node) (all []string, ok bool) {
+	list := []intrinsic.Value{r.values().Value(n)}
+	if list[0].Node.Is(jsontree.Array) {
+		var whole intrinsic.Value
+		if list, whole = r.values().Elements(list[0].Node); whole.Result != intrinsic.Known {
+			return nil, false
 		}
-		return all, true
 	}
-	text := n.Str()
-	if sub := n.Get("Fn::Sub"); sub.Is(jsontree.String) {
-		text = pseudo.Replace(sub.Str())
-	} else if join := n.Get("Fn::Join"); join.Len() == 2 && join.Index(1).Is(jsontree.Array) {
-		var pieces []string
-		for piece := range join.Index(1).Children() {
-			pieces = append(pieces, pseudo.Replace(cmp.Or(piece.Str(), "${"+piece.Get("Ref").Str()+"}")))
+	for _, v := range list {
+		// A variable of IAM is known only in a call to AWS.
+		if v.Result != intrinsic.Known || v.Node.Str() == "" || strings.Contains(v.Node.Text, "${") {
+			return nil, false
 		}
-		text = strings.Join(pieces, join.Index(0).Str())
+		all = append(all, v.Node.Text)
 	}
-	return []string{text}, text != "" && !strings.Contains(text, "${")
+	return all, true
 }
-
-// pseudo replaces the pseudo parameters of names in IAM by their usual values. Another partition
-// has other suffixes, but the same services and policies.
-var pseudo = strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::URLSuffix}", "amazonaws.com")
 
 // allows reports whether an action of a policy, which may have wildcards, covers an action.
 func allows(pattern, action string) bool {
@@ -207,6 +257,7 @@ type Policies struct {
 	Actions []string
 	// Known is false if the template does not determine them alone.
 	Known bool
+	roles *Roles
 }
 
 // Allow reports whether one of the policies allows an action.
@@ -215,15 +266,15 @@ func (p Policies) Allow(action string) bool {
 }
 
 // PoliciesOf returns what the policies allow that a template attaches to a role of it.
-func PoliciesOf(f *document.File, role *jsontree.Node) Policies {
-	p := Policies{Known: true}
+func (r *Roles) PoliciesOf(role *jsontree.Node) Policies {
+	p := Policies{roles: r, Known: true}
 	properties := role.Get("Properties")
 	managed, inline := properties.Get("ManagedPolicyArns"), properties.Get("Policies")
 	if managed != nil && !managed.Is(jsontree.Array) || inline != nil && !inline.Is(jsontree.Array) {
 		return Policies{}
 	}
 	for arn := range managed.Children() {
-		if own := defined(f, arn, "AWS::IAM::ManagedPolicy", "ManagedPolicyName"); own != nil {
+		if own := r.defined(arn, "AWS::IAM::ManagedPolicy", "ManagedPolicyName"); own != nil {
 			p.add(own.Get("Properties").Get("PolicyDocument"))
 			continue
 		}
@@ -232,13 +283,13 @@ func PoliciesOf(f *document.File, role *jsontree.Node) Policies {
 	for policy := range inline.Children() {
 		p.add(policy.Get("PolicyDocument"))
 	}
-	for r := range f.Root.Get("Resources").Children() {
-		switch kind := r.Get("Type").Str(); {
+	for other := range r.root.Get("Resources").Children() {
+		switch kind := other.Get("Type").Str(); {
 		case kind == "AWS::IAM::Policy", kind == "AWS::IAM::ManagedPolicy":
-			p.addAttached(f, r, role, r.Get("Properties").Get("Roles"))
+			p.addAttached(other, role, other.Get("Properties").Get("Roles"))
 		case kind == "AWS::IAM::RolePolicy":
-			p.addAttached(f, r, role, r.Get("Properties").Get("RoleName"))
-		case kind == "" || strings.HasPrefix(r.Name, "Fn::"):
+			p.addAttached(other, role, other.Get("Properties").Get("RoleName"))
+		case kind == "" || strings.HasPrefix(other.Name, "Fn::"):
 			p.Known = false // a macro or loop may create policies
 		}
 	}
@@ -246,7 +297,7 @@ func PoliciesOf(f *document.File, role *jsontree.Node) Policies {
 }
 
 // addAttached adds a policy that names its roles itself, if the role is or may be one of them.
-func (p *Policies) addAttached(f *document.File, policy, role, roles *jsontree.Node) {
+func (p *Policies) addAttached(policy, role, roles *jsontree.Node) {
 	list := []*jsontree.Node{roles}
 	switch {
 	case roles == nil:
@@ -255,7 +306,7 @@ func (p *Policies) addAttached(f *document.File, policy, role, roles *jsontree.N
 		list = slices.Collect(roles.Children())
 	}
 	for _, n := range list {
-		switch owner := defined(f, n, "AWS::IAM::Role", "RoleName"); {
+		switch owner := p.roles.defined(n, "AWS::IAM::Role", "RoleName"); {
 		case owner == role:
 			p.add(policy.Get("Properties").Get("PolicyDocument"))
 		case owner == nil:
@@ -270,7 +321,7 @@ func (p *Policies) add(policy *jsontree.Node) {
 	list, ok := statements(policy)
 	p.Known = p.Known && ok
 	for _, s := range list {
-		actions, ok := texts(s.Get("Action"))
+		actions, ok := p.roles.texts(s.Get("Action"))
 		p.Known = p.Known && ok && IsKnown(s.Get("Effect"))
 		if s.Get("Effect").Str() == "Allow" {
 			p.Actions = append(p.Actions, actions...)
@@ -280,8 +331,8 @@ func (p *Policies) add(policy *jsontree.Node) {
 
 // addManaged adds a managed policy by its ARN. Only some policies of AWS are known.
 func (p *Policies) addManaged(arn *jsontree.Node) {
-	names, ok := texts(arn)
-	if !ok || !strings.Contains(names[0], ":iam::aws:policy/") {
+	names, ok := p.roles.texts(arn)
+	if !ok || len(names) == 0 || !strings.Contains(names[0], ":iam::aws:policy/") {
 		p.Known = false
 		return
 	}

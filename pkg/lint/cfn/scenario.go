@@ -1,20 +1,27 @@
 package cfn
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/intrinsic"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// template is a template with its resources of AWS Batch.
+// template is a template with its resources of AWS Batch and those that send requests to it, or a document of another
+// service, whose root takes the place of a resource.
 type template struct {
-	file  *document.File
-	batch []*jsontree.Node
-	byID  map[string]*jsontree.Node
-	texts []string // for guesses
+	file     *document.File
+	batch    []*jsontree.Node
+	texts    []string // for guesses
+	values   *intrinsic.Evaluator
+	defaults map[string]string // of the parameters
+	naming   int               // depth of names being resolved, which can refer to themselves
+	building string            // path of the member whose value is being evaluated
+	inTexts  map[*jsontree.Node]inText
 }
 
 // batchResources maps resource types to kinds of requests.
@@ -24,19 +31,44 @@ var batchResources = map[string]document.Kind{
 	"AWS::Batch::ComputeEnvironment": document.KindComputeEnvironment,
 	"AWS::Batch::SchedulingPolicy":   document.KindSchedulingPolicy,
 	"AWS::Batch::ConsumableResource": document.KindConsumableResource,
+	"AWS::Batch::QuotaShare":         document.KindQuotaShare,
+	"AWS::Batch::ServiceEnvironment": document.KindServiceEnvironment,
 }
 
 // newTemplate finds the resources of AWS Batch in a template. Of two with the same logical
 // id, the first counts.
 func newTemplate(f *document.File) *template {
-	t := &template{file: f, byID: map[string]*jsontree.Node{}}
+	t := &template{file: f, values: intrinsic.New(f.Root)}
+	if f.Kind != document.KindTemplate {
+		t.batch = []*jsontree.Node{f.Root}
+	}
 	for r := range f.Root.Get("Resources").Children() {
-		if _, ok := batchResources[r.Get("Type").Str()]; ok && t.byID[r.Name] == nil {
-			t.batch, t.byID[r.Name] = append(t.batch, r), r
+		if _, ok := batchResources[r.Get("Type").Str()]; (ok || sends(f, r)) && t.values.Resource(r.Name) == r {
+			t.batch = append(t.batch, r)
 		}
 	}
-	t.texts = textsIn(t.batch)
+	if len(t.batch) > 0 {
+		t.texts, t.defaults = textsIn(t.batch), defaults(f.Root)
+	}
 	return t
+}
+
+// defaults returns the default values of parameters that a reference returns if a deployment does not change them. You
+// fill in an empty default, and the placeholders of others, such as <account>.dkr.ecr.<region>.amazonaws.com/a.
+func defaults(root *jsontree.Node) map[string]string {
+	all := map[string]string{}
+	for p := range root.Get("Parameters").Children() {
+		if d := p.Get("Default"); IsKnown(d) && d.Text != "" && isWhole(p, d.Text) {
+			all[p.Name] = d.Text
+		}
+	}
+	return all
+}
+
+// isWhole reports whether a reference returns this value of a parameter.
+func isWhole(parameter *jsontree.Node, value string) bool {
+	start, _ := jsontree.FindPlaceholder(value)
+	return parameter != nil && start < 0 && !intrinsic.IsLookedUp(parameter)
 }
 
 // parameter returns the declaration of a parameter; nil if the template has no such one.
@@ -49,15 +81,10 @@ func (t *template) parameter(name string) *jsontree.Node {
 type scenario struct {
 	values map[string]string
 	open   map[string]bool
-	// truth holds the results of conditions; a condition that refers to itself is false.
-	truth map[string]bool
 	// where describes the difference from the first scenario in messages.
 	where   string
 	differs int
 }
-
-// someValue is a value of a parameter that no condition compares with it.
-const someValue = "\x00"
 
 // maxScenarios bounds the scenarios of a template that are checked.
 const maxScenarios = 24
@@ -76,7 +103,7 @@ func (c choice) is(value string) string {
 		return c.name + " holds"
 	case c.open:
 		return c.name + " does not hold"
-	case value == someValue:
+	case value == intrinsic.Other:
 		return c.name + " is another value"
 	}
 	return c.name + " is " + diag.Quote(value)
@@ -93,7 +120,7 @@ func (t *template) scenarios() []scenario {
 		}
 	}
 	pick := func(index func(i int) int) scenario {
-		w := scenario{values: map[string]string{}, open: map[string]bool{}, truth: map[string]bool{}}
+		w := scenario{values: map[string]string{}, open: map[string]bool{}}
 		for i, c := range choices {
 			value := c.values[index(i)]
 			if c.open {
@@ -178,7 +205,7 @@ func (t *template) choices() (all []choice) {
 // first, then those that it allows, or else those that conditions compare and one other.
 func (t *template) valuesOf(name string, compared []string) (values []string) {
 	p := t.parameter(name)
-	if d := p.Get("Default"); IsKnown(d) && !isLookedUp(p) {
+	if d := p.Get("Default"); IsKnown(d) && !intrinsic.IsLookedUp(p) {
 		values = append(values, d.Text)
 	}
 	if allowed := p.Get("AllowedValues"); allowed.Is(jsontree.Array) {
@@ -186,7 +213,7 @@ func (t *template) valuesOf(name string, compared []string) (values []string) {
 			values = append(values, v.Text)
 		}
 	} else {
-		values = append(append(values, compared...), someValue)
+		values = append(append(values, compared...), intrinsic.Other)
 	}
 	var distinct []string
 	for _, v := range values {
@@ -197,69 +224,68 @@ func (t *template) valuesOf(name string, compared []string) (values []string) {
 	return distinct
 }
 
-// isLookedUp reports whether the value of a parameter is a name in Parameter Store.
-func isLookedUp(parameter *jsontree.Node) bool {
-	return strings.HasPrefix(parameter.Get("Type").Str(), "AWS::SSM::Parameter::")
+// evaluator returns an evaluator of the template in a scenario.
+func (t *template) evaluator(w scenario) *intrinsic.Evaluator {
+	values := map[string]string{}
+	maps.Copy(values, t.defaults)
+	for name, value := range w.values {
+		if delete(values, name); isWhole(t.parameter(name), value) {
+			values[name] = value
+		}
+	}
+	e := t.values.With(values, w.values)
+	e.Decide = func(comparison *jsontree.Node) intrinsic.Truth {
+		if w.open[string(comparison.AppendJSON(nil))] {
+			return intrinsic.Yes
+		}
+		return intrinsic.No
+	}
+	e.Assigned = func(_ string, r *jsontree.Node, attribute string) (string, bool) { return t.assigned(e, r, attribute) }
+	return e
 }
 
-// holds reports whether a condition of the template is true.
-func (w scenario) holds(t *template, name string) bool {
-	truth, known := w.truth[name]
-	if !known {
-		w.truth[name] = false
-		truth = w.is(t, t.file.Root.Get("Conditions").Get(name))
-		w.truth[name] = truth
+// assigned returns the text that stands for an attribute of a resource, or for its Ref.
+func (t *template) assigned(e *intrinsic.Evaluator, r *jsontree.Node, attribute string) (string, bool) {
+	kind, isBatch := batchResources[r.Get("Type").Str()]
+	if !isBatch {
+		return t.mistaken(r, attribute)
 	}
-	return truth
-}
-
-// is evaluates a condition. A comparison with an unknown side has the scenario's own
-// result.
-func (w scenario) is(t *template, n *jsontree.Node) bool {
-	if name := n.Get("Condition").Str(); name != "" {
-		return w.holds(t, name)
-	}
-	if list := n.Get("Fn::And"); list != nil {
-		for c := range list.Children() {
-			if !w.is(t, c) {
-				return false
-			}
-		}
-		return true
-	}
-	if list := n.Get("Fn::Or"); list != nil {
-		for c := range list.Children() {
-			if w.is(t, c) {
-				return true
-			}
-		}
-		return false
-	}
-	if not := n.Get("Fn::Not"); not != nil {
-		if not.Is(jsontree.Array) {
-			not = not.Index(0)
-		}
-		return !w.is(t, not)
-	}
-	sides := n.Get("Fn::Equals")
-	a, okA := w.compared(sides.Index(0))
-	b, okB := w.compared(sides.Index(1))
-	if okA && okB {
-		return a == b
-	}
-	return w.open[string(n.AppendJSON(nil))]
-}
-
-// compared returns the text of a side of Fn::Equals.
-func (w scenario) compared(n *jsontree.Node) (string, bool) {
-	if name := n.Get("Ref").Str(); name != "" {
-		value, ok := w.values[name]
-		return value, ok
-	}
-	if n == nil || !IsKnown(n) {
+	if arnTypes[kind] == "" || attribute != "" && !strings.HasSuffix(attribute, "Arn") {
 		return "", false
 	}
-	return n.Text, true
+	arn := "arn:aws:batch:us-east-1:123456789012:" + arnTypes[kind] + "/" + t.nameOf(e, r, kind)
+	if arnTypes[kind] == "job-definition" {
+		arn += ":1"
+	}
+	return arn, true
+}
+
+// mistaken returns the name of a resource of another service if the member that is being built needs its ARN. All other
+// texts are unknown, because no rule is about them.
+func (t *template) mistaken(r *jsontree.Node, attribute string) (string, bool) {
+	member, path := t.building[strings.LastIndexByte(t.building, '.')+1:], r.Get("Properties").Get("Path").Str()
+	switch kind := r.Get("Type").Str(); kind + "." + attribute {
+	case "AWS::IAM::Role.":
+		// AWS Batch finds a role without a path also by its name.
+		return ownName(r), isTaskRole(member) || member == "InfrastructureRoleArn" || (member == "ServiceRole" || member == "SpotIamFleetRole") && path != "" && path != "/"
+	case "AWS::IAM::InstanceProfile.":
+		return ownName(r), member == "Ec2InstanceProfileArn"
+	case "AWS::EKS::Cluster.":
+		return ownName(r), member == "EksClusterArn"
+	}
+	return "", false
+}
+
+// nameOf returns the name under which the request of a resource creates it.
+func (t *template) nameOf(e *intrinsic.Evaluator, r *jsontree.Node, kind document.Kind) string {
+	if written := r.Get("Properties").Get(capital(kind.NameMember())); t.naming == 0 && written != nil {
+		t.naming++
+		defer func() { t.naming-- }()
+		if name, ok := e.Text(written); ok && name != "" {
+			return name
+		}
+	}
+	return ownName(r)
 }
 
 // IsKnown reports whether a value is literal and not the result of a function.

@@ -6,27 +6,15 @@
 package examples
 
 import (
-	_ "embed" // for the archive
 	"io/fs"
 	"path"
 	"strings"
-	"sync"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/packed"
 )
-
-//go:generate go run ../../packed/pack examples.zip.gz */*.txtar
-
-// archive has the examples of all rules.
-//
-//go:embed examples.zip.gz
-var archive string
-
-// files are the archives of the rules.
-var files = sync.OnceValue(func() fs.FS { return packed.Files(archive) })
 
 // Example is the archive of one rule.
 type Example struct {

@@ -1,18 +1,10 @@
 package examples
 
 import (
-	"os"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/packed"
 )
-
-func TestPacked(t *testing.T) {
-	if stale, err := packed.Stale(archive, os.DirFS("."), "*/*.txtar"); err != nil || len(stale) > 0 {
-		t.Errorf("examples.zip.gz lacks changes of %q: run go generate ./pkg/lint/examples; %v", stale, err)
-	}
-}
 
 func TestOf(t *testing.T) {
 	for _, e := range All() {

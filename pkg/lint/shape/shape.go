@@ -41,6 +41,10 @@ var requests = sync.OnceValue(func() map[document.Kind]*Shape {
 		document.KindComputeEnvironment: read(reflect.TypeFor[awsbatch.CreateComputeEnvironmentInput](), seen),
 		document.KindSchedulingPolicy:   read(reflect.TypeFor[awsbatch.CreateSchedulingPolicyInput](), seen),
 		document.KindConsumableResource: read(reflect.TypeFor[awsbatch.CreateConsumableResourceInput](), seen),
+		document.KindQuotaShare:         read(reflect.TypeFor[awsbatch.CreateQuotaShareInput](), seen),
+		document.KindServiceEnvironment: read(reflect.TypeFor[awsbatch.CreateServiceEnvironmentInput](), seen),
+
+		document.KindUpdateComputeEnvironment: read(reflect.TypeFor[awsbatch.UpdateComputeEnvironmentInput](), seen),
 	}
 })
 

@@ -51,7 +51,7 @@ func Suggest(n *jsontree.Node, around []Object) Suggestion {
 	}
 	folded := Fold(n.Name)
 	if folded == "valuefrom" && Fold(in.Name) == "environment" {
-		return Suggestion{Hint: "move the variable to " + diag.Quote(in.spelling("secrets"))}
+		return Suggestion{Hint: "it belongs in " + diag.Quote(in.spelling("secrets"))}
 	}
 	if name := in.Shape.Folded(folded); name != "" {
 		return in.instead(n, name)
@@ -65,7 +65,9 @@ func Suggest(n *jsontree.Node, around []Object) Suggestion {
 	if name := in.Shape.Folded(Fold(wanted)); name != "" {
 		s := in.instead(n, name)
 		// The other tool may count in other units, or mean something else.
-		s.Renames = s.Renames && diag.Near(n.Name, maps.Keys(in.Shape.Members)) == name
+		if s.Renames && diag.Near(n.Name, maps.Keys(in.Shape.Members)) != name {
+			return Suggestion{Hint: "did you mean " + diag.Quote(in.spelling(name)) + "?", Meant: name}
+		}
 		return s
 	}
 	near := diag.Near(n.Name, maps.Keys(in.Shape.Members))
@@ -116,7 +118,10 @@ func (o Object) instead(n *jsontree.Node, name string) Suggestion {
 	if o.Node.Get(spelled) != nil {
 		return Suggestion{Hint: "did you mean " + diag.Quote(spelled) + "? It exists already"}
 	}
-	return Suggestion{Hint: "write " + diag.Quote(spelled), Meant: name, Renames: n.Is(o.Shape.Members[name].Kind)}
+	if !n.Is(o.Shape.Members[name].Kind) {
+		return Suggestion{Hint: "did you mean " + diag.Quote(spelled) + "?", Meant: name}
+	}
+	return Suggestion{Hint: "write " + diag.Quote(spelled), Meant: name, Renames: true}
 }
 
 // elsewhere names the object that has such a member: below, around or in SubmitJob.
@@ -127,7 +132,7 @@ func elsewhere(n *jsontree.Node, around []Object, folded string) string {
 	in := around[len(around)-1]
 	as := func(name, where string) string {
 		if name = in.spelling(name); name != n.Name {
-			return "write " + diag.Quote(name) + " " + where
+			return "it belongs " + where + ", as " + diag.Quote(name)
 		}
 		return "it belongs " + where
 	}
@@ -138,6 +143,9 @@ func elsewhere(n *jsontree.Node, around []Object, folded string) string {
 	}
 	if path := in.Path(folded); path != nil {
 		return inside(in, path)
+	}
+	if n.Name == in.Name && n.Is(jsontree.Object) {
+		return "write its members in the " + diag.Quote(in.Name) + " around it"
 	}
 	for i := len(around) - 2; i >= 0; i-- {
 		if name := around[i].Shape.Folded(folded); name != "" {
@@ -171,5 +179,5 @@ func (o Object) requirementHint(n *jsontree.Node, kind string, path []string) st
 	if _, err := strconv.ParseUint(n.Text, 10, 32); err == nil {
 		value = n.Text
 	}
-	return fmt.Sprintf(`write { %q: %q, %q: %q } in %s`, o.spelling("type"), kind, o.spelling("value"), value, where)
+	return fmt.Sprintf(`list it as { %q: %q, %q: %q } in %s`, o.spelling("type"), kind, o.spelling("value"), value, where)
 }

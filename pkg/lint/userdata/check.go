@@ -89,6 +89,7 @@ func Check(t *Text, host Host) []Finding {
 	parts := c.parts()
 	if c.host.Batch && !isMIME(t.text) && !windows(t.text) {
 		c.report(MIMERequired, t.span(0, t.line(0).end), "the user data must be a MIME multi-part archive, because AWS Batch adds a part to it", `begin with MIME-Version: 1.0 and Content-Type: multipart/mixed; boundary="==BOUNDARY==", and add this as a part of type text/x-shellscript`)
+		c.found[len(c.found)-1].Doubtful = !host.Batch // the use of the template is a guess
 	}
 	for _, p := range parts {
 		switch p.kind {
@@ -99,13 +100,20 @@ func Check(t *Text, host Host) []Finding {
 		}
 	}
 	c.gpu()
-	if host.Other && !mentionsAgent(t.text) {
+	if host.Other && !MentionsAgent(t) {
 		c.found = slices.DeleteFunc(c.found, func(f Finding) bool { return ofCluster(f.Rule) })
 	}
 	return c.found
 }
 
-// mentionsAgent reports whether a script is for a host with an ECS agent.
+// MentionsAgent reports whether a script is for a host with an ECS agent.
+func MentionsAgent(t *Text) bool { return mentionsAgent(t.text) }
+
+// ForHost reports whether a file is user data of a host with an ECS agent: it mentions the agent, or is an archive, as
+// AWS Batch needs it.
+func ForHost(text string) bool { return mentionsAgent(text) || isMIME(text) }
+
+// mentionsAgent is MentionsAgent for a text without places.
 func mentionsAgent(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc([]string{"/ecs", "ecs_", "ecs-", "ecs.service", " ecs\n"}, func(mark string) bool { return strings.Contains(text, mark) })

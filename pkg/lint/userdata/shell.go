@@ -2,8 +2,10 @@ package userdata
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -25,6 +27,9 @@ type shell struct {
 	inline *diag.Span
 	// depth counts the scripts around it.
 	depth int
+	// handlers are the commands and functions of the script that run only when another command has failed, or ends it.
+	handlers map[syntax.Node]bool
+	handling int
 }
 
 // maxDepth bounds the scripts inside scripts that are read: eval eval eval ... has thousands.
@@ -51,7 +56,11 @@ func (c *check) script(p part) {
 func (c *check) parse(p part, offset int, body string) *syntax.File {
 	s := &shell{check: c, part: p, offset: offset, piped: map[*syntax.Stmt]bool{}}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(body), "")
-	if e, ok := errors.AsType[syntax.ParseError](err); ok {
+	e, ok := errors.AsType[syntax.ParseError](err)
+	if filled := fill(body); ok && filled != body {
+		return c.parse(p, offset, filled) // another program completes the script
+	}
+	if ok {
 		at := int(e.Pos.Offset())
 		// The shell warns, and reads the here-document to the end of the text.
 		word, open := strings.CutPrefix(e.Text, "unclosed here-document ")
@@ -76,6 +85,17 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 	return file
 }
 
+// templateForm matches what other programs replace in a script before a shell reads it: ${{ name }} and {{ name }},
+// {% if %} and <%= name %>.
+var templateForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$?\{\{[^\n]*?\}\}|\{%[^\n]*?%\}|<%[^\n]*?%>`)
+})
+
+// fill replaces placeholders by words of the same length.
+func fill(script string) string {
+	return templateForm().ReplaceAllStringFunc(script, func(found string) string { return strings.Repeat(unknown, len(found)) })
+}
+
 // at returns the location of a node of the script.
 func (s *shell) at(n syntax.Node) diag.Span {
 	return s.between(int(n.Pos().Offset()), int(n.End().Offset()))
@@ -95,12 +115,17 @@ func (s *shell) between(start, end int) diag.Span {
 
 // walk checks all nodes below n, and keeps count of the commands in the background.
 func (s *shell) walk(n syntax.Node) {
-	// stack records for each enclosing node whether it runs in the background.
-	var stack []bool
+	s.handlers = handlersIn(n)
+	// stack records for each enclosing node whether it runs in the background, and whether it is a handler.
+	var stack [][2]bool
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if n == nil {
-			if stack[len(stack)-1] {
+			last := stack[len(stack)-1]
+			if last[0] {
 				s.aside--
+			}
+			if last[1] {
+				s.handling--
 			}
 			stack = stack[:len(stack)-1]
 			return true
@@ -110,10 +135,42 @@ func (s *shell) walk(n syntax.Node) {
 		if aside {
 			s.aside++
 		}
-		stack = append(stack, aside)
+		handles := s.handlers[n]
+		if handles {
+			s.handling++
+		}
+		stack = append(stack, [2]bool{aside, handles})
 		s.node(n)
 		return true
 	})
+}
+
+// handlersIn returns the commands and functions that run only when another command has failed, or when the script ends:
+// what follows ||, and the functions that trap names.
+func handlersIn(n syntax.Node) map[syntax.Node]bool {
+	all := map[syntax.Node]bool{}
+	functions, trapped := map[string]syntax.Node{}, map[string]bool{}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.OrStmt {
+				all[n.Y] = true
+			}
+		case *syntax.FuncDecl:
+			functions[n.Name.Value] = n
+		case *syntax.CallExpr:
+			if c := commandOf(n); c.name == "trap" && len(c.args) > 1 {
+				trapped[c.args[0]] = true
+			}
+		}
+		return true
+	})
+	for name := range trapped {
+		if f := functions[name]; f != nil {
+			all[f] = true
+		}
+	}
+	return all
 }
 
 // node applies the checks for one kind of node.
@@ -254,10 +311,13 @@ func (s *shell) command(n *syntax.CallExpr, c command) {
 		s.report(ECSStart, s.at(n), "this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
 			"remove it: the agent starts automatically after cloud-init has finished")
 	case c.started("docker", "containerd") != "" && s.aside == 0:
-		s.report(DockerRestart, s.at(n), "this waits for Docker, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
+		s.report(DockerRestart, s.at(n), "this waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the host never joins its cluster",
 			"write systemctl restart --no-block docker")
 	case c.name == "reboot", c.name == "shutdown" && !c.has("-c"), c.name == "poweroff", c.name == "halt",
 		c.name == "init" && c.has("0", "6"), c.name == "systemctl" && c.has("reboot", "poweroff", "halt", "kexec"):
+		if s.handling > 0 {
+			break // a host that cannot be prepared shall end
+		}
 		s.report(Reboot, s.at(n), "the instance stops while it is being prepared: the remaining lines do not run, and jobs that are placed on it fail", "move work that needs a restart into the image")
 	case c.name == "nvidia-smi":
 		s.seen.smi = true
@@ -367,7 +427,7 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	case agent:
 		s.report(ECSWait, at, "this loop never ends: it waits for the ECS agent, which starts only after cloud-init has finished", "remove it, or wait in a systemd unit that starts after ecs")
 	case docker:
-		s.report(DockerWait, at, "this loop never ends: it waits for Docker, which starts only after cloud-init has finished", "remove it, and move work that needs Docker into a systemd unit that starts after docker")
+		s.report(DockerWait, at, "this loop waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the loop never ends", "remove it, and move work that needs Docker into a systemd unit that starts after docker")
 	}
 }
 

@@ -87,6 +87,36 @@ func written(n, root *jsontree.Node, encodes bool) []*Text {
 	return []*Text{t}
 }
 
+// JSON parses the text. The nodes have their locations in the file. The function is called for each node, and learns
+// whether the text has it in quotes; a placeholder where a value belongs is a string without.
+func (t *Text) JSON(visit func(n *jsontree.Node, isQuoted bool)) (root *jsontree.Node, problems diag.List) {
+	root, problems = jsontree.Parse(diag.NewSource("", t.text))
+	var move func(n *jsontree.Node)
+	move = func(n *jsontree.Node) {
+		isQuoted := strings.HasPrefix(t.text[min(n.Span.Start, len(t.text)):], `"`)
+		n.Source, n.Span = t.Source, t.Place(n.Span)
+		if n.Key.End > n.Key.Start {
+			n.Key = t.Place(n.Key)
+		}
+		for c := range n.Children() {
+			move(c)
+		}
+		visit(n, isQuoted)
+	}
+	if root != nil {
+		move(root)
+	}
+	return root, problems
+}
+
+// Place returns the location in the file of a part of the text.
+func (t *Text) Place(at diag.Span) diag.Span { return t.span(at.Start, at.End) }
+
+// Compose returns a text of which each byte has the location in at.
+func Compose(src *diag.Source, text string, at []diag.Span) *Text {
+	return &Text{Source: src, text: text, at: at}
+}
+
 // add gives each byte of a text the same location in the file.
 func (t *Text) add(s string, at diag.Span) {
 	for range len(s) {

@@ -221,3 +221,24 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A host that cannot be prepared may end: what runs only after a failure does not stop the preparation.
+func TestShutdownAfterFailure(t *testing.T) {
+	for script, want := range map[string]int{
+		"function end {\n  sudo shutdown -h now\n}\ntrap end ERR\nmount /dev/sdh /scratch\n": 0,
+		"mount /dev/sdh /scratch || shutdown -h now\n":                                       0,
+		"mount /dev/sdh /scratch || { echo no; poweroff; }\n":                                0,
+		"function end {\n  sudo shutdown -h now\n}\nmount /dev/sdh /scratch\nend\n":          1,
+		"mount /dev/sdh /scratch && reboot\n":                                                1,
+	} {
+		got := 0
+		for _, f := range Check(FromSource(diag.NewSource("t.sh", "#!/bin/bash\nset -e\n"+script)), Host{Unknown: true}) {
+			if f.Rule == Reboot {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %d, want %d", script, got, want)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (s *shell) agent(w write) {
 		s.seen.configure = &w.at
 	}
 	if w.empties && s.seen.emptied == nil {
-		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the settings of AWS Batch and the image in ecs.config, such as the cluster and GPU support", "write >> (or tee -a)", false}
+		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the image's settings in ecs.config, such as GPU support; AWS Batch adds its own later, as far as public reports show", "write >> (or tee -a)", false}
 	}
 	eachText(w.from, func(text string, at int) {
 		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
