@@ -51,6 +51,8 @@ type Bundle struct {
 	Instances []rpc.Instance
 	Spot      []rpc.SpotRequest
 	Clusters  []Cluster
+	// Running are the jobs that run on the machine of the local engine.
+	Running []types.JobSummary
 	// Image is the job's image in ECR, if it is a likely cause; Roles are its IAM roles likewise.
 	Image *rpc.Image
 	Roles []rpc.Role
@@ -59,6 +61,10 @@ type Bundle struct {
 	Places []Location
 	// NotGathered is the evidence that could not be read.
 	NotGathered []Gap
+	// Beside are the files that the program did not find and that exist beside the job file, relative to it.
+	Beside []string
+	// Containers is the executor for containers on this machine, for a job of the local engine; "" if none is installed.
+	Containers string
 }
 
 // Sample is the state of a job at one query.

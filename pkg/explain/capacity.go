@@ -78,7 +78,7 @@ func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) 
 	if mine == nil || len(b.refusals()) == 0 || mine[0] != b.refusals()[0] {
 		return nil // a later activity failed for another reason
 	}
-	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At}
+	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At, told: []string{mine[0].Message}}
 	last := int64(0)
 	for _, a := range mine {
 		if last == 0 || last-a.At >= again.Milliseconds() {
@@ -124,12 +124,54 @@ func noCapacity(b *Bundle) *Verdict {
 func launchRefused(b *Bundle) *Verdict {
 	known := append(quotaTexts(), capacityTexts()...)
 	refusals := b.refusals()
-	if len(refusals) == 0 || slices.ContainsFunc(known, func(t string) bool { return strings.Contains(refusals[0].Message, t) }) {
+	if len(refusals) == 0 {
+		return b.reasoned([]string{"MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
+			Fix{Platform: "check that EC2 offers the environment's instance types in the Availability Zones of its subnets, and that they fit its image (architecture, boot mode) and launch template"},
+			"EC2 does not support the configuration of the compute environment's instances")
+	}
+	if slices.ContainsFunc(known, func(t string) bool { return strings.Contains(refusals[0].Message, t) }) {
 		return nil
 	}
-	return b.refused([]string{refusals[0].Message}, Medium,
-		Fix{Platform: "fix the resource in the message: the image, subnet, security group, key pair, KMS key or launch template of the compute environment"},
-		"EC2 rejects the launch of the compute environment's instances")
+	return b.refused([]string{refusals[0].Message}, Medium, Fix{Platform: launchRemedy(refusals[0].Message)}, "EC2 rejects the launch of the compute environment's instances")
+}
+
+// launchRemedy returns what to do about EC2's message on a rejected launch.
+func launchRemedy(message string) string {
+	return remedyOf(message, launchRemedies[:], "fix the resource in the message: the image, subnet, security group, key pair, KMS key or launch template of the compute environment")
+}
+
+// launchRemedies are what to do about the messages of EC2 on rejected launches. Sources are the public reports in
+// testdata/reports.txt, and "Troubleshoot instance launch failures" in the guide of EC2 Auto Scaling.
+var launchRemedies = [...]remedy{
+	{"Spot request price", "raise bidPercentage of the compute environment, or leave it out: the price limit is below the current Spot price"},
+	{"SpotMaxPriceTooLow", "raise bidPercentage of the compute environment, or leave it out: the price limit is below the current Spot price"},
+	{"service-linked role", "let an administrator create the service-linked role in the message: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com is the one of EC2 Spot"},
+	{"accept terms and subscribe", "subscribe the account to the AWS Marketplace product of the image at the address in the message"},
+	{"instance configuration for this AWS Marketplace product", "choose instance types that the AWS Marketplace product of the image supports"},
+	{"not supported in your requested Availability Zone", "take the subnets in this Availability Zone out of the compute environment, or choose instance types that EC2 offers there; it starts instances in the other Availability Zones meanwhile"},
+	{"requested configuration is currently not supported", "choose instance types that EC2 offers in the Availability Zones of the subnets, and that fit the image (architecture, virtualization, boot mode)"},
+	{"free addresses", "add subnets with free addresses to the compute environment: this subnet has none left"},
+	{"InsufficientFreeAddressesInSubnet", "add subnets with free addresses to the compute environment: this subnet has none left"},
+	{"being validated", "wait until AWS has validated the account in this Region, at most some hours; then ask AWS Support"},
+	{"pending verification", "wait until AWS has verified the account, at most some hours; then ask AWS Support"},
+	{"smaller than snapshot", "make the volume in the launch template at least as large as the snapshot in the message"},
+	{"not authorized to perform this operation", "allow the service role of the compute environment what the message forbids; decode it: aws sts decode-authorization-message --encoded-message TEXT. Policies of the organization count too"},
+	{"not authorized to use launch template", "allow the service role of the compute environment to use the launch template: ec2:RunInstances, ec2:DescribeLaunchTemplateVersions and iam:PassRole"},
+	{"Client.InternalError", "allow the service-linked role of EC2 Auto Scaling to use the KMS key of the volumes, or correct the key: the instance ended when EC2 attached its encrypted volume"},
+	{"Instance Profile", "create the instance profile that instanceRole names; a role of this name is not enough"},
+}
+
+// remedy is what to do about a message that has a text, in any case.
+type remedy struct{ text, fix string }
+
+// remedyOf returns what to do about a message: the first of the remedies that fits, or another one.
+func remedyOf(message string, all []remedy, other string) string {
+	for _, r := range all {
+		if strings.Contains(strings.ToLower(message), strings.ToLower(r.text)) {
+			return r.fix
+		}
+	}
+	return other
 }
 
 // userData explains the usual causes of an agent that never registers.
@@ -230,6 +272,35 @@ func behindOthers(b *Bundle) *Verdict {
 	v := waits(evidence, "it waits its turn: %s", where)
 	v.Fix.Job = "wait; to see why the first job waits: batchctl explain " + batch.ShortID(str(&id))
 	return v
+}
+
+// mostRunning is how many of the jobs on a full machine a verdict names.
+const mostRunning = 5
+
+// machineFull finds a job that waits until others on the machine of the local engine end.
+func machineFull(b *Bundle) *Verdict {
+	job := b.Subject.waiting()
+	if !b.Local || job == nil || len(b.Clusters) == 0 || len(b.Clusters[0].Instances) == 0 {
+		return nil
+	}
+	r, ok := requestOf(job)
+	need, machine := batch.Capacity{VCPUs: r.VCPUs, MemoryMiB: int64(r.MemoryMiB), GPUs: int64(r.GPUs)}, b.Clusters[0].Instances[0].Machine
+	if !ok || machine.Total.Excess(need) != "" || machine.Free.Excess(need) == "" {
+		return nil
+	}
+	var names []string
+	for i, running := range b.Running {
+		if i == mostRunning {
+			names = append(names, fmt.Sprintf("%d more", len(b.Running)-i))
+			break
+		}
+		names = append(names, str(running.JobName)+" "+batch.ShortID(str(running.JobId)))
+	}
+	by := ""
+	if len(names) > 0 {
+		by = " by " + strings.Join(names, ", ")
+	}
+	return waits([]Evidence{{"DescribeContainerInstances", clock(b.At), machine.InUse() + " in use" + by}}, "this machine is full: %s in use%s", machine.InUse(), by)
 }
 
 // fairShare finds a job that waits because other shares use the queue's capacity.

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/errorline"
 )
 
 // end is how the last attempt of a failed job ended.
@@ -113,27 +115,45 @@ func (e *end) evidence() []Evidence {
 	return all
 }
 
-// logLines quotes up to n lines from the end of the log.
+// logLines quotes up to n lines from the end of the log, as a terminal shows them.
 func (s *Subject) logLines(most int) (all []Evidence) {
 	if s.Log == nil {
 		return nil
 	}
 	for _, l := range s.Log.Lines[max(0, len(s.Log.Lines)-most):] {
-		all = append(all, Evidence{"log " + s.Log.Stream, clock(l.At), l.Text})
+		all = append(all, Evidence{"log " + shortStream(s.Log.Stream), clock(l.At), errorline.Plain(l.Text)})
 	}
 	return all
 }
 
 // logSays quotes the last line of the log that contains one of the texts, in any case.
 func (s *Subject) logSays(texts ...string) []Evidence {
+	return s.lastLine(func(line string) bool {
+		line = strings.ToLower(line)
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, strings.ToLower(text)) })
+	})
+}
+
+// logMatches quotes the last line of the log that an expression matches.
+func (s *Subject) logMatches(e *regexp.Regexp) []Evidence {
+	return s.lastLine(func(line string) bool { return e.MatchString(errorline.Plain(line)) })
+}
+
+// lastLine quotes the last line of the log for which a condition is true; nil if there is none.
+func (s *Subject) lastLine(is func(line string) bool) []Evidence {
 	if s.Log == nil {
 		return nil
 	}
 	for _, l := range slices.Backward(s.Log.Lines) {
-		line := strings.ToLower(l.Text)
-		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, strings.ToLower(text)) }) {
-			return []Evidence{{"log " + s.Log.Stream, clock(l.At), l.Text}}
+		if is(l.Text) {
+			return []Evidence{{"log " + shortStream(s.Log.Stream), clock(l.At), errorline.Plain(l.Text)}}
 		}
 	}
 	return nil
 }
+
+// longID is the id of a job or task in the name of a log stream, whose first part is its short id.
+var longID = regexp.MustCompile(`([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// shortStream returns the name of a log stream with short ids.
+func shortStream(stream string) string { return longID.ReplaceAllString(stream, "$1") }

@@ -41,7 +41,7 @@ func open(t *testing.T) (aws.Config, *awsbatch.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close(context.Background()) })
-	cfg := engine.Config(dir)
+	cfg := engine.Config()
 	return cfg, awsbatch.NewFromConfig(cfg)
 }
 

@@ -251,7 +251,21 @@ func TestLacksCapacity(t *testing.T) {
 			n++
 		}
 	}
-	if n != 4 {
-		t.Errorf("%d causes are a lack of capacity; want 4", n)
+	if n != 5 {
+		t.Errorf("%d causes are a lack of capacity; want 5", n)
+	}
+}
+
+// TestPlainEvidence checks that evidence shows a log as a terminal does, on pages too: they show the same answer.
+func TestPlainEvidence(t *testing.T) {
+	b := readBundle(t, "exit-code", "1.json")
+	b.Subject.Log.Lines = []LogLine{{Text: "\x1b[31mRuntimeError: CUDA out of memory\x1b[0m"}, {Text: "\x1b[32mINFO\x1b[0m saved 1\r\x1b[32mINFO\x1b[0m saved 2"}}
+	v := Explain(b).Verdict
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), `\u001b`) || !strings.Contains(string(text), `"INFO saved 2"`) || v.Summary != "RuntimeError: CUDA out of memory" {
+		t.Errorf("%s", text)
 	}
 }

@@ -10,14 +10,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // The texts below are those that AWS Batch, ECS and the container engines write; pkg/batch has
 // their sources.
 
-// because returns a verdict on an end, with its reasons as evidence.
+// because returns a verdict on an end that rests on its reasons, with these as evidence.
 func (e *end) because(c Confidence, fix Fix, format string, args ...any) *Verdict {
-	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: c, Evidence: e.evidence(), Fix: fix}
+	told := slices.DeleteFunc([]string{e.JobReason, e.StatusReason, e.Reason}, isGeneral)
+	return &Verdict{Summary: fmt.Sprintf(format, args...), Confidence: c, Evidence: e.evidence(), Fix: fix, told: told}
+}
+
+// proved returns a verdict that rests on more than reasons: facts, which follow as evidence.
+func (v *Verdict) proved(facts ...Evidence) *Verdict {
+	v.told, v.Evidence = nil, append(v.Evidence, facts...)
+	return v
 }
 
 // failedDependency finds a job whose dependency failed, and explains the job that failed first.
@@ -33,7 +41,7 @@ func failedDependency(b *Bundle) *Verdict {
 	root := b.Root.Job
 	name := fmt.Sprintf("%s (%s)", str(root.JobName), batch.ShortID(str(root.JobId)))
 	v.Summary = "job " + name + ", which it waited for, FAILED"
-	v.Evidence = append(v.Evidence, Evidence{"DescribeJobs, job " + batch.ShortID(str(root.JobId)) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
+	v.proved(Evidence{"DescribeJobs, job " + batch.ShortID(str(root.JobId)) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
 	why := Explain(&Bundle{Local: b.Local, At: b.At, Subject: *b.Root, Image: b.Image, Roles: b.Roles, Instances: b.Instances, Spot: b.Spot}).Verdict
 	if why == nil {
 		return v
@@ -110,7 +118,7 @@ func spotReclaim(b *Bundle) *Verdict {
 		return nil
 	}
 	if b.Local {
-		return e.because(High, Fix{Job: "submit it again, or resubmit failed jobs: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran")
+		return e.because(High, Fix{Job: "submit it again, or resubmit failed jobs: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran").proved()
 	}
 	fix := Fix{Member: "retryStrategy", Job: "retry after the loss of an instance: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
 		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
@@ -161,7 +169,7 @@ func timedOut(b *Bundle) *Verdict {
 // permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data") {
+	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data", "retrieve the secret", "cannot pull secrets") {
 		return nil
 	}
 	// ECS begins messages about secrets and about the registry alike.
@@ -180,21 +188,31 @@ func secretsNotReadable(b *Bundle) *Verdict {
 	case b.Local:
 		fix = Fix{Member: "secrets", Job: "submit it again with --secrets-from env or --secrets-from file:PATH"}
 		what, c = "this machine has no value for a secret", High
+	case e.Mentions("Access to KMS is not allowed"):
+		fix.Platform = "allow " + role + " kms:Decrypt in its policy and in the policy of the secret's key"
+		what, c = role+" could not decrypt a secret", High
 	case e.Mentions("AccessDenied", "not authorized", "kms"):
 		c = High
-	case e.Mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters"):
+	case e.Mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters", "invalid parameters: ", "whether the secret exists", "secret ARN is correct"):
 		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
 		what, c = "a secret that the job names does not exist", High
 	case e.Mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
 		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret does not have this key"}
 		what, c = "a secret does not have the key that the job names", High
-	case e.Mentions("deadline exceeded", "i/o timeout", "RequestError: send request failed"):
-		fix = Fix{Platform: "the subnet does not reach Secrets Manager or SSM: give it a NAT gateway, a public IP, or VPC endpoints for secretsmanager, ssm and kms"}
+	case e.Mentions("looking for beginning of"):
+		fix = Fix{Member: "secrets", Job: "store the secret as JSON, or name no key after its ARN in valueFrom"}
+		what, c = "a secret is not JSON, but the job names a key in it", High
+	case e.Mentions("deadline exceeded", "i/o timeout", "no such host", "check your network connection", "RequestError: send request failed", "RequestCanceled"):
+		fix = Fix{Platform: e.route("Secrets Manager or SSM", "secretsmanager, ssm and kms")}
 		what, c = "the secrets could not be read: the subnet does not reach the service", High
 	default:
 		fix.Platform += "; or let the subnet reach the service: a NAT gateway, or VPC endpoints for secretsmanager, ssm and kms"
 	}
-	return e.because(c, fix, "%s", what)
+	v := e.because(c, fix, "%s", what)
+	if b.Local {
+		v.proved()
+	}
+	return v
 }
 
 // overridesTooLong finds a job whose overrides Amazon ECS rejected.
@@ -224,10 +242,16 @@ func logStreamMissing(b *Bundle) *Verdict {
 		what, c = "the log driver rejects an option, so the container did not start", High
 	case e.Mentions("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
+		if e.Mentions("create Cloudwatch log group") {
+			fix.Platform = "create the log group, or allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogGroup"
+		}
 		what, c = "the log could not be opened: the role has no permission to write to the log group", High
 	case e.Mentions("i/o timeout", "deadline exceeded", "connection", "RequestError"):
-		fix = Fix{Platform: "the subnet does not reach CloudWatch Logs: give it a NAT gateway, a public IP, or a VPC endpoint for logs"}
+		fix = Fix{Platform: e.route("CloudWatch Logs", "logs")}
 		what = "the log could not be opened: CloudWatch Logs is unreachable"
+		if e.Mentions("connection issue between the task") {
+			c = High
+		}
 	default:
 		fix.Platform += "; allow the execution or instance role logs:CreateLogStream; check that the subnet reaches CloudWatch Logs"
 	}
@@ -240,16 +264,21 @@ func roleNotAssumable(b *Bundle) *Verdict {
 	if e == nil || !e.Starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
+	which := "a role of the job"
+	if _, rest, found := strings.Cut(e.JobReason+e.StatusReason+e.Reason, "the role '"); found {
+		arn, _, _ := strings.Cut(rest, "'")
+		which = "the role " + batch.Name(arn)
+	}
 	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
-		"ECS could not assume a role of the job")
+		"ECS could not assume %s", which)
 	for _, r := range b.Roles {
 		switch {
 		case !r.Found:
-			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", "no such role"})
+			v.proved(Evidence{"iam GetRole " + r.Name, "", "no such role"})
 			v.Summary = "the role " + r.Name + " of the job does not exist"
 			v.Fix = Fix{Member: "jobRoleArn", Job: "correct the ARN of the role " + r.Name + ": it does not exist"}
 		case !r.Trusts(tasksService):
-			v.Evidence = append(v.Evidence, Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s", orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
+			v.proved(Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s", orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
 			v.Summary = "the trust policy of role " + r.Name + " does not allow " + tasksService + " to assume it"
 		}
 	}
@@ -266,7 +295,7 @@ func outOfDisk(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool"}
+	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool", "dm.min_free_space", "Thin Pool has"}
 	line := b.Subject.logSays(full...)
 	if !e.Mentions(full...) && (line == nil || e.Exited(0)) {
 		return nil
@@ -278,6 +307,9 @@ func outOfDisk(b *Bundle) *Verdict {
 		disk, fix = "a disk on this machine", Fix{Job: "free disk space on this machine: df -h"}
 	case onFargate(e.job):
 		fix = Fix{Member: "ephemeralStorage", Job: "request more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; the default on Fargate is 20 GiB, the maximum 200"}
+	}
+	if e.Mentions("Thin Pool") {
+		fix.Platform = "give the instances a larger volume for images, /dev/xvdcz on Amazon Linux 1; or use a current ECS-optimized image, which has one volume"
 	}
 	when := "while it ran"
 	c := Medium // the program may have survived the full disk
@@ -302,8 +334,9 @@ func outOfMemory(b *Bundle) *Verdict {
 		return nil
 	}
 	killed, atStart := e.OutOfMemory()
+	atStart = atStart || e.Starting("memory.limit_in_bytes") // less than the process that starts it already uses
 	// The engine names the processes that it kills for their memory.
-	if !killed && !(e.Exited(137) && !e.Process && !e.Stopping() && !e.Mentions("timeout", "Host EC2", "CannotStart")) {
+	if !killed && !atStart && !(e.Exited(137) && !e.Process && !e.Stopping() && !e.Mentions("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""
@@ -332,7 +365,7 @@ func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *V
 	if !slices.ContainsFunc(starts, func(s string) bool { return strings.HasPrefix(line[0].Text, "batchctl: "+s) }) {
 		return nil
 	}
-	v := e.because(High, fix, "%s", what)
+	v := e.because(High, fix, "%s", what).proved()
 	v.Evidence = append(line, v.Evidence...)
 	return v
 }
@@ -355,39 +388,17 @@ func inputsNotBrought(b *Bundle) *Verdict {
 
 // outputsNotCarried finds a job whose output could not be uploaded. Its program succeeded.
 func outputsNotCarried(b *Bundle) *Verdict {
-	return b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location in the log", Platform: "or allow the job role to write there: s3:PutObject"},
+	v := b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location in the log", Platform: "or allow the job role to write there: s3:PutObject"},
 		"its program succeeded, but an output was not uploaded", "output ")
-}
-
-// exitCode finds a program that failed on its own. It is the last rule for failed jobs: it fits
-// every exit code.
-func exitCode(b *Bundle) *Verdict {
-	e := b.Subject.end()
-	if e == nil || e.Exit == nil || *e.Exit == 0 {
+	if v == nil {
 		return nil
 	}
-	code := *e.Exit
-	what := fmt.Sprintf("its own program ended with exit code %d", code)
-	if signal, ok := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, the program aborted", 135: "SIGBUS, often a full /dev/shm",
-		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, a request to stop"}[code]; ok {
-		what = fmt.Sprintf("its own program was terminated by signal %d (%s)", code-128, signal)
-	}
-	c := High
-	if code == 137 || code == 143 {
-		c = Medium // the signal came from elsewhere, and nothing names the sender
-	}
-	fix := Fix{Member: "command", Job: "read its last output, and fix the program or its command: batchctl logs " + batch.ShortID(str(e.job.JobId))}
-	switch {
-	case e.Process && code == 137:
-		fix = Fix{Job: "check whether this machine ran out of memory (dmesg) or another program killed it; batchctl did not"}
-	case e.Process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
-		fix.Job += "; the job did not use its image: if the program needs a file from it, " + inContainer
-	}
-	v := e.because(c, fix, "%s", what)
-	log := b.Subject.logLines(5)
-	v.Evidence = append(v.Evidence, log...)
-	if b.Subject.Log != nil && b.Subject.Log.Missing {
-		v.Evidence = append(v.Evidence, Evidence{"log " + b.Subject.Log.Stream, "", "no such log stream: the program wrote no output, or the log was deleted"})
+	if path, missing := strings.CutSuffix(strings.TrimPrefix(v.Evidence[0].Text, "batchctl: output "), stage.NotCreated); missing {
+		v.Summary = fmt.Sprintf("%q was not created, so nothing was uploaded", path)
+		if d, err := stage.Parse(stageDocument(b.Subject.end())); err == nil && len(d.Outputs) > 1 {
+			v.Summary = fmt.Sprintf("%q was not created, so it was not uploaded", path)
+		}
+		v.Fix = Fix{Member: "outputs", Job: "make the program write it, or correct its path"}
 	}
 	return v
 }

@@ -332,6 +332,36 @@ func (g *Gatherer) gatherQueue(ctx context.Context, b *Bundle) {
 	if err == nil {
 		b.Front, b.Utilization = snapshot.FrontOfQueue, snapshot.QueueUtilization
 	}
+	if g.Local && b.Queue != nil && b.Subject.waiting() != nil {
+		b.missing(evidenceCluster, g.machine(ctx, b))
+	}
+}
+
+// machine reads the capacity of the local engine's machine, and which jobs run on it.
+func (g *Gatherer) machine(ctx context.Context, b *Bundle) error {
+	instances, err := g.rpc.ContainerInstances(ctx, batch.LocalCluster)
+	if err != nil {
+		return err
+	}
+	b.Clusters = []Cluster{{batch.LocalEnvironment, batch.LocalCluster, instances}}
+	queues, err := g.batch.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{})
+	if err != nil {
+		return err
+	}
+	for _, q := range queues.JobQueues {
+		if q.JobQueueType == types.JobQueueTypeSagemakerTraining {
+			continue
+		}
+		jobs, err := g.batch.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: q.JobQueueName, JobStatus: types.JobStatusRunning})
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs.JobSummaryList {
+			job.JobName = aws.String(client.DisplayName(str(job.JobName)))
+			b.Running = append(b.Running, job)
+		}
+	}
+	return nil
 }
 
 // environments describes the compute environments, in the order of the queue.

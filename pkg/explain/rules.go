@@ -26,6 +26,9 @@ func Rules() []Rule {
 		{"gpu-access-lost", "The container lost access to its GPU.", nil, false, gpuAccessLost},
 		{"gpu-driver-missing", "The instance has no working GPU driver.", nil, false, gpuDriverMissing},
 		{"out-of-memory", "It used more memory than it requested.", nil, false, outOfMemory},
+		{"no-directory", "Its working directory, on this machine, is gone or cannot be entered.", nil, false, noDirectory},
+		{"volume-not-mounted", "A volume could not be mounted.", nil, false, volumeNotMounted},
+		{"user-not-in-image", "The image does not have the user of the job.", nil, false, userNotInImage},
 		{"missing-command", "The command was not found, or cannot be executed.", nil, false, missingCommand},
 		{"cell-not-read", "The launcher of an array could not read the child's cell or command list, so its program did not start.", nil, false, cellNotRead},
 		{"inputs-not-brought", "Its inputs could not be downloaded, so its program did not start.", nil, false, inputsNotBrought},
@@ -51,6 +54,7 @@ func Rules() []Rule {
 		{"agent-not-registered", "Instances run, but their ECS agents never registered.", []string{evidenceScaling, evidenceInstances, evidenceCluster}, false, agentNotRegistered},
 		{"fair-share", "Other shares of the queue are ahead of it.", []string{evidenceSnapshot}, false, fairShare},
 		{"behind-others", "Other jobs in the queue are ahead of it.", []string{evidenceSnapshot}, false, behindOthers},
+		{"machine-full", "Other jobs use the machine of the local engine.", nil, false, machineFull},
 		{"at-maxvcpus", "The compute environments have reached maxvCpus.", []string{evidenceEnvironments}, false, atMaxvCpus},
 	}
 }

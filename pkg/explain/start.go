@@ -2,7 +2,9 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,7 +13,8 @@ import (
 // pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest") && !e.noLogin() {
+	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest",
+		"pull access denied", "can't pull the image", "from the Amazon ECR repository") && !e.noLogin() {
 		return nil
 	}
 	return e
@@ -25,11 +28,11 @@ func (e *end) noLogin() bool {
 // imageNotFound finds an image that does not exist, or did not exist then.
 func imageNotFound(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || e.Mentions("pull access denied") && !b.imageAbsent() ||
+	if e == nil || e.Mentions("pull access denied", "no pull access") && !b.imageAbsent() ||
 		!e.Mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
 		return nil
 	}
-	if e.Mentions("no matching manifest", "no such host") {
+	if e.Mentions("no matching manifest", "no match for platform", "no such host") {
 		return nil
 	}
 	if e.Mentions("invalid reference format") {
@@ -41,7 +44,7 @@ func imageNotFound(b *Bundle) *Verdict {
 	}
 	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.Image)
 	if i := b.Image; i != nil {
-		v.Evidence = append(v.Evidence, b.imageEvidence())
+		v.proved(b.imageEvidence())
 		if i.Found {
 			v.Summary = fmt.Sprintf("the image %s did not exist then, but exists now", e.Image)
 			v.Fix = Fix{Job: "submit the job again: the image exists now"}
@@ -74,14 +77,47 @@ func imageRateLimit(b *Bundle) *Verdict {
 	if e == nil || !e.Mentions("toomanyrequests", "pull rate limit", "429 Too Many Requests", "Rate exceeded") {
 		return nil
 	}
-	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache) or from public.ecr.aws; until then, retry later"},
+	if e.Mentions("ThrottlingException") {
+		return e.because(High, Fix{Platform: "start fewer jobs at once, or retry later: instances asked ECR for a login too often"}, "Amazon ECR is limiting the logins of the account")
+	}
+	elsewhere := " or from public.ecr.aws"
+	if strings.Contains(e.Image, "public.ecr.aws") {
+		elsewhere = ""
+	}
+	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache)" + elsewhere + "; until then, retry later"},
 		"the registry of %s is limiting pulls", e.Image)
+}
+
+// fromECR reports whether the image comes from a private repository in ECR, or whether that is possible.
+func (e *end) fromECR() bool {
+	return e.Image == "" || strings.Contains(e.Image, ".dkr.ecr") || e.noLogin() || e.Mentions("CannotPullECRContainer")
+}
+
+// route is the advice for a subnet that does not reach a service. endpoints are its VPC endpoints; "" if it has none.
+func (e *end) route(service, endpoints string) string {
+	fix := "let the subnet reach " + service + ": a NAT gateway"
+	if endpoints != "" {
+		fix += ", or VPC endpoints for " + endpoints
+	}
+	fix += "; check the outbound rules of the security group"
+	if onFargate(e.job) {
+		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
+	}
+	return fix
+}
+
+// registryRoute is the advice for a registry that the subnet does not reach.
+func (e *end) registryRoute() string {
+	if e.fromECR() {
+		return e.route("ECR", "ecr.api, ecr.dkr and S3")
+	}
+	return e.route("the registry", "")
 }
 
 // imageNoAccess finds a role that is not allowed to pull, and a private image without a login.
 func imageNoAccess(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || b.imageAbsent() || !e.Mentions("pull access denied", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized") {
+	if e == nil || b.imageAbsent() || !e.Mentions("pull access denied", "no pull access", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized", "has the permissions to pull") {
 		return nil
 	}
 	role := "the instance role (or the execution role, where the job has one)"
@@ -91,15 +127,25 @@ func imageNoAccess(b *Bundle) *Verdict {
 	// Only ECR names the permission. A registry also denies access to an image that does not exist,
 	// and a proxy or a bucket policy may deny it instead of the registry.
 	c := Medium
-	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials") {
+	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials", "has the permissions to pull") {
 		c = High
 	}
-	v := e.because(c, Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer; for a repository in another account, its policy must allow them too; private registries outside ECR need repositoryCredentials"},
-		"the registry does not allow %s to pull %s", role, e.Image)
-	if e.Mentions("repository does not exist or may require") && b.Image == nil {
+	fix := Fix{Member: "repositoryCredentials", Job: "give the job the registry's login: \"repositoryCredentials\": {\"credentialsParameter\": \"ARN of a secret\"}, which the execution role may read; or copy the image to ECR"}
+	what := fmt.Sprintf("the registry of %s wants a login", e.Image)
+	if e.fromECR() {
+		what = fmt.Sprintf("the registry does not allow %s to pull %s", role, e.Image)
+		fix = Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer; for a repository in another account, its policy must allow them too"}
+	}
+	if b.Local {
+		fix = Fix{Job: "log in to the registry on this machine: " + orElse(b.Containers, "docker") + " login"}
+	} else if e.Mentions("starport") {
+		fix.Platform = "allow the bucket of ECR's layers in the policy of the VPC endpoint for S3; or " + fix.Platform
+	}
+	v := e.because(c, fix, "%s", what)
+	if c != High && e.Mentions("repository does not exist or may require", "no pull access") && b.Image == nil {
 		v.Confidence = Medium
 		v.Summary = fmt.Sprintf("the registry shows no image %s: it does not exist, or needs a login", e.Image)
-		v.Fix.Member, v.Fix.Job = "image", "check the image's name"
+		v.Fix.Member, v.Fix.Job = "image", strings.TrimSuffix("check the image's name; "+v.Fix.Job, "; ")
 	}
 	if b.Image != nil {
 		v.Evidence = append(v.Evidence, b.imageEvidence())
@@ -110,19 +156,19 @@ func imageNoAccess(b *Bundle) *Verdict {
 // imageNoRoute finds a registry that the subnet does not reach.
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.Mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task") {
+	if e == nil || !e.Mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task", "could not reach any registry endpoint", "check your network configuration") {
 		return nil
 	}
 	// A registry that is slow or overloaded times out too.
 	c := Medium
-	if e.Mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task") {
+	if e.Mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task", "check your network configuration") {
 		c = High
 	}
-	fix := "the subnet does not reach the registry: give it a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3; check the security group"
-	if onFargate(e.job) {
-		fix += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
+	fix := Fix{Platform: e.registryRoute()}
+	if b.Local {
+		fix = Fix{Job: "check this machine's network and proxy (HTTPS_PROXY)"}
 	}
-	return e.because(c, Fix{Platform: fix}, "the registry of %s is unreachable", e.Image)
+	return e.because(c, fix, "the registry of %s is unreachable", e.Image)
 }
 
 // registryLogin finds a task that did not get the login of ECR, without a reason. With one,
@@ -132,11 +178,7 @@ func registryLogin(b *Bundle) *Verdict {
 	if e == nil || !e.noLogin() {
 		return nil
 	}
-	route := "and let the subnet reach ECR: a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr and S3"
-	if onFargate(e.job) {
-		route += "; on Fargate in a public subnet: \"networkConfiguration\": {\"assignPublicIp\": \"ENABLED\"}"
-	}
-	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy includes it), " + route},
+	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy includes it); or " + e.registryRoute()},
 		"ECS could not log in to ECR: the execution role lacks a permission, or the subnet does not reach ECR")
 }
 
@@ -146,7 +188,10 @@ func imageNotPulled(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled", e.Image)
+	if v := e.oneOf(brokenImages[:]); v != nil {
+		return v
+	}
+	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled%s", e.Image, e.reasonGiven())
 }
 
 // wrongArchitecture finds a program or image for another CPU architecture.
@@ -155,13 +200,13 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	manifest := e.Starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest")
+	manifest := e.Starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest", "failed to find a descriptor for platform")
 	line := b.Subject.logSays("exec format error")
 	if !manifest && !e.Mentions("exec format error") && line == nil {
 		return nil
 	}
 	if e.Process && !manifest {
-		return e.wrongBinary(line)
+		return b.wrongBinary(e, line)
 	}
 	machine := "the instance"
 	if b.Local {
@@ -173,7 +218,7 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	}
 	// A script without its #! line gives the same error.
 	c := Medium
-	if manifest {
+	if manifest && !e.Mentions("failed to find a descriptor") { // an image without platforms gives that too
 		c = High
 	}
 	v := e.because(c, Fix{Member: "image", Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
@@ -184,22 +229,21 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	return v
 }
 
-// inContainer is the advice for a job that needs its image.
-const inContainer = "run it in a container: --executor podman"
-
 // notUsed explains why an image does not matter to a process.
 const notUsed = "the job ran as a process, without its image"
 
 // wrongBinary returns the verdict on a process whose file this machine cannot execute; line is
 // the quoted log.
-func (e *end) wrongBinary(line []Evidence) *Verdict {
+func (b *Bundle) wrongBinary(e *end, line []Evidence) *Verdict {
 	c := High
 	if line != nil && !e.Exited(1, 126, 255) && !e.Mentions("exec format error") {
 		c = Medium
 	}
-	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line; to use the image, " + inContainer},
+	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line" + b.orContainer()},
 		"a program is built for another CPU architecture than this machine has, or is a script without a #! line; %s", notUsed)
-	v.Evidence = append(line, v.Evidence...)
+	if line != nil {
+		v.proved().Evidence = append(line, v.Evidence...)
+	}
 	return v
 }
 
@@ -285,10 +329,18 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 		where = "this machine"
 	}
 	switch {
+	case e.Starting("nvidia-container-cli") && e.Mentions("timed out"):
+		return e.because(Medium, Fix{Job: "submit it again", Platform: "enable the persistence mode of the driver on " + where + ": nvidia-smi -pm 1"}, "the NVIDIA driver on %s did not answer in time", where)
 	case e.Starting("driver not loaded", "libnvidia-ml", "load library failed"):
 		return e.because(High, fix, "%s has no working NVIDIA driver", where)
-	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia"):
+	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia", "unknown runtime specified nvidia"):
 		return e.because(High, fix, "the container engine on %s has no NVIDIA runtime", where)
+	case e.Starting("nvidia-container-cli") && e.Mentions("device error", "mount error"):
+		fix = Fix{Job: "submit it again", Platform: "if it fails on the same instance again, replace the instance: its GPU may be gone, or its container engine may not be set up for GPUs"}
+		if b.Local {
+			fix = Fix{Job: "request no more GPUs than this machine has; check them with batchctl doctor"}
+		}
+		return e.because(Medium, fix, "the NVIDIA runtime on %s could not give the container its GPU", where)
 	case e.Starting("nvidia-smi") && !e.asksGPU():
 		return e.because(Medium, e.askGPU(), "its program needs a GPU, but the job does not request one")
 	case e.Starting("nvidia-container-cli", "nvidia-smi"):
@@ -330,97 +382,206 @@ func (b *Bundle) notFoundInLog(texts ...string) Confidence {
 	return Medium
 }
 
+// noDirectory finds a local process whose working directory, that of its job file, could not be entered.
+func noDirectory(b *Bundle) *Verdict {
+	e := b.Subject.end()
+	if e == nil || !e.Process {
+		return nil
+	}
+	_, text, ok := strings.Cut(e.Reason, "CannotStartContainerError: enter the working directory ")
+	at := strings.LastIndex(text, ": ") // the directory may contain a colon
+	if !ok || at < 0 {
+		return nil
+	}
+	problem := map[string]string{"no such file or directory": "no longer exists", "not a directory": "is not a directory"}
+	return e.because(High, Fix{Job: "restore it, or submit the job file again"}, "its working directory %s %s",
+		text[:at], orElse(problem[text[at+2:]], "cannot be entered"+text[at:])).proved()
+}
+
 // missingCommand finds a command, or a library of it, that the image does not have.
 func missingCommand(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || e.Mentions("CannotPullContainer") {
+	if e == nil || e.Mentions("CannotPullContainer") || noDirectory(b) != nil {
 		return nil
 	}
-	name := ""
-	if _, rest, found := strings.Cut(e.Reason, `exec: "`); found {
-		name, _, _ = strings.Cut(rest, `"`)
-	}
+	name, named := e.commandName()
 	if e.Process {
 		return b.missingHere(e, name)
 	}
 	if strings.HasSuffix(name, "nvidia-smi") {
 		return nil // no image has it: NVIDIA's runtime adds it to jobs that request a GPU
 	}
-	fix := Fix{Member: "command", Job: "correct the command; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
+	if e.Starting("no command specified", "args must not be empty") {
+		return e.because(High, Fix{Member: "command", Job: "give the job a command, or the image an ENTRYPOINT or CMD; an empty command, [], removes the CMD of the image"},
+			"neither the job nor its image has a command")
+	}
+	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command") + "; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := strings.TrimSpace("the command " + name)
 	starting := e.Mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
-	library := b.Subject.logSays(noLibrary)
+	library := b.Subject.logSays(noLibrary...)
+	interpreter := b.noInterpreter("exec user process caused: no such file", `exec user process caused "no such file`)
+	if interpreter == nil && !e.Exited(0) {
+		interpreter = b.Subject.logMatches(execFailed)
+	}
 	switch {
-	case starting && e.Mentions("executable file not found", "no such file or directory"):
+	case starting && named && name == "":
+		return e.because(High, Fix{Member: "command", Job: "remove the empty first element of the command, or of the image's ENTRYPOINT"}, "the command begins with an empty element")
+	case starting && strings.HasPrefix(name, "-"):
+		return e.because(High, Fix{Member: "command", Job: "begin the command with the program, or give the image an ENTRYPOINT that takes this option"},
+			"the command begins with the option %s, and the image has no entrypoint", name)
+	case starting && named && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
-	case starting && e.Mentions("permission denied", "is a directory"):
+	case starting && named && e.Mentions("permission denied", "is a directory"):
 		return e.because(High, fix, "%s cannot be executed: it is not a program, or is not executable (chmod +x)", command)
+	case starting && named && e.Mentions(": stat "): // Amazon ECS cut the reason
+		return e.because(Medium, fix, "%s is not in the image", command)
+	case interpreter != nil:
+		v := e.because(Medium, Fix{Member: "command", Job: "check the script's #! line: the image must have its interpreter, and the line must end without a carriage return"},
+			"%s was found, but the image does not have its interpreter or loader", orElse(name, "a command"))
+		v.Evidence = append(interpreter, v.Evidence...)
+		return v
 	case e.Exited(127) && library != nil:
-		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)")
+		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)").proved()
 		v.Evidence = append(library, v.Evidence...)
 		return v
 	case e.Exited(127):
+		if init := b.Subject.logMatches(initFailed); init != nil {
+			fix.Job = "correct the command; if the image has it, check its #! line: the image must have its interpreter, and the line must end without a carriage return"
+			v := e.because(Medium, fix, "the image's init found no such command, or no interpreter for it (exit code 127)")
+			v.Evidence = append(init, v.Evidence...)
+			return v
+		}
 		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found (exit code 127)")
-		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
-		return v
+		return b.quoted(v)
 	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
 		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
-		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
-		return v
+		return b.quoted(v)
 	}
 	return nil
 }
 
-// noLibrary is the message of the dynamic loader before exit code 127.
-const noLibrary = "error while loading shared libraries"
+// execFailed is the line of runc since 1.0.3 in the log of a container whose file the kernel does not execute, although
+// runc found it.
+var execFailed = regexp.MustCompile(`^exec [^\s:]+: no such file or directory$`)
+
+// initFailed is the line of tini, which does not tell a missing command from a missing interpreter.
+var initFailed = regexp.MustCompile(`^\[FATAL tini \(\d+\)\] exec \S+ failed: No such file or directory$`)
+
+// execName is the command in a message of runc, containerd or Go.
+var execName = regexp.MustCompile(`exec(?:: \\*"([^"\\]*)| ([./][^\s:]*):)`)
+
+// commandName returns the command that could not be started, and whether the reason names one.
+func (e *end) commandName() (name string, named bool) {
+	if found := execName.FindStringSubmatch(e.Reason); found != nil {
+		return found[1] + found[2], true
+	}
+	return "", false
+}
+
+// splitCommand is the advice for a command that is written as one element: its words, or a shell for a shell's line.
+func (e *end) splitCommand() string {
+	c := e.job.Container
+	if c == nil || len(c.Command) != 1 || !e.Mentions("executable file not found", "no such file or directory") {
+		return ""
+	}
+	words := strings.Fields(c.Command[0])
+	switch {
+	case len(words) < 2:
+		return ""
+	case strings.ContainsAny(c.Command[0], "|&;<>()$`\\\"'*?~\n"):
+		words = []string{"sh", "-c", c.Command[0]}
+	}
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, strconv.Quote(word))
+	}
+	return "write [" + strings.Join(quoted, ", ") + "]"
+}
+
+// noInterpreter returns the line of the log that says that a script's interpreter, or a program's loader, is missing:
+// one of a shell before exit codes 126 and 127, or one with other texts.
+func (b *Bundle) noInterpreter(texts ...string) []Evidence {
+	e := b.Subject.end()
+	switch {
+	case e.Exited(0):
+		return nil
+	case e.Exited(126), e.Exited(127):
+		texts = append(texts, "bad interpreter: no such file", "cannot execute: required file not found")
+	}
+	return b.Subject.logSays(texts...)
+}
+
+// noLibrary has the messages of the dynamic loaders of glibc and musl before exit code 127.
+var noLibrary = []string{"error while loading shared libraries", "Error loading shared library"}
 
 // missingHere is missingCommand for a process, which did not use its image. name is the command
 // that could not be started; "" if it is unknown.
 func (b *Bundle) missingHere(e *end, name string) *Verdict {
-	fix := Fix{Member: "command", Job: inContainer + "; or install the command on this machine, or correct it"}
-	library := b.Subject.logSays(noLibrary)
+	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command, or install it on this machine") + b.orContainer()}
+	library, interpreter := b.Subject.logSays(noLibrary...), b.noInterpreter()
 	starting := e.Mentions("CannotStartContainerError")
 	switch {
 	case starting && e.Mentions("has no command"):
-		return e.because(High, Fix{Member: "command", Job: "give the job a command; to use the image's own, " + inContainer}, "the job has no command, and %s", notUsed)
+		return e.because(High, Fix{Member: "command", Job: "give the job a command" + b.orContainer()}, "the job has no command, and %s", notUsed)
 	case starting && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not on this machine, and %s", orElse(name, "the command"), notUsed)
 	case starting && e.Mentions("permission denied", "is a directory"):
-		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
+		fix.Job = "make it executable (chmod +x), or correct the command" + b.orContainer()
 		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"), notUsed)
 	case e.Exited(127) && library != nil:
-		fix.Job = inContainer + "; or install the library on this machine"
-		v := e.because(High, fix, "a shared library is not on this machine (exit code 127), and %s", notUsed)
+		fix.Job = "install the library on this machine" + b.orContainer()
+		v := e.because(High, fix, "a shared library is not on this machine (exit code 127), and %s", notUsed).proved()
 		v.Evidence = append(library, v.Evidence...)
+		return v
+	case interpreter != nil:
+		fix.Job = "check the script's #! line, and install its interpreter on this machine" + b.orContainer()
+		v := e.because(Medium, fix, "a command was found, but this machine does not have its interpreter or loader, and %s", notUsed)
+		v.Evidence = append(interpreter, v.Evidence...)
 		return v
 	case e.Exited(127):
 		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
-		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
-		return v
+		return b.quoted(v)
 	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
-		fix.Job = "make it executable (chmod +x), or correct the command; to use the image, " + inContainer
+		fix.Job = "make it executable (chmod +x), or correct the command" + b.orContainer()
 		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
-		v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
-		return v
+		return b.quoted(v)
 	}
 	return nil
+}
+
+// quoted adds the end of the log to a verdict on a command that could not be executed. The shell's message is the
+// cause, if it is there.
+func (b *Bundle) quoted(v *Verdict) *Verdict {
+	v.proved(b.Subject.logLines(3)...)
+	if found, ok := b.Subject.errorLine(); ok && found.Exact && v.Confidence == High {
+		v.quote(b.Subject.end(), found)
+	}
+	if len(b.Beside) > 0 {
+		b.fixMissing(v)
+	}
+	return v
 }
 
 // networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface") {
+	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface", "Create Network Interface", "Network interface provision") {
 		return nil
 	}
 	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
 		"the task's network interface did not come up")
 }
 
+// uninspected reports whether the agent did not learn how a container that had ended did so.
+func (e *end) uninspected() bool {
+	return e.Exit == nil && e.Mentions("CannotInspectContainer") && e.Mentions("Essential container in task exited")
+}
+
 // containerNotStopped finds a container that the agent could not stop or clean up after its program
 // had ended.
 func containerNotStopped(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Ran() || e.Exit != nil && *e.Exit != 0 && !(e.Stopping() && e.Exited(137, 143)) {
+	if e == nil || !e.Ran() && !e.uninspected() || e.Exit != nil && *e.Exit != 0 && !(e.Stopping() && e.Exited(137, 143)) {
 		return nil
 	}
 	// Kubernetes gives a reason for a good end too: Completed.
@@ -434,6 +595,9 @@ func containerNotStopped(b *Bundle) *Verdict {
 	}
 	what := "the instance's agent could not stop or remove its container"
 	switch {
+	case e.uninspected():
+		what = "its program ended, but the instance's agent could not read its exit code"
+		fix.Platform = "give the instances a faster root volume (gp3 with more throughput), or run fewer jobs at once: the container engine was too slow"
 	case e.Exited(0):
 		what = "its program ended with exit code 0, and the instance's agent failed afterwards"
 	case e.Exit == nil:
@@ -442,32 +606,4 @@ func containerNotStopped(b *Bundle) *Verdict {
 	v := e.because(Medium, fix, "%s", what)
 	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 	return v
-}
-
-// containerNotStarted finds any other container that could not be started.
-func containerNotStarted(b *Bundle) *Verdict {
-	e := b.Subject.end()
-	if e == nil || b.pullFailed() != nil || e.Exit != nil && *e.Exit > 0 && *e.Exit < 125 ||
-		!e.Starting("CannotStartContainer", "CannotCreateContainer", "CannotInspectContainer", "DockerTimeoutError", "ContainerRuntimeError", "ContainerRuntimeTimeoutError", "ResourceInitializationError", "Task failed to start", "TaskFailedToStart", "CannotCreateVolume") {
-		return nil
-	}
-	fix := Fix{Job: "read the reason; common causes are the container's volumes, devices and user"}
-	what := "the container could not be started"
-	if e.Mentions("the local engine cannot provide") {
-		return e.because(High, Fix{Member: "podProperties", Job: "for local runs, remove this from the pod; or submit the job to AWS Batch"},
-			"the pod depends on something that only a Kubernetes cluster provides")
-	}
-	if e.Process {
-		fix = Fix{Job: "read the reason; " + notUsed + "; to use it, " + inContainer}
-		return e.because(Medium, fix, "the process could not be started on this machine")
-	}
-	switch {
-	case e.HostFailed():
-		what = "the instance's container engine took too long; the usual cause is a slow disk, or one that is busy with image pulls"
-		fix = Fix{Platform: "give the instances a faster root volume (gp3 with more throughput), or run fewer jobs at once; a retry often helps"}
-	case e.Mentions("efs", "mount.nfs", "mount target"):
-		what = "a file system could not be mounted"
-		fix = Fix{Member: "volumes", Platform: "check the file system's mount targets in these subnets, and port 2049 in its security group"}
-	}
-	return e.because(Medium, fix, "%s", what)
 }

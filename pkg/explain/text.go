@@ -16,20 +16,25 @@ func (a Answer) Text() string {
 			fmt.Fprintf(&b, "%-11s %s\n", name, diag.Printable(value))
 		}
 	}
-	field("job", a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status)
-	v := a.Verdict
+	v, end := a.Verdict, ""
+	if v != nil && v.exit != "" {
+		end = "  " + v.exit
+	}
+	field("job", a.Job+"  "+batch.ShortID(a.ID)+"  "+a.Status+end)
 	if v == nil {
 		field("answer", a.Standing)
 		field("ask again", a.AskAgain)
 	} else {
 		field("cause", v.Summary)
-		field("verdict", v.Cause+", confidence "+string(v.Confidence))
-		for i, e := range v.Evidence {
+		if !v.quotes {
+			field("verdict", v.Cause+", confidence "+string(v.Confidence))
+		}
+		for i, text := range v.evidenceText() {
 			name := ""
 			if i == 0 {
 				name = "evidence"
 			}
-			field(name, strings.Join(strings.Fields(e.At+" "+e.From), " ")+": "+e.Text)
+			field(name, text)
 		}
 		if v.Fix.Job != "" && v.Fix.Location != "" {
 			field("fix", v.Fix.Location+": "+v.Fix.Job)
@@ -42,6 +47,24 @@ func (a Answer) Text() string {
 		field("not checked", o)
 	}
 	return b.String()
+}
+
+// evidenceText returns the lines of evidence. Consecutive lines of a log are introduced once. Beside the program's own
+// message, only that other children ended like this one is news.
+func (v *Verdict) evidenceText() (lines []string) {
+	from := ""
+	for _, e := range v.Evidence {
+		if v.quotes && !strings.HasSuffix(e.From, ", array") {
+			continue
+		}
+		text := batch.ShortReason(e.Text)
+		if e.From != from || !strings.HasPrefix(from, "log ") {
+			text = strings.Join(strings.Fields(e.At+" "+e.From), " ") + ": " + text
+		}
+		from = e.From
+		lines = append(lines, text)
+	}
+	return lines
 }
 
 // groupOpen returns one line per missing evidence, with the causes that cannot be

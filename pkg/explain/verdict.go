@@ -14,7 +14,7 @@ type Confidence string
 
 // The confidences of verdicts.
 const (
-	// High means that the service's message has only one meaning, or that the cause is proved.
+	// High means that the cause is proved, or that the service's message has only one meaning and is known as a whole.
 	High Confidence = "high"
 	// Medium means that it is by far the most likely of few causes.
 	Medium Confidence = "medium"
@@ -35,9 +35,14 @@ type Verdict struct {
 	Evidence []Evidence `json:"evidence"`
 	Fix      Fix        `json:"fix"`
 
+	// told are the reasons on which the verdict rests. It is nil for a verdict with another proof.
+	told []string
 	// passes is set for a reason that also appears during normal scale-up: it becomes a verdict
 	// only after some time. since is when it first appeared, seen how often it was observed.
 	passes bool
+	// quotes means that Summary is the program's own message, so that Text leaves out the evidence. exit is the exit code.
+	quotes bool
+	exit   string
 	// general is copied from the rule.
 	general bool
 	since   int64
@@ -142,6 +147,9 @@ func Explain(b *Bundle) Answer {
 			continue
 		}
 		v.Cause, v.general = r.Name, r.general
+		if v.told != nil && v.Confidence == High && !slices.ContainsFunc(v.told, isKnown) {
+			v.Confidence = Medium
+		}
 		if v.passes && b.restsUntil(v) > 0 {
 			held = cmp.Or(held, v)
 		} else if best == nil || rank(v) > rank(best) {
@@ -234,10 +242,11 @@ func withoutVerdict(b *Bundle) (text, askAgain string) {
 		return "the job SUCCEEDED: there is nothing to explain", ""
 	case job.Status == "RUNNING":
 		return fmt.Sprintf("the job has been running since %s: nothing is wrong", clock(num(job.StartedAt))), ""
-	case job.Status == "FAILED" && str(job.StatusReason) == "":
-		return "unknown cause: " + b.service() + " gave no reason, and batchctl found no evidence why it FAILED", ""
 	case job.Status == "FAILED":
-		return fmt.Sprintf("unknown cause: %q", str(job.StatusReason)), ""
+		if reason := cmp.Or(b.Subject.end().specificReason(), str(job.StatusReason)); reason != "" {
+			return fmt.Sprintf("unknown cause: %q", reason), ""
+		}
+		return "unknown cause: " + b.service() + " gave no reason, and batchctl found no evidence why it FAILED", ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
 		return fmt.Sprintf("normal so far: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
 	case b.Local || waited >= dwell.Milliseconds():

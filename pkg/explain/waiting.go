@@ -49,11 +49,11 @@ func (b *Bundle) waitsSince() int64 {
 
 // streak counts the queries, back from the last one, for which a condition was true without a
 // break, and returns since when it was. Queries within a short time count once.
-func (b *Bundle) streak(true func(Sample) bool) (look Sample, since int64, seen int) {
+func (b *Bundle) streak(holds func(Sample) bool) (look Sample, since int64, seen int) {
 	since = b.At
 	counted := int64(math.MaxInt64)
 	for _, l := range slices.Backward(b.Looks) {
-		if !true(l) {
+		if !holds(l) {
 			break
 		}
 		if counted-l.At >= again.Milliseconds() {
@@ -72,7 +72,7 @@ func (b *Bundle) reasoned(prefixes []string, c Confidence, fix Fix, summary stri
 		return nil
 	}
 	_, since, seen := b.streak(func(l Sample) bool { return head(l.Reason) == head(str(job.StatusReason)) })
-	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since)}
+	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since), told: []string{str(job.StatusReason)}}
 }
 
 // head returns the first word of a reason: the rest may change from query to query.
@@ -276,27 +276,38 @@ func environmentInvalid(b *Bundle) *Verdict {
 			reason = cmp.Or(reason, str(h.StatusReason))
 		}
 	}
-	return b.unusableVerdict("INVALID", is, "fix compute environment %s: "+EnvironmentRemedy(reason)+"; then update it so that AWS Batch checks it again")
+	if v := b.unusableVerdict("INVALID", is, "fix compute environment %s: "+EnvironmentRemedy(reason)+"; then update it so that AWS Batch checks it again"); v != nil || len(b.Environments) > 0 {
+		return v
+	}
+	return b.reasoned([]string{"ACTION_REQUIRED"}, High, Fix{Platform: "read the status reason of the queue's compute environments, and fix it: aws batch describe-compute-environments"},
+		"the compute environments of the queue are INVALID")
 }
 
 // EnvironmentRemedy returns what to do about the status reason of an INVALID compute environment, as AWS Batch's guide
 // has it ("INVALID compute environment"). The reasons are sentences of the services that AWS Batch calls.
 func EnvironmentRemedy(reason string) string {
-	for _, known := range [...]struct{ text, remedy string }{
-		{"not authorized", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
-		{"service role", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
-		{"instance profile", "create the instance profile that instanceRole names"},
-		{"launch template", "correct the launch template that the environment names"},
-		{"security group", "correct securityGroupIds: they belong to the VPC of the subnets"},
-		{"subnet", "correct subnets: they exist in this Region and belong to one VPC"},
-		{"key pair", "create the key pair that ec2KeyPair names, or leave it out"},
-		{"Spot", "create the role that spotIamFleetRole names"},
-	} {
-		if strings.Contains(strings.ToLower(reason), strings.ToLower(known.text)) {
-			return known.remedy
-		}
-	}
-	return "fix the problem in its status reason"
+	return remedyOf(reason, environmentRemedies[:], "fix the problem in its status reason")
+}
+
+// environmentRemedies are what to do about the sentences in status reasons, the special ones first: Auto Scaling begins
+// each reason about a launch with a sentence about the launch template, even if the environment names none.
+var environmentRemedies = [...]remedy{
+	{"sts:AssumeRole", "correct serviceRole: AWS Batch cannot assume it, so it does not exist, or its trust policy does not name batch.amazonaws.com; or leave serviceRole out"},
+	{"attempting to assume role", "correct serviceRole: AWS Batch cannot assume it, so it does not exist, or its trust policy does not name batch.amazonaws.com; or leave serviceRole out"},
+	{"not authorized", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
+	{"service role", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
+	{"IamFleetRole", "correct spotIamFleetRole: a role with AmazonEC2SpotFleetTaggingRole that spotfleet.amazonaws.com may assume"},
+	{"InstanceProfile", "create the instance profile that instanceRole names; a role of this name is not enough"},
+	{"instance profile", "create the instance profile that instanceRole names; a role of this name is not enough"},
+	{"Clusters can not be blank", "create the environment again: its ECS cluster is gone"},
+	{"image id", "correct imageId, or the image in the launch template: it exists in this Region, and the account may use it"},
+	{"ami-", "correct imageId, or the image in the launch template: it exists in this Region, and the account may use it"},
+	{"key pair", "create the key pair that ec2KeyPair names, or leave it out"},
+	{"security group", "correct securityGroupIds: they exist and belong to the VPC of the subnets"},
+	{"free addresses", "add subnets with free addresses"},
+	{"subnet", "correct subnets: they exist in this Region and belong to one VPC"},
+	{"MIME multipart", "write the user data of the launch template as a MIME multi-part archive"},
+	{"launch template", "correct the launch template that the environment names"},
 }
 
 // environmentDisabled finds a job for which only DISABLED environments are left.
@@ -386,14 +397,14 @@ func cannotFit(b *Bundle) *Verdict {
 	if v := b.misfit(false); v != nil {
 		return v
 	}
-	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "MISCONFIGURATION:EC2_INSTANCE_CONFIGURATION_UNSUPPORTED"}, Medium,
+	v := b.reasoned([]string{"MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"}, Medium,
 		Fix{Member: "memory", Job: "request less memory, or fewer vCPUs or GPUs: jobs cannot use all the memory of an instance", Platform: "or add instance types that fit it"},
 		"no compute environment of the queue fits the job")
 	if reason := b.unplaced(); reason != "" {
 		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
 	}
 	if v != nil && b.Local {
-		v.Confidence = High
+		v.Confidence, v.told = High, nil
 		member := "memory"
 		if _, request, found := strings.Cut(v.Evidence[0].Text, "the job asks for "); found {
 			request, _, _ = strings.Cut(request, ",")
@@ -412,9 +423,9 @@ func cannotFit(b *Bundle) *Verdict {
 
 // serviceRole finds an environment whose service role lacks permissions.
 func serviceRole(b *Bundle) *Verdict {
-	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS", "ACTION_REQUIRED"}, Medium,
+	return b.reasoned([]string{"MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS"}, High,
 		Fix{Platform: "use the service-linked role AWSServiceRoleForBatch in the compute environment, or give its service role the permissions of AWSBatchServiceRole"},
-		"the compute environment or its service role needs a change")
+		"the service role of the compute environment lacks a permission")
 }
 
 // consumableLacking finds a consumable resource that is missing, too small, or in use.
