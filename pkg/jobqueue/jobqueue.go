@@ -49,10 +49,15 @@ type Environment struct {
 	MinvCpus     *int32 `json:"minvCpus,omitempty"`
 	DesiredvCpus *int32 `json:"desiredvCpus,omitempty"`
 	MaxvCpus     *int32 `json:"maxvCpus,omitempty"`
+	// Machines are those of an environment that AWS Batch does not scale, if they are known.
+	Machines []batch.Machine `json:"machines,omitempty"`
+	// IsLocal reports that the environment is a part of the local engine's machine.
+	IsLocal bool `json:"local,omitempty"`
 }
 
-// New returns a queue without the numbers of its jobs and the capacity in use. environments are those of the target.
-func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) Queue {
+// New returns a queue without the numbers of its jobs and the capacity in use. environments are those of the target,
+// machines what client.FixedMachines returns of them.
+func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail, machines map[string][]batch.Machine) Queue {
 	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority), Type: q.JobQueueType, Environments: []string{}, EnvironmentStates: []Environment{}}
 	for _, o := range q.ServiceEnvironmentOrder {
 		s.ServiceEnvironments = append(s.ServiceEnvironments, batch.Name(aws.ToString(o.ServiceEnvironment)))
@@ -63,7 +68,7 @@ func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) 
 		s.Environments = append(s.Environments, batch.Name(arn))
 		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
 		if at >= 0 {
-			s.EnvironmentStates = append(s.EnvironmentStates, environmentOf(environments[at]))
+			s.EnvironmentStates = append(s.EnvironmentStates, environmentOf(environments[at], machines))
 		}
 		switch {
 		case at < 0:
@@ -81,14 +86,39 @@ func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail) 
 }
 
 // environmentOf returns what is shown of an environment.
-func environmentOf(e types.ComputeEnvironmentDetail) Environment {
-	s := Environment{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason), Type: e.Type}
+func environmentOf(e types.ComputeEnvironmentDetail, machines map[string][]batch.Machine) Environment {
+	s := Environment{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason), Type: e.Type,
+		IsLocal: batch.IsLocal(aws.ToString(e.ComputeEnvironmentArn))}
+	s.Machines = machines[s.Name]
 	if r := e.ComputeResources; r != nil {
 		s.Resources, s.MinvCpus, s.DesiredvCpus, s.MaxvCpus = r.Type, r.MinvCpus, r.DesiredvCpus, r.MaxvCpus
 	} else {
 		s.MaxvCpus = e.UnmanagedvCpus
 	}
 	return s
+}
+
+// MachinesInUse describes the machines that AWS Batch does not scale, with the capacity in use: one line for each
+// environment, and one for the whole machine of a local engine.
+func MachinesInUse(environments []Environment) (lines []string) {
+	var machine *batch.Machine
+	seen := map[string]bool{}
+	for _, e := range environments {
+		switch {
+		case len(e.Machines) == 0 || seen[e.Name]:
+		case e.IsLocal: // environments with a limit show a part of it
+			if machine == nil || e.Machines[0].Total.VCPUs > machine.Total.VCPUs {
+				machine = &e.Machines[0]
+			}
+		default:
+			lines = append(lines, fmt.Sprintf("%s (%d instances): %s in use", e.Name, len(e.Machines), batch.Sum(e.Machines).InUse()))
+		}
+		seen[e.Name] = true
+	}
+	if machine != nil {
+		lines = append(lines, "this machine: "+machine.InUse()+" in use")
+	}
+	return lines
 }
 
 // HasServiceJobs reports whether the jobs of the queue are service jobs, which batchctl does not show.

@@ -44,13 +44,13 @@ func TestRegisterRefuses(t *testing.T) {
 		edit func(*in)
 		want string
 	}{
-		{func(r *in) { r.JobDefinitionName = aws.String("a b") }, "Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
-		{func(r *in) { r.JobDefinitionName = aws.String(strings.Repeat("a", 129)) }, "Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
+		{func(r *in) { r.JobDefinitionName = aws.String("a b") }, "Error executing request, Exception : Job definition name should match a valid pattern"},
+		{func(r *in) { r.JobDefinitionName = aws.String(strings.Repeat("a", 129)) }, "Error executing request, Exception : Job definition name should match a valid pattern"},
 		{func(r *in) { r.Type = "task" }, `Job definition type "task" is not valid. Valid types: [container, multinode]`},
-		{func(r *in) { r.Type = "multinode" }, "nodeProperties are required for a job definition of type multinode."},
+		{func(r *in) { r.Type = "multinode" }, "Error executing request, Exception : Node properties of multinode job is required"},
 		{func(r *in) { r.EksProperties = hostNetwork() }, "Cannot use both ECS containerProperties and eksProperties"},
 		{func(r *in) { r.ContainerProperties, r.EksProperties = nil, hostNetwork() }, "Containers must be provided for Batch on EKS jobs."},
-		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "Only one of containerProperties and ecsProperties can be given."},
+		{func(r *in) { r.EcsProperties = &types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}} }, "Error executing request, Exception : Cannot use both ECS containerProperties and ecsProperties"},
 		{func(r *in) { r.ConsumableResourceProperties = asks("licence", 0) }, "quantity of consumable resource licence should be at least 1."},
 		{func(r *in) {
 			p := asks("licence", 1)
@@ -125,8 +125,8 @@ func TestSubmitRefuses(t *testing.T) {
 		edit func(*in)
 		want string
 	}{
-		{func(r *in) { r.JobName = aws.String("-a") }, "Job name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores, the first one a letter or digit."},
-		{func(r *in) { r.JobQueue = aws.String("other") }, "Job Queue other does not exist."},
+		{func(r *in) { r.JobName = aws.String("-a") }, "Error executing request, Exception : Job name should match valid pattern"},
+		{func(r *in) { r.JobQueue = aws.String("other") }, "JobQueue other not found."},
 		{func(r *in) { r.JobDefinition = aws.String("other") }, "JobDefinition name other does not exist or is not in ACTIVE status."},
 		{func(r *in) { r.JobDefinition = aws.String("work:2") }, "JobDefinition name work:2 does not exist or is not in ACTIVE status."},
 		{func(r *in) { r.JobDefinition = aws.String("work:latest") }, "JobDefinition name work:latest does not exist or is not in ACTIVE status."},
@@ -237,7 +237,11 @@ func TestDefinitions(t *testing.T) {
 	find := func(in *awsbatch.DescribeJobDefinitionsInput) string {
 		t.Helper()
 		var found []string
-		pages := awsbatch.NewDescribeJobDefinitionsPaginator(w, in, func(o *awsbatch.DescribeJobDefinitionsPaginatorOptions) { o.Limit = 2 })
+		pages := awsbatch.NewDescribeJobDefinitionsPaginator(w, in, func(o *awsbatch.DescribeJobDefinitionsPaginatorOptions) {
+			if len(in.JobDefinitions) == 0 { // AWS Batch rejects both
+				o.Limit = 2
+			}
+		})
 		for pages.HasMorePages() {
 			out, err := pages.NextPage(t.Context())
 			if err != nil {
@@ -257,6 +261,7 @@ func TestDefinitions(t *testing.T) {
 		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("b"), Status: aws.String("ACTIVE")}, "b:2 ACTIVE, b:1 ACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{Status: aws.String("INACTIVE")}, "b:3 INACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1", model.ARN("job-definition", "a:1"), "c:1"}}, "b:1 ACTIVE, a:1 ACTIVE"},
+		{awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:2", "b:3"}, Status: aws.String("ACTIVE")}, "b:2 ACTIVE"},
 		{awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("c")}, ""},
 	} {
 		if got := find(&c.in); got != c.want {
@@ -274,6 +279,8 @@ func TestDefinitions(t *testing.T) {
 	}
 	_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("j"), JobQueue: aws.String("default"), JobDefinition: aws.String("b:3")})
 	refused(t, err, "JobDefinition name b:3 does not exist or is not in ACTIVE status.")
+	_, err = w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{JobDefinitions: []string{"b:1"}, JobDefinitionName: aws.String("b")})
+	refused(t, err, "Only one of jobDefinitions and jobDefinitionName can be given.")
 	w.register("b", "1", "64")
 	if got := used("b"); got != model.ARN("job-definition", "b:4") {
 		t.Errorf("after another registration b means %s, want b:4: revisions are not used again", got)
@@ -423,7 +430,7 @@ func TestCreateJobQueue(t *testing.T) {
 		edit func(*awsbatch.CreateJobQueueInput)
 		want string
 	}{
-		{func(r *awsbatch.CreateJobQueueInput) { r.JobQueueName = aws.String("a b") }, "Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores."},
+		{func(r *awsbatch.CreateJobQueueInput) { r.JobQueueName = aws.String("a b") }, "Job Queue name should match a valid pattern."},
 		{func(r *awsbatch.CreateJobQueueInput) { r.JobQueueName = aws.String("default") }, "Object already exists: job queue default."},
 		{func(r *awsbatch.CreateJobQueueInput) {
 			r.ComputeEnvironmentOrder[0].ComputeEnvironment = aws.String("other")

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -107,15 +106,6 @@ func defaultExecutor(x attempt.Executor) string {
 		return name
 	}
 	return ""
-}
-
-// newStream returns the id of the attempt that t begins, and of its log stream. Batch names streams
-// after the ECS task of the attempt; moto, and so a lenient engine, after the job.
-func newStream(t *model.Task, lenient bool) string {
-	if lenient && len(t.Attempts) == 0 && !t.IsChild() {
-		return t.Job.ID
-	}
-	return call.NewID()
 }
 
 // abandon ends what an earlier engine left of t's attempt.

@@ -51,7 +51,7 @@ func bench(b *testing.B, o Options) *Engine {
 			b.Error(err)
 		}
 	})
-	_, err = awsbatch.NewFromConfig(e.Config("")).RegisterJobDefinition(b.Context(), &awsbatch.RegisterJobDefinitionInput{
+	_, err = awsbatch.NewFromConfig(e.Config()).RegisterJobDefinition(b.Context(), &awsbatch.RegisterJobDefinitionInput{
 		JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"true"},
 			ResourceRequirements: []types.ResourceRequirement{
@@ -85,14 +85,14 @@ func BenchmarkTrue(b *testing.B) {
 	b.Run("array", func(b *testing.B) {
 		for b.Loop() {
 			e := bench(b, Options{})
-			submit(b, awsbatch.NewFromConfig(e.Config("")), benchJobs)
+			submit(b, awsbatch.NewFromConfig(e.Config()), benchJobs)
 			finish(b, e)
 		}
 	})
 	b.Run("jobs", func(b *testing.B) {
 		for b.Loop() {
 			e := bench(b, Options{})
-			client := awsbatch.NewFromConfig(e.Config(""))
+			client := awsbatch.NewFromConfig(e.Config())
 			together(16, benchJobs, func() { submit(b, client, 0) })
 			finish(b, e)
 		}
@@ -160,7 +160,7 @@ func busy(b *testing.B) *Engine {
 		return 143, nil
 	}}})
 	for range 2 {
-		submit(b, awsbatch.NewFromConfig(e.Config("")), 0)
+		submit(b, awsbatch.NewFromConfig(e.Config()), 0)
 	}
 	return e
 }
@@ -197,7 +197,7 @@ func BenchmarkSubmit(b *testing.B) {
 		ready := make(chan Connection, 1)
 		go func() { served <- e.Serve(ctx, listener, func(c Connection) { ready <- c }) }()
 		c := <-ready
-		run(b, func() aws.Config { return c.Config("") })
+		run(b, func() aws.Config { return c.Config() })
 		cancel()
 		<-served
 	})
@@ -210,7 +210,7 @@ func BenchmarkSubmit(b *testing.B) {
 		defer server.Close()
 		e := bench(b, Options{Executor: &script{}})
 		run(b, func() aws.Config {
-			config := e.Config("")
+			config := e.Config()
 			config.HTTPClient, config.BaseEndpoint = nil, &server.URL
 			return config
 		})
@@ -224,7 +224,7 @@ func BenchmarkHandler(b *testing.B) {
 	body := []byte(`{"jobDefinition":"work","jobName":"job","jobQueue":"default"}`)
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/submitjob", bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
-	key, err := e.Config("").Credentials.Retrieve(b.Context())
+	key, err := e.Config().Credentials.Retrieve(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func BenchmarkGrowth(b *testing.B) {
 // growth measures requests to an engine that has the given number of jobs.
 func growth(b *testing.B, kept int) {
 	e := bench(b, Options{Executor: &script{}})
-	client := awsbatch.NewFromConfig(e.Config(""))
+	client := awsbatch.NewFromConfig(e.Config())
 	var mu sync.Mutex
 	var ids []string
 	together(16, kept, func() {
@@ -318,7 +318,7 @@ func BenchmarkEvents(b *testing.B) {
 						o.Events = []events.Destination{eventFile(b, path)}
 					}
 					e := bench(b, o)
-					client := awsbatch.NewFromConfig(e.Config(""))
+					client := awsbatch.NewFromConfig(e.Config())
 					if size > 0 {
 						submit(b, client, size)
 					} else {

@@ -9,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
@@ -16,12 +17,13 @@ import (
 func TestProcessThroughTheEngine(t *testing.T) {
 	directory := t.TempDir()
 	w := open(t, Options{Executor: process.Executor{}})
-	w.Client = awsbatch.NewFromConfig(w.engine.Config(directory))
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "pwd; echo \"$0 $AWS_BATCH_JQ_NAME $AWS_BATCH_CE_NAME\"; printf unfinished; exit 3", "Ref::word"}
 		in.Parameters = map[string]string{"word": "default"}
 	})
-	id := w.submit("work", func(in *awsbatch.SubmitJobInput) { in.Parameters = map[string]string{"word": "given"} })
+	id := w.submit("work", func(in *awsbatch.SubmitJobInput) {
+		in.Parameters = map[string]string{"word": "given", batch.DirectoryParameter: directory}
+	})
 	w.idle()
 	d := w.job(id)
 	if d.Status != types.JobStatusFailed || *d.Container.ExitCode != 3 {

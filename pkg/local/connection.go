@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -41,6 +40,9 @@ type Connection struct {
 	// Background are the arguments of a background engine, to start another one like it; nil for an
 	// engine that belongs to a command.
 	Background []string `json:"background,omitempty"`
+	// Since is when the engine began, and Command the batchctl command that started it; zero for an older engine.
+	Since   time.Time `json:"since,omitzero"`
+	Command string    `json:"command,omitempty"`
 	// MakesWay means that the engine ends, and the next one takes over its address and key.
 	MakesWay bool `json:"makesWay,omitempty"`
 
@@ -78,7 +80,7 @@ func Connect(dir string) (Connection, error) {
 	defer cancel()
 	live := c.live()
 	defer live.CloseIdleConnections()
-	client := awsbatch.NewFromConfig(c.config(live, ""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+	client := awsbatch.NewFromConfig(c.config(live), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err = client.DescribeJobQueues(ctx, &awsbatch.DescribeJobQueuesInput{})
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -130,10 +132,9 @@ func (c Connection) killed(dir string) error {
 	return &NotServingError{dir, fmt.Errorf("the engine at %s was killed, and no engine is serving it now", c.Endpoint)}
 }
 
-// Config returns a configuration of the AWS SDK that reaches the engine over its socket. Jobs
-// submitted through it run in workDir, an absolute path; if empty, each in its own directory.
-func (c Connection) Config(workDir string) aws.Config {
-	return c.config(afterEnd{c.live(), c}, workDir)
+// Config returns a configuration of the AWS SDK that reaches the engine over its socket.
+func (c Connection) Config() aws.Config {
+	return c.config(afterEnd{c.live(), c})
 }
 
 // live is an HTTP client of the engine alone. The engine is on this machine, so it uses no proxy.
@@ -158,7 +159,7 @@ func (c Connection) dial(ctx context.Context, network, address string) (net.Conn
 	return conn, nil
 }
 
-func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
+func (c Connection) config(client aws.HTTPClient) aws.Config {
 	config := aws.Config{
 		Region:       c.Region,
 		BaseEndpoint: &c.Endpoint,
@@ -168,17 +169,13 @@ func (c Connection) config(client aws.HTTPClient, workDir string) aws.Config {
 		}),
 	}
 	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(call.ClientHeader, "batchctl"))
-	if workDir != "" {
-		config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(call.WorkDirHeader, url.PathEscape(workDir)))
-	}
 	return config
 }
 
-// Config returns a configuration of the AWS SDK that reaches this engine without a socket. Jobs
-// submitted through it run in workDir, an absolute path; if empty, each in its own directory.
-func (e *Engine) Config(workDir string) aws.Config {
+// Config returns a configuration of the AWS SDK that reaches this engine without a socket.
+func (e *Engine) Config() aws.Config {
 	c := e.connection("http://localhost")
-	return c.config(inProcess{e.Handler()}, workDir)
+	return c.config(inProcess{e.Handler()})
 }
 
 // inProcess is an HTTP client whose server is a handler.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -32,7 +33,7 @@ type endpoint struct {
 
 // newEndpoint returns the endpoint of an engine on the state directory root, with a new key.
 func newEndpoint(root *os.Root, o *Options) endpoint {
-	own := Connection{Region: model.Region, PID: os.Getpid(), Build: o.Build, Background: o.Background, dir: o.Dir}
+	own := Connection{Region: model.Region, PID: os.Getpid(), Build: o.Build, Background: o.Background, Since: time.Now(), Command: o.Command, dir: o.Dir}
 	return endpoint{root: root, own: own, key: api.NewKey(), leaving: make(chan struct{})}
 }
 

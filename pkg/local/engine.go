@@ -86,6 +86,10 @@ func Open(o Options) (*Engine, error) {
 // open reads or creates everything in the state directory, in an order that never overwrites a
 // damaged journal. On an error, the caller releases what is open.
 func (e *Engine) open() error {
+	if e.options.Dir == "" {
+		e.endpoint, e.logs = newEndpoint(nil, &e.options), logs.NewStore(nil, e.options.LogLimit)
+		return nil
+	}
 	directory, err := openDirectory(e.options.Dir, !e.options.ReadOnly)
 	if err != nil {
 		return err
@@ -125,9 +129,6 @@ func (e *Engine) open() error {
 			return err
 		}
 	}
-	if e.options.Lenient {
-		e.options.Log.Warn("the engine is lenient: it accepts requests that moto accepts and AWS Batch rejects, so a job that works here may fail in the cloud")
-	}
 	if os.Geteuid() == 0 && !e.options.ProcessesForBatchctlOnly {
 		e.options.Log.Warn("the engine runs as root, and so do its jobs")
 	}
@@ -135,13 +136,17 @@ func (e *Engine) open() error {
 }
 
 // recover continues the work of an earlier engine. It ends attempts in STARTING or RUNNING, as when
-// a host is terminated. Then it examines every unfinished job once.
+// a host is terminated; a job that was terminated keeps that reason. Then it examines every unfinished job once.
 func (e *Engine) recover() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, t := range e.model.Recover() {
 		abandon(t, e.options.Executor, e.options.Log)
-		e.facts = append(e.facts, model.Ending(t, model.Outcome{StatusReason: model.ReasonHost}))
+		cause := attempt.ErrEngineClosing
+		if t.Terminated || t.Job.Terminated {
+			cause = attempt.ErrTerminated
+		}
+		e.facts = append(e.facts, attempt.Concluded(t, model.Outcome{}, cause))
 	}
 	e.step()
 }
@@ -247,7 +252,11 @@ func (e *Engine) endOverdue() error {
 	if next == model.Never {
 		return nil
 	}
-	e.limit = time.AfterFunc(time.Until(time.UnixMilli(next)), func() {
+	wait := time.Until(time.UnixMilli(next))
+	if wait <= 0 { // it passed a moment ago; a second more keeps a deadline without an action from making the engine busy
+		wait = time.Second
+	}
+	e.limit = time.AfterFunc(wait, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if !e.closing {
@@ -297,7 +306,7 @@ func (e *Engine) startWaiting() error {
 		if !e.attempts.fits(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: newStream(t, e.options.Lenient), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name,
+		s := &model.Start{Job: t.ID(), Stream: call.NewID(), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name,
 			Executor: cmp.Or(attempt.ChosenBy(t.Job), defaultExecutor(e.options.Executor))}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -144,7 +145,7 @@ func open(t *testing.T, o Options) *testEngine {
 			t.Error(err)
 		}
 	})
-	return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e, e.Handler()}
+	return &testEngine{awsbatch.NewFromConfig(e.Config()), t, e, e.Handler()}
 }
 
 // register registers a definition that asks for the given amounts.
@@ -185,6 +186,11 @@ func (w *testEngine) terminate(id, reason string) {
 	if _, err := w.TerminateJob(w.t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// inDirectory names the directory of the job's file, as batchctl does.
+func inDirectory(dir string) func(*awsbatch.SubmitJobInput) {
+	return func(in *awsbatch.SubmitJobInput) { in.Parameters = map[string]string{batch.DirectoryParameter: dir} }
 }
 
 // submit submits a job of a definition and returns its id.
@@ -233,7 +239,10 @@ func refused(t *testing.T, err error, message string) {
 	got := ""
 	e, ok := errors.AsType[*types.ClientException](err)
 	if ok {
-		got, _, _ = strings.Cut(e.ErrorMessage(), "., RequestId: ") // the id differs each time
+		var framed bool
+		if got, _, framed = strings.Cut(e.ErrorMessage(), ", RequestId: "); framed { // the id differs each time
+			got = strings.TrimSuffix(got, ".")
+		}
 	}
 	if !ok || got != message {
 		t.Errorf("got %v, want ClientException %q", err, message)

@@ -237,6 +237,20 @@ func TestEventsOfNodes(t *testing.T) {
 	})
 }
 
+// TestEventsOfServiceJobs checks that the first event of a service job is that it is RUNNABLE.
+func TestEventsOfServiceJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, path := listen(t, Options{})
+		serviceResources(w.must)
+		id := w.serve("sage", `{}`)
+		w.idle()
+		time.Sleep(time.Minute)
+		if got := statuses(consume(t, path))[id]; !strings.HasPrefix(strings.TrimSpace(got), "RUNNABLE SCHEDULED") {
+			t.Errorf("statuses %q", got)
+		}
+	})
+}
+
 func TestEventsOfBlockedQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, path := listen(t, Options{VCPUs: 2, MemoryMiB: 1024})

@@ -39,6 +39,30 @@ func (w *testEngine) names(s *script) []string {
 	return all
 }
 
+// TestActiveShares checks that a share counts as active only while it has unfinished jobs: one that had some before
+// does not pass the limit.
+func TestActiveShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 1, MemoryMiB: 64})
+		w.register("work", "1", "64")
+		w.fairQueue(types.FairsharePolicy{})
+		w.submit("work", in("earlier", 1))
+		w.idle()
+		w.submit("work", in("first", 1), words("1h"))
+		for i := range 499 {
+			w.submit("work", in(fmt.Sprintf("share%d", i), 1))
+		}
+		for _, share := range []string{"earlier", "new"} {
+			r := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("shared"), JobDefinition: aws.String("work")}
+			in(share, 1)(r)
+			_, err := w.SubmitJob(t.Context(), r)
+			refused(t, err, "Job queue shared has 500 active share identifiers already.")
+		}
+		w.submit("work", in("first", 1))
+		w.idle()
+	})
+}
+
 func TestFairShareQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}

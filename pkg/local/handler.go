@@ -17,9 +17,15 @@ func (e *Engine) Handler() http.Handler { return e.newAPI() }
 
 // newAPI returns the engine's API.
 func (e *Engine) newAPI() *api.API {
-	return api.New(backend{e}, api.Settings{Key: e.key, Lenient: e.options.Lenient, Check: e.options.Check,
-		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: e.options.capacity(),
-		GPUs: e.options.GPUs, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
+	devices := e.options.devices()
+	capacity := func() model.Amount {
+		c := e.options.capacity()
+		c.GPUs = int64(len(devices()))
+		return c
+	}
+	return api.New(backend{e}, api.Settings{Key: e.key, Check: e.options.Check,
+		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: capacity,
+		GPUs: devices, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
 }
 
 // backend is an engine in the form that its API needs.

@@ -131,7 +131,6 @@ func TestSignatures(t *testing.T) {
 		{"other path", good(), func(r *http.Request) { r.URL.Path = "/v1/listjobs" }, 403},
 		{"other host", good(), func(r *http.Request) { r.Host = "localhost:7070" }, 403},
 		{"a query added", good(), func(r *http.Request) { r.URL.RawQuery = "a=b" }, 403},
-		{"working directory not signed", good(), func(r *http.Request) { r.Header.Set(call.WorkDirHeader, "/") }, 403},
 		{"date changed", good(), func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", time.Now().Add(time.Minute).UTC().Format("20060102T150405Z"))
 		}, 403},
@@ -205,7 +204,7 @@ func TestNoticeOfWhatHasNoEffect(t *testing.T) {
 	w := open(t, Options{Executor: process.Executor{}})
 	w.register("work", "1", "512")
 	var notice string
-	client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) {
+	client := awsbatch.NewFromConfig(w.engine.Config(), func(o *awsbatch.Options) {
 		inner := o.HTTPClient
 		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
 			answer, err := inner.Do(r)

@@ -30,7 +30,7 @@ func (l *lossy) Do(r *http.Request) (*http.Response, error) {
 func TestRetriedCallsMakeNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
-		config := w.engine.Config("")
+		config := w.engine.Config()
 		config.HTTPClient = &lossy{config.HTTPClient, map[string]bool{}}
 		w.Client = awsbatch.NewFromConfig(config)
 		w.register("work", "1", "64")

@@ -39,11 +39,10 @@ func TestVictim(t *testing.T) {
 		t.Skip("runs only inside TestKilledEngine")
 	}
 	w := open(t, Options{Dir: filepath.Join(dir, "state"), Executor: process.Executor{}})
-	w.Client = awsbatch.NewFromConfig(w.engine.Config(dir))
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo $AWS_BATCH_JOB_ID > id; echo $$ > pid.new; mv pid.new pid; exec sleep 1000"}
 	})
-	id := w.submit("work")
+	id := w.submit("work", inDirectory(dir))
 	if err := w.engine.waiters.wait(t.Context(), 0, func() bool { return w.engine.model.Task(id).State == model.Running }); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +106,7 @@ func TestServant(t *testing.T) {
 // job is lost, no two attempts of a job run at the same time, and the number of attempts is
 // right.
 func TestKills(t *testing.T) {
-	kills := 8
-	if testtool.IsLong() {
-		kills = 20
-	}
+	kills := testtool.Count(20, 8)
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_KILLS")); err == nil {
 		kills = n
 	}
@@ -178,7 +174,7 @@ func (w *war) start() (*exec.Cmd, *awsbatch.Client) {
 	}
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if c, err := Connect(filepath.Join(w.dir, "state")); err == nil && c.PID == servant.Process.Pid {
-			return servant, awsbatch.NewFromConfig(c.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+			return servant, awsbatch.NewFromConfig(c.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 		}
 	}
 	_ = servant.Process.Kill()

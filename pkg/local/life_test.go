@@ -171,6 +171,50 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
+// TestCancelPending checks that CancelJob ends a job or child in PENDING after its dependencies, and TerminateJob at
+// once (API reference of CancelJob).
+func TestCancelPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, Options{VCPUs: 8, MemoryMiB: 8192})
+		w.register("work", "1", "64")
+		first := w.submit("work", words("1h"))
+		second := w.submit("work", after(first))
+		third := w.submit("work", after(second))
+		pairs := w.submit("work", array(3), words("2h", "1m", "3h"))
+		children := w.submit("work", array(3), depends(pairs, types.ArrayJobDependencyNToN))
+		chain := w.submit("work", array(3), words("4h"), depends("", types.ArrayJobDependencySequential))
+		synctest.Wait()
+		for _, id := range []string{second, children, chain} {
+			w.cancel(id, "why")
+		}
+		pending := func(ids ...string) {
+			t.Helper()
+			for _, id := range ids {
+				w.want(id, types.JobStatusPending, "")
+			}
+		}
+		pending(second, third, children, children+":0", chain+":1", chain+":2")
+		if d := w.job(second); !*d.IsCancelled {
+			t.Error("the cancelled job is not shown as cancelled")
+		}
+		w.want(chain+":0", types.JobStatusRunning, "") // a child that has started is not cancelled
+		time.Sleep(30 * time.Minute)
+		pending(second, third, children, children+":0", children+":2")
+		w.want(children+":1", types.JobStatusFailed, "why")
+		time.Sleep(time.Hour)
+		w.want(second, types.JobStatusFailed, "why")
+		w.want(third, types.JobStatusFailed, model.ReasonDependency)
+		pending(children+":0", chain+":1")
+		w.terminate(children, "now")
+		w.want(children+":0", types.JobStatusFailed, "now")
+		w.want(children, types.JobStatusFailed, "now")
+		w.idle()
+		w.want(chain+":0", types.JobStatusSucceeded, model.ReasonExited)
+		w.want(chain+":2", types.JobStatusFailed, "why")
+		w.want(chain, types.JobStatusFailed, "why")
+	})
+}
+
 func TestStopInEachState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 1, MemoryMiB: 8192})
@@ -186,7 +230,7 @@ func TestStopInEachState(t *testing.T) {
 		w.want(runs, types.JobStatusRunning, "") // CancelJob has no effect on a running job
 		w.cancel(waits, "not wanted")
 		w.want(waits, types.JobStatusFailed, "not wanted")
-		w.cancel(depends, "not wanted")
+		w.terminate(depends, "not wanted")
 		w.want(depends, types.JobStatusFailed, "not wanted")
 		w.terminate(alsoWaits, "enough")
 		w.want(alsoWaits, types.JobStatusFailed, "enough")

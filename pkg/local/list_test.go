@@ -32,7 +32,7 @@ func TestFiltersOfManyJobs(t *testing.T) {
 		if i%101 == 0 {
 			at -= 500 // a clock that is set back
 		}
-		s := &model.Submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: model.Shape[awsbatch.SubmitJobInput]{V: &awsbatch.SubmitJobInput{
+		s := &model.Submission{ID: "id" + strconv.Itoa(i), Definition: definition, Request: model.Shape[*awsbatch.SubmitJobInput]{V: &awsbatch.SubmitJobInput{
 			JobName: &name, JobQueue: &queue, JobDefinition: &definition}}}
 		if err := m.Apply(at, model.Event{Submitted: s}); err != nil {
 			t.Fatal(err)

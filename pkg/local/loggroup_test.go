@@ -107,7 +107,7 @@ func testLogGroups(t *testing.T) {
 			}
 			w.readsAt(c.group, described(w.job(c.id))[at][1], c.text)
 		}
-		logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
+		logs := cloudwatchlogs.NewFromConfig(w.engine.Config())
 		groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
 		if err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func testLogGroups(t *testing.T) {
 // readsAt checks that a stream has one line, with each operation that reads logs, and that it is in no other group.
 func (w *testEngine) readsAt(group, stream, text string) {
 	w.t.Helper()
-	ctx, logs := w.t.Context(), cloudwatchlogs.NewFromConfig(w.engine.Config(""))
+	ctx, logs := w.t.Context(), cloudwatchlogs.NewFromConfig(w.engine.Config())
 	events, err := logs.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &group, LogStreamName: &stream})
 	if err != nil || len(events.Events) != 1 || *events.Events[0].Message != text {
 		w.t.Errorf("GetLogEvents of %s %s: %+v, %v; want %q", group, stream, events, err, text)

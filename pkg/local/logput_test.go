@@ -28,7 +28,7 @@ type logClient struct {
 }
 
 func logsOf(w *testEngine) logClient {
-	return logClient{cloudwatchlogs.NewFromConfig(w.engine.Config("")), w.t}
+	return logClient{cloudwatchlogs.NewFromConfig(w.engine.Config()), w.t}
 }
 
 // must fails the test for an error.

@@ -273,7 +273,7 @@ func TestLiveTail(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan Connection, 1), make(chan error, 1)
 	go func() { ended <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
-	config := (<-ready).Config("")
+	config := (<-ready).Config()
 	streaming := cloudwatchlogs.NewFromConfig(config, noPrefix)
 	arn := "arn:aws:logs:local:000000000000:log-group:"
 	tail := func(in *cloudwatchlogs.StartLiveTailInput) *cloudwatchlogs.StartLiveTailEventStream {
@@ -359,7 +359,7 @@ func TestLiveTailTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
 		handler := w.engine.Handler()
-		config := w.engine.Config("")
+		config := w.engine.Config()
 		reader, writer := io.Pipe()
 		config.HTTPClient = smithyhttp.ClientDoFunc(func(r *http.Request) (*http.Response, error) {
 			in := r.Clone(r.Context())
@@ -583,7 +583,7 @@ func TestLiveTailCLI(t *testing.T) {
 // BenchmarkLogQuery runs queries over the log of a job with a million lines.
 func BenchmarkLogQuery(b *testing.B) {
 	e := bench(b, Options{})
-	client := awsbatch.NewFromConfig(e.Config(""))
+	client := awsbatch.NewFromConfig(e.Config())
 	submit(b, client, 0)
 	finish(b, e)
 	var stream string
@@ -603,7 +603,7 @@ func BenchmarkLogQuery(b *testing.B) {
 	}
 	size := int64(text.Len())
 	text.Reset()
-	c := logClient{cloudwatchlogs.NewFromConfig(e.Config("")), nil}
+	c := logClient{cloudwatchlogs.NewFromConfig(e.Config()), nil}
 	for _, query := range []string{"filter @message like /ERROR/ | stats count(*)", "filter level = 'ERROR' | sort step desc | limit 20", "fields @timestamp, @message",
 		"stats count(*) by bin(5m), level", "stats pct(step, 99), count_distinct(step)"} {
 		b.Run(strings.NewReplacer(" ", "_", "/", "|").Replace(query), func(b *testing.B) {

@@ -20,7 +20,7 @@ import (
 func (w *testEngine) events(in *cloudwatchlogs.GetLogEventsInput) *cloudwatchlogs.GetLogEventsOutput {
 	w.t.Helper()
 	in.LogGroupName = aws.String("/aws/batch/job")
-	out, err := cloudwatchlogs.NewFromConfig(w.engine.Config("")).GetLogEvents(w.t.Context(), in)
+	out, err := cloudwatchlogs.NewFromConfig(w.engine.Config()).GetLogEvents(w.t.Context(), in)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestLogErrors(t *testing.T) {
 	id := w.submit("work")
 	w.idle()
 	stream := *w.job(id).Container.LogStreamName
-	logs := cloudwatchlogs.NewFromConfig(w.engine.Config(""))
+	logs := cloudwatchlogs.NewFromConfig(w.engine.Config())
 	for _, c := range []struct{ group, stream string }{
 		{"/other", stream},
 		{"/aws/batch/job", "work/default/" + call.NewID()},

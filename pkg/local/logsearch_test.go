@@ -35,7 +35,7 @@ func chatty(t *testing.T) (w *testEngine, logs *cloudwatchlogs.Client, lines []s
 		}
 	}
 	w.idle()
-	return w, cloudwatchlogs.NewFromConfig(w.engine.Config("")), lines
+	return w, cloudwatchlogs.NewFromConfig(w.engine.Config()), lines
 }
 
 func TestFilterLogEvents(t *testing.T) {

@@ -166,25 +166,23 @@ func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 		command := types.NodePropertyOverride{ContainerOverrides: &types.ContainerOverrides{Command: []string{"x"}}}
-		for _, lenient := range []bool{false, true} {
-			w := open(t, Options{VCPUs: 8, MemoryMiB: 1024, Lenient: lenient})
-			if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
-				t.Fatal(err)
-			}
-			for _, c := range []struct {
-				edit func(*awsbatch.SubmitJobInput)
-				want string
-			}{
-				{overrides("1:", command), `containerOverrides cannot be used for targetNodes "1:": the node range has ecsProperties.`},
-				{overrides("0", of("main")), `ecsPropertiesOverride cannot be used for targetNodes "0": the node range has no ecsProperties.`},
-				{overrides("0:", command), `containerOverrides cannot be used for targetNodes "0:": the node range has ecsProperties.`},
-				{overrides("1:", of("none")), "Container none in ecsPropertiesOverride does not exist."},
-			} {
-				in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
-				c.edit(in)
-				_, err := w.SubmitJob(t.Context(), in)
-				refused(t, err, c.want)
-			}
+		w = open(t, Options{VCPUs: 8, MemoryMiB: 1024})
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			edit func(*awsbatch.SubmitJobInput)
+			want string
+		}{
+			{overrides("1:", command), `containerOverrides cannot be used for targetNodes "1:": the node range has ecsProperties.`},
+			{overrides("0", of("main")), `ecsPropertiesOverride cannot be used for targetNodes "0": the node range has no ecsProperties.`},
+			{overrides("0:", command), "NodeOverride targets should match job definition. Non matching targets - 0:"},
+			{overrides("1:", of("none")), "Container none in ecsPropertiesOverride does not exist."},
+		} {
+			in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
+			c.edit(in)
+			_, err := w.SubmitJob(t.Context(), in)
+			refused(t, err, c.want)
 		}
 	})
 }
@@ -253,18 +251,16 @@ func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
 		{[]types.NodeRangeProperty{aRange("0", "x"), aRange("1:", "x")}, 2, ""},
 		{[]types.NodeRangeProperty{aRange(":", "x")}, 1, ""},
 	} {
-		for _, lenient := range []bool{false, true} {
-			w := open(t, Options{Executor: &script{}, VCPUs: 8, MemoryMiB: 8192, Lenient: lenient})
-			if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, c.ranges...)); err != nil {
-				t.Fatal(err)
-			}
-			_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
-				NodeOverrides: &types.NodeOverrides{NumNodes: &c.nodes}})
-			if c.want != "" && !lenient {
-				refused(t, err, c.want)
-			} else if err != nil {
-				t.Error(err)
-			}
+		w := open(t, Options{Executor: &script{}, VCPUs: 8, MemoryMiB: 8192})
+		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, c.ranges...)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
+			NodeOverrides: &types.NodeOverrides{NumNodes: &c.nodes}})
+		if c.want != "" {
+			refused(t, err, c.want)
+		} else if err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -511,23 +507,23 @@ func TestMultiNodeRefuses(t *testing.T) {
 		in.EcsProperties = several.EcsProperties
 		return in
 	}
-	const onlyOne = "Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given."
+	const onlyOne = "Only one of containerProperties, ecsProperties and nodeProperties can be given."
 	for _, c := range []struct {
 		in   *awsbatch.RegisterJobDefinitionInput
 		want string
 	}{
-		{multiNode(2, 2, aRange("0:", "x")), "mainNode must be at least 0 and less than numNodes."},
-		{multiNode(0, 0, aRange("0:", "x")), "numNodes must be between 1 and 1000."},
-		{multiNode(3, 0, aRange("0", "x"), aRange("2:", "x")), "Node 1 is in no range of nodeRangeProperties."},
+		{multiNode(2, 2, aRange("0:", "x")), "Error executing request, Exception : Main node index is out of range, must be less than numNodes"},
+		{multiNode(0, 0, aRange("0:", "x")), "Error executing request, Exception : Number of nodes must be between 1 and 1000"},
+		{multiNode(3, 0, aRange("0", "x"), aRange("2:", "x")), "Error executing request, Exception : Node Range Properties target nodes have missing ranges"},
 		{multiNode(3, 0, aRange("0:3", "x")), `targetNodes "0:3" is not a range of the 3 nodes.`},
-		{multiNode(3, 0, aRange("a", "x")), `targetNodes "a" is not a range of the 3 nodes.`},
+		{multiNode(3, 0, aRange("a", "x")), "Error executing request, Exception : targetNodes should contain only digits"},
 		{both(3), onlyOne},
 		{both(-1), onlyOne},            // a rejected request reserves no memory
 		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would exhaust the engine's memory
-		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "numNodes must be between 1 and 1000."},
-		{multiNode(3, 0, exclusive), "A node range can have only one of container, ecsProperties and eksProperties."},
+		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "Error executing request, Exception : Number of nodes must be between 1 and 1000"},
+		{multiNode(3, 0, exclusive), "Error executing request, Exception : NodeRangeProperties can not use both ecsProperties and container fields"},
 		{multiNode(3, 0, types.NodeRangeProperty{TargetNodes: aws.String("0:")}), "ECS Container Image must be provided."},
-		{multiNode(3, 0, noEssential), "At least one container must be essential."},
+		{multiNode(3, 0, noEssential), "Error executing request, Exception : At least one container must be set as essential"},
 		{multiNode(3, 0, small), "vCPU must be at least 1, got 0.5."},
 		{multiNode(3, 0, eks), "Containers must be provided for Batch on EKS jobs."},
 		{multiNode(3, 0, aRange("0", "x"), podRange("1:", inPod("main", "x"))), "Either all node ranges have eksProperties, or none has."},

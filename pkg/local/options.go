@@ -6,8 +6,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/batchctl/batchctl/pkg/buildinfo"
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/hardware"
@@ -15,6 +17,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
+
+// BrokenRules is an error of Options.Check.
+type BrokenRules = call.BrokenRules
 
 // Options configure an engine. Only Dir is required.
 type Options struct {
@@ -39,17 +44,14 @@ type Options struct {
 	// Program is the argv prefix that runs the shipped workloads, for jobs whose
 	// image is batchctl-workloads.
 	Program []string
-	// Check rejects a request body that passed the engine's own checks; it may be nil.
+	// Check rejects a request body that passed the engine's own checks; it may be nil. It names rules in a *BrokenRules.
 	Check func(operation string, body []byte) error
-	// Lenient accepts what moto accepts and AWS Batch rejects, if it can be carried out, for test
-	// suites that were written against moto. An answer then only reports what Check rejects.
-	Lenient bool
 	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own
 	// commands (see Config), and rejects it from every other client that has the key. Use it for an
 	// engine that runs as root: a job from the API must not become a root process by accident.
 	ProcessesForBatchctlOnly bool
 	// ReadOnly opens a state directory only to read it: nothing is scheduled or written, and
-	// another engine may be using it.
+	// another engine may be using it. Dir may then be "", for an engine without jobs.
 	ReadOnly bool
 	// LogLimit is how many bytes are kept of an attempt's log, or of each container's log if it has
 	// several. A stream of CreateLogStream accepts no more events when its file would be larger.
@@ -65,6 +67,8 @@ type Options struct {
 	// options; nil for an engine that belongs to a command. A newer batchctl may replace a background
 	// engine.
 	Background []string
+	// Command is the batchctl command that started the engine, such as "submit", for messages.
+	Command string
 	// Log receives the engine's own messages; it may be nil.
 	Log *slog.Logger
 
@@ -78,17 +82,18 @@ type Options struct {
 // DefaultLogLimit is the default of Options.LogLimit.
 const DefaultLogLimit = 1 << 30
 
-// fill checks the options and sets the defaults. It measures the machine unless the engine is
-// read-only.
+// fill checks the options and sets the defaults. It measures the machine.
 func (o *Options) fill() error {
-	if o.Dir == "" {
+	if o.Dir == "" && !o.ReadOnly {
 		return fmt.Errorf("open engine: no state directory given")
 	}
-	dir, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return fmt.Errorf("open engine: %w", err)
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return fmt.Errorf("open engine: %w", err)
+		}
+		o.Dir = dir
 	}
-	o.Dir = dir
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -110,25 +115,23 @@ func (o *Options) fill() error {
 	if o.forgetFrom == 0 {
 		o.forgetFrom = forgetFrom
 	}
-	if o.ReadOnly {
-		return nil
-	}
 	return o.measure()
 }
 
-// measure sets the capacity of the local machine for everything that the options leave open.
+// measure sets the capacity of the local machine for everything that the options leave open. It leaves the GPUs of a
+// read-only engine to devices: nvidia-smi is slow, and most readers do not ask for them.
 func (o *Options) measure() error {
 	if o.VCPUs == 0 {
 		o.VCPUs = hardware.VCPUs()
 	}
 	if o.MemoryMiB == 0 {
 		mib, err := hardware.MemoryMiB()
-		if err != nil {
+		if err != nil && !o.ReadOnly {
 			return fmt.Errorf("find this machine's memory: %w; set it: batchctl serve --memory MIB", err)
 		}
 		o.MemoryMiB = mib
 	}
-	if o.GPUs == nil {
+	if o.GPUs == nil && !o.ReadOnly {
 		o.GPUs = hardware.GPUs()
 	}
 	if o.attempts == 0 {
@@ -159,4 +162,13 @@ func attemptsFor(files uint64) int {
 // capacity is the size of the machine as the model counts it.
 func (o *Options) capacity() model.Amount {
 	return model.Amount{MilliCPU: int64(o.VCPUs*1000 + 0.5), MemoryMiB: int64(o.MemoryMiB), GPUs: int64(len(o.GPUs))}
+}
+
+// devices returns a function that returns the ids of the GPUs. It finds them at its first call, unless the options have
+// them.
+func (o *Options) devices() func() []string {
+	if o.GPUs != nil {
+		return func() []string { return o.GPUs }
+	}
+	return sync.OnceValue(hardware.GPUs)
 }

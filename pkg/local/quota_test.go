@@ -208,7 +208,7 @@ var serviceTurns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) serviceTurn {
 // order, no more instances are in use than the environment had when they started, the journal rebuilds the same state,
 // and every job ends.
 func TestServiceHistories(t *testing.T) {
-	testtool.ShortChecks(t, 40)
+	testtool.ShortChecks(t, 15)
 	rapid.Check(t, func(r *rapid.T) {
 		history := serviceTurns.Draw(r, "history")
 		var problem error

@@ -263,7 +263,12 @@ func TestCreateRefuses(t *testing.T) {
 	for _, name := range []string{"b", "c", "d"} {
 		w.environment(name, types.CRTypeEc2, 1)
 	}
+	graviton := computeResources(types.CRTypeEc2, 1)
+	graviton.InstanceTypes = []string{"m6g.large"}
 	type environment = awsbatch.CreateComputeEnvironmentInput
+	if _, err := w.CreateComputeEnvironment(ctx, &environment{ComputeEnvironmentName: aws.String("graviton"), Type: types.CETypeManaged, ComputeResources: graviton}); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		edit func(*environment)
 		want string
@@ -306,8 +311,11 @@ func TestCreateRefuses(t *testing.T) {
 		edit func(*queue)
 		want string
 	}{
-		{func(in *queue) { in.ComputeEnvironmentOrder = nil }, "At least 1 compute environment must be provided"},
+		{func(in *queue) { in.ComputeEnvironmentOrder = nil }, "computeEnvironmentOrder is required."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "fargate") }, "Fargate and EC2 compute environments can not be mixed."},
+		{func(in *queue) { in.ComputeEnvironmentOrder = order("fargate", model.ComputeEnvironment) }, "Fargate and EC2 compute environments can not be mixed."},
+		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "graviton") },
+			"All compute environments of a job queue must have the same architecture: ec2 is x86_64, and graviton is arm64."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "ec2") }, "Duplicate ComputeEnvironments within order list."},
 		{func(in *queue) { in.ComputeEnvironmentOrder = order("ec2", "b", "c", "d") }, "Only 3 environments are allowed in job queue request."},
 		{func(in *queue) { in.Priority = aws.Int32(1001) }, "priority is required, between 0 and 1000."},
@@ -419,7 +427,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 8192})
 		w.register("work", "2", "64")
 		w.register("large", "4", "64")
-		w.register("serverless", "2", "512", func(in *awsbatch.RegisterJobDefinitionInput) {
+		w.register("serverless", "2", "4096", func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.PlatformCapabilities = []types.PlatformCapability{types.PlatformCapabilityFargate}
 		})
 		w.environment("first", types.CRTypeEc2, 3)
@@ -546,6 +554,13 @@ func TestConsumableResources(t *testing.T) {
 		have("credit", 0, 0, 0)
 		_, err = w.UpdateConsumableResource(ctx, &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("REMOVE"), Quantity: aws.Int64(1)})
 		refused(t, err, "Cannot remove 1 from the total quantity of 0.")
+		add := &awsbatch.UpdateConsumableResourceInput{ConsumableResource: aws.String("credit"), Operation: aws.String("ADD"), Quantity: aws.Int64(2), ClientToken: aws.String("once")}
+		for _, want := range []int64{2, 2, 4} { // the token is valid for 8 hours
+			if out, err := w.UpdateConsumableResource(ctx, add); err != nil || *out.TotalQuantity != want {
+				t.Errorf("total %+v, %v; want %d", out, err, want)
+			}
+			time.Sleep(5 * time.Hour)
+		}
 	})
 }
 

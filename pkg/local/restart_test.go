@@ -80,7 +80,7 @@ func TestCrashEndsWhatRanByTheRetryStrategy(t *testing.T) {
 		once := w.submit("work", words("1h"))
 		again := w.submit("work", words("1h"), attempts(2, types.EvaluateOnExit{OnStatusReason: aws.String("Host EC2*"), Action: types.RetryActionRetry},
 			types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionExit}))
-		stopped := w.submit("work", words("stubborn"), attempts(2))
+		stopped := w.submit("work", words("stubborn"))
 		waits := w.submit("work", words("1h"))
 		depends := w.submit("work", after(once))
 		synctest.Wait()
@@ -211,7 +211,7 @@ func TestBrokenDisk(t *testing.T) {
 		w.register("work", "1", "512")
 		real := w.engine.journal
 		w.engine.journal = journal.New(&faultyFile{space: 1 << 20, sync: syscall.EIO}, 0)
-		client := awsbatch.NewFromConfig(w.engine.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+		client := awsbatch.NewFromConfig(w.engine.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 		for range 2 { // a second sync would report success, although the data of the first one is lost
 			_, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
 			if fault, ok := errors.AsType[*types.ServerException](err); !ok || !strings.Contains(fault.ErrorMessage(), syscall.EIO.Error()) {
@@ -257,7 +257,7 @@ func TestFullDisk(t *testing.T) {
 			e.journal = journal.New(file, size)
 			e.mu.Unlock()
 			var kept []string
-			client := awsbatch.NewFromConfig(e.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+			client := awsbatch.NewFromConfig(e.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 			for range 4 {
 				out, err := client.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("a"), JobQueue: aws.String("default"),
 					JobDefinition: aws.String("work")})

@@ -32,7 +32,7 @@ func needs(in *awsbatch.RegisterJobDefinitionInput) {
 
 // supplying returns a client of the same engine that sends the secret's value along with jobs.
 func (w *testEngine) supplying() *testEngine {
-	return &testEngine{awsbatch.NewFromConfig(WithSecrets(w.engine.Config(""), fromFile(w.t, `{"TOKEN": "`+hidden+`", "OTHER": "other-hidden"}`))), w.t, w.engine, w.handler}
+	return &testEngine{awsbatch.NewFromConfig(WithSecrets(w.engine.Config(), fromFile(w.t, `{"TOKEN": "`+hidden+`", "OTHER": "other-hidden"}`))), w.t, w.engine, w.handler}
 }
 
 func fromFile(t *testing.T, text string) *secretsource.Source {

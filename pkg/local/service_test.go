@@ -276,7 +276,7 @@ func TestServiceJobNotHere(t *testing.T) {
 		id := processes.serve("sage", aTraining(1))
 		processes.idle()
 		processes.wantService(id, types.ServiceJobStatusFailed, "The local engine cannot run this training job: not available here: "+
-			"AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman or --executor docker)")
+			"AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman)")
 	})
 }
 

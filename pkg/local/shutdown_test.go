@@ -71,7 +71,7 @@ func TestProcessesForBatchctlOnly(t *testing.T) {
 			w := open(t, Options{Executor: x, ProcessesForBatchctlOnly: only})
 			w.register("work", "1", "512")
 			w.submit("work", words("0s")) // batchctl's own command
-			others := w.engine.Config("")
+			others := w.engine.Config()
 			others.APIOptions = nil // without batchctl's header, as from the aws CLI
 			other := awsbatch.NewFromConfig(others)
 			_, err := other.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("other"), JobQueue: aws.String("default"), JobDefinition: aws.String("work")})
@@ -103,7 +103,7 @@ func TestClientAfterEnd(t *testing.T) {
 	ready, served := make(chan Connection, 1), make(chan error, 1)
 	go func() { served <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
 	connection := <-ready
-	client := awsbatch.NewFromConfig(connection.Config(""), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
+	client := awsbatch.NewFromConfig(connection.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 	status := func() (string, error) {
 		out, err := client.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 		if err != nil {

@@ -37,7 +37,7 @@ func TestNextEngineContinuesForClients(t *testing.T) {
 		}
 		if i == 1 || i == 2 { // as a client read it before the first engine was killed
 			before.PID++ // of another process
-			client := awsbatch.NewFromConfig(before.Config(""))
+			client := awsbatch.NewFromConfig(before.Config())
 			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
 				t.Errorf("engine %d: %v", i, err)
 			}

@@ -195,13 +195,13 @@ func TestTaskRefuses(t *testing.T) {
 		want string
 	}{
 		{&types.EcsProperties{TaskProperties: []types.EcsTaskProperties{}}, "ecsProperties must have exactly one element in taskProperties."},
-		{task0(), "taskProperties must have between 1 and 10 containers."},
-		{two(func(a, b *part) { a.Essential = aws.Bool(false) }), "At least one container must be essential."},
-		{two(func(a, b *part) { b.Name = a.Name }), "Container name a is given twice."},
+		{task0(), "Error executing request, Exception : Number of containers must be between 1 and 10"},
+		{two(func(a, b *part) { a.Essential = aws.Bool(false) }), "Error executing request, Exception : At least one container must be set as essential"},
+		{two(func(a, b *part) { b.Name = a.Name }), "Error executing request, Exception : Container names must be unique"},
 		{two(func(a, b *part) { b.Name = aws.String("a/b") }), `Container name "a/b" is not valid: 1 to 128 letters, digits, hyphens and underscores.`},
 		{two(func(a, b *part) { b.DependsOn = on("c", "START") }), "Container b cannot depend on c."},
-		{two(func(a, b *part) { b.DependsOn = on("a", "SUCCESS") }), "Condition SUCCESS cannot be set on the essential container a."},
-		{two(func(a, b *part) { b.DependsOn = on("a", "LATER") }), `Condition "LATER" of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]`},
+		{two(func(a, b *part) { b.DependsOn = on("a", "SUCCESS") }), "Error executing request, Exception : The container target of a dependency can not have condition SUCCESS if the target container a is essential"},
+		{two(func(a, b *part) { b.DependsOn = on("a", "LATER") }), "Error executing request, Exception : TaskContainer dependency LATER is not valid. Valid values are: [START, COMPLETE, SUCCESS]"},
 		{two(func(a, b *part) { a.DependsOn, b.DependsOn = on("b", "START"), on("a", "START") }), "The dependencies of container a form a cycle."},
 		{two(func(a, b *part) { b.Environment = []types.KeyValuePair{attempt.Variable("AWS_BATCH_X", "")} }),
 			"Environment variable AWS_BATCH_X is not valid: names must not start with AWS_BATCH."},

@@ -22,7 +22,7 @@ import (
 )
 
 // ecs returns the SDK's client of ECS for the engine.
-func (w *testEngine) ecs() *ecs.Client { return ecs.NewFromConfig(w.engine.Config("")) }
+func (w *testEngine) ecs() *ecs.Client { return ecs.NewFromConfig(w.engine.Config()) }
 
 // task returns the ECS task with an ARN, from the cluster that the ARN names.
 func (w *testEngine) task(arn *string) ecstypes.Task {

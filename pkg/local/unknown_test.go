@@ -41,7 +41,7 @@ func TestStatusWithoutAnEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = e.Close(context.Background()) })
-		return &testEngine{awsbatch.NewFromConfig(e.Config("")), t, e, e.Handler()}
+		return &testEngine{awsbatch.NewFromConfig(e.Config()), t, e, e.Handler()}
 	}
 	if d := read(w.engine.options.Dir).job(runs); d.Status != types.JobStatusRunning {
 		t.Errorf("while the engine is running the job is %s", d.Status)

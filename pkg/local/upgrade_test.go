@@ -70,7 +70,7 @@ func TestHandOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.idle()
-	config := c.Config("")
+	config := c.Config()
 	client := awsbatch.NewFromConfig(config)
 	describe := func() (types.JobStatus, error) {
 		out, err := client.DescribeJobs(t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})

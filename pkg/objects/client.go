@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 var (
@@ -23,14 +25,14 @@ var (
 	expecting = lazy(`expecting '([a-z0-9-]+)'`)
 )
 
-// client returns the client for a bucket's Region, and that Region. Until an answer names another
+// openClient returns the client for a bucket's Region, and that Region. Until an answer names another
 // one, it is the configuration's.
-func (s *Store) client(ctx context.Context, bucket string) (*s3.Client, string, error) {
+func openClient(ctx context.Context, s *Store, bucket string) (*s3.Client, string, error) {
 	cfg, err := s.configuration(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	c, region := s.clients.client(cfg, bucket)
+	c, region := clientOf(&s.clients, cfg, bucket)
 	return c, region, nil
 }
 
@@ -57,7 +59,7 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 // action is the IAM action, for the error.
 func call[T any](ctx context.Context, s *Store, action string, at location, request func(c *s3.Client) (T, error)) (T, error) {
 	var none T
-	c, region, err := s.client(ctx, at.bucket)
+	c, region, err := openClient(ctx, s, at.bucket)
 	if err != nil {
 		return none, err
 	}
@@ -65,7 +67,7 @@ func call[T any](ctx context.Context, s *Store, action string, at location, requ
 	// A bucket in another Region: remember it for all later requests.
 	if other := elsewhere(err); other != "" && other != region {
 		s.clients.setRegion(at.bucket, other)
-		if c, region, err = s.client(ctx, at.bucket); err != nil {
+		if c, region, err = openClient(ctx, s, at.bucket); err != nil {
 			return none, err
 		}
 		answer, err = request(c)
@@ -127,6 +129,12 @@ func Denied(err error) bool {
 	return ok && e.Status == http.StatusForbidden
 }
 
+// remedied is an error of credentials, as package target names it.
+type remedied interface {
+	error
+	Remedy() string
+}
+
 // describeError converts an error of the SDK to a message with the next step.
 func describeError(ctx context.Context, err error, action string, at location, region string) error {
 	if ctx.Err() != nil {
@@ -140,6 +148,10 @@ func describeError(ctx context.Context, err error, action string, at location, r
 		e.Status = answer.HTTPStatusCode()
 	}
 	failure, ok := errors.AsType[smithy.APIError](err)
+	if login, isLogin := errors.AsType[remedied](err); isLogin {
+		e.text = fmt.Sprintf("%s: %s; %s", at, login, login.Remedy())
+		return e
+	}
 	if !ok {
 		e.text = fmt.Sprintf("%s: %s", at, reason(err))
 		return e
@@ -158,8 +170,6 @@ func describeError(ctx context.Context, err error, action string, at location, r
 		e.text = fmt.Sprintf("%s: the object is archived: restore it first with aws s3api restore-object", at)
 	case e.Code == "BadDigest" || e.Code == "XAmzContentChecksumMismatch":
 		e.text = fmt.Sprintf("%s: %s: the upload does not match the file: the file changed during the upload, or the connection corrupted data", at, e.Code)
-	case e.Code == "ExpiredToken":
-		e.text = fmt.Sprintf("%s: the credentials have expired: log in again with aws sso login", at)
 	default:
 		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, failure.ErrorMessage())
 		if e.Code == "" || failure.ErrorMessage() == "" {
@@ -182,13 +192,7 @@ func otherCauses(action string) string {
 
 // arn returns the resource to name in a policy.
 func arn(at location, action, region string) string {
-	partition := "aws" // China and GovCloud have their own
-	switch {
-	case strings.HasPrefix(region, "cn-"):
-		partition = "aws-cn"
-	case strings.HasPrefix(region, "us-gov-"):
-		partition = "aws-us-gov"
-	}
+	partition := batch.PartitionOf(region).Name
 	if action == "s3:ListBucket" {
 		return fmt.Sprintf("arn:%s:s3:::%s", partition, at.bucket)
 	}
@@ -197,11 +201,7 @@ func arn(at location, action, region string) string {
 
 // reason returns the informative part of the SDK's error for a request without an answer from S3.
 func reason(err error) string {
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "get credentials"), strings.Contains(text, "no EC2 IMDS role found"), strings.Contains(text, "failed to refresh cached credentials"):
-		return "get credentials: there are none; give the job a jobRoleArn"
-	case strings.Contains(text, errStalled.Error()):
+	if strings.Contains(err.Error(), errStalled.Error()) {
 		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
 	}
 	// The innermost error has the cause without the SDK's wrapping.

@@ -21,12 +21,14 @@ const attempts = 8
 // clients are the clients of a Store, one for each Region.
 type clients struct {
 	sync.Mutex
-	of      map[string]*s3.Client // by Region
-	regions map[string]string     // of buckets elsewhere
+	// of has a *s3.Client for each Region. The compiler reads the fields and methods of a type in every package that
+	// uses the type. If one of them named the client, the 26 packages that use a Store would read all types of S3's API.
+	of      map[string]any
+	regions map[string]string // of buckets elsewhere
 }
 
-// client returns the client for a bucket's Region, and that Region.
-func (c *clients) client(cfg aws.Config, bucket string) (*s3.Client, string) {
+// clientOf returns the client for a bucket's Region, and that Region.
+func clientOf(c *clients, cfg aws.Config, bucket string) (*s3.Client, string) {
 	c.Lock()
 	defer c.Unlock()
 	region := c.regions[bucket]
@@ -37,12 +39,12 @@ func (c *clients) client(cfg aws.Config, bucket string) (*s3.Client, string) {
 		region = "us-east-1" // has the location of every bucket of its partition
 	}
 	if c.of == nil {
-		c.of, c.regions = map[string]*s3.Client{}, map[string]string{}
+		c.of, c.regions = map[string]any{}, map[string]string{}
 	}
 	if c.of[region] == nil {
 		c.of[region] = newClient(cfg, region)
 	}
-	return c.of[region], region
+	return c.of[region].(*s3.Client), region
 }
 
 // setRegion records the Region of a bucket that has a client already.

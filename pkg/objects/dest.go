@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/syncmap"
 )
 
 // bufferSize is the memory for the bytes of each connection.
@@ -26,8 +28,10 @@ var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 // dest is a directory for files; no file can be written outside it.
 type dest struct {
 	*os.Root
-	dirs sync.Map // directories that are known to exist
-	give *owner   // the owner of new files; nil: this user
+	dirs syncmap.Map[string, bool] // directories that are known to exist
+	give *owner                    // the owner of new files; nil: this user
+	// output is true for files that must survive a power failure: outputs and checkpoints, but not inputs.
+	output bool
 }
 
 // owner is a user of the machine, with the group.
@@ -55,6 +59,7 @@ func openOutput(dir string) (*dest, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.output = true
 	if d.give = another(existing); d.give != nil {
 		for created := dir; created != existing; created = filepath.Dir(created) {
 			_ = os.Lchown(created, d.give.uid, d.give.gid)
@@ -165,10 +170,16 @@ func (d *dest) create(name string, mode fs.FileMode) (*draft, error) {
 	return &draft{File: f, dest: d, name: name, temp: temp}, nil
 }
 
-// commit renames the file to its name.
+// commit renames the file to its name. An output is on the disk before: after a power failure, the name could otherwise
+// have an empty or short file.
 func (f *draft) commit() error {
 	if give := f.dest.give; give != nil {
 		_ = f.Chown(give.uid, give.gid)
+	}
+	if f.dest.output {
+		if err := f.Sync(); err != nil {
+			return f.failed(err)
+		}
 	}
 	if err := f.Close(); err != nil {
 		return f.failed(err)

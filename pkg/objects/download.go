@@ -28,8 +28,8 @@ type download struct {
 	need   *need // the reserved space; nil before fits
 }
 
-// task starts a download. It checks the pinned checksum.
-func (s *Store) task(in stage.Input) (*download, error) {
+// newDownload starts a download. It checks the pinned checksum.
+func newDownload(s *Store, in stage.Input) (*download, error) {
 	t := &download{Store: s, in: in}
 	if in.SHA256 == "" {
 		return t, nil

@@ -186,7 +186,7 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 func (s *Store) list(ctx context.Context, below location, add func(*object) error) error {
 	in := &s3.ListObjectsV2Input{Bucket: &below.bucket, Prefix: &below.key, EncodingType: types.EncodingTypeUrl}
 	for {
-		out, err := s.listPage(ctx, below, in)
+		out, err := listPage(ctx, s, below, in)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 }
 
 // listPage fetches one page of a list.
-func (s *Store) listPage(ctx context.Context, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+func listPage(ctx context.Context, s *Store, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
 		return nil, err

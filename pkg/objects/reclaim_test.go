@@ -327,10 +327,7 @@ func (c *trial) damage() {
 // or an upload, with and without a notice, and with faults of S3. No torn checkpoint is restored, the result is that
 // of an undisturbed run, and without faults at most an interval of work is lost.
 func TestReclaims(t *testing.T) {
-	wanted := 60
-	if testtool.IsLong() {
-		wanted = 1000
-	}
+	wanted := testtool.Count(1000, 60)
 	var total trial
 	// Each kind of reclaim has to be among them.
 	for seed := uint64(1); total.reclaims < wanted || (total.duringUpload == 0 || total.duringRestore == 0) && seed < 1000; seed++ {

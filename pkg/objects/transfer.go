@@ -15,7 +15,7 @@ func (s *Store) Download(ctx context.Context, in stage.Input) (stage.Moved, erro
 	if err != nil {
 		return stage.Moved{}, err
 	}
-	t, err := s.task(in)
+	t, err := newDownload(s, in)
 	if err != nil {
 		return stage.Moved{}, err
 	}
@@ -50,7 +50,7 @@ func (s *Store) Upload(ctx context.Context, out stage.Output) (stage.Moved, erro
 		err = s.upload(ctx, strings.TrimSuffix(out.From, "/"), to, &moved, &left)
 	case to.path != "":
 		var t *download
-		if t, err = s.task(stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
+		if t, err = newDownload(s, stage.Input{From: strings.TrimSuffix(out.From, "/"), To: out.To}); err != nil {
 			break
 		}
 		err = t.path(ctx, location{path: strings.TrimSuffix(out.From, "/")}, &left)

@@ -271,7 +271,7 @@ func (s *Store) Address(ctx context.Context, url string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, _, err := s.client(ctx, at.bucket)
+	c, _, err := openClient(ctx, s, at.bucket)
 	if err != nil {
 		return "", err
 	}

@@ -183,6 +183,18 @@ func (g Group) memoryNow() counters {
 	return c
 }
 
+// Kills returns how many processes of the group, and of groups in it, the kernel killed because they ran out of memory;
+// -1 if it does not tell.
+func (g Group) Kills() int64 {
+	switch {
+	case g.Memory == "":
+		return -1
+	case g.Version == 1:
+		return counted(g.Memory, "memory.oom_control", "oom_kill")
+	}
+	return counted(g.Memory, "memory.events", "oom_kill")
+}
+
 // now reads all figures.
 func (g Group) now() counters {
 	c := g.memoryNow()
@@ -190,7 +202,7 @@ func (g Group) now() counters {
 	case 1:
 		if g.Memory != "" {
 			c.limit = number(g.Memory, "memory.limit_in_bytes")
-			c.kills = counted(g.Memory, "memory.oom_control", "oom_kill")
+			c.kills = g.Kills()
 		}
 		if g.CPU != "" {
 			c.nanoseconds = number(g.CPU, "cpuacct.usage")
@@ -201,7 +213,7 @@ func (g Group) now() counters {
 	case 2:
 		if g.Memory != "" {
 			c.limit = number(g.Memory, "memory.max") // "max": none
-			c.kills = counted(g.Memory, "memory.events", "oom_kill")
+			c.kills = g.Kills()
 		}
 		if stat, err := os.ReadFile(filepath.Join(g.CPU, "cpu.stat")); err == nil && g.CPU != "" {
 			if usec := member(stat, "usage_usec"); usec >= 0 {

@@ -33,6 +33,16 @@ func (p *peak) ofLargest(bytes int64) {
 	}
 }
 
+// Largest returns the largest resident size in bytes, with pages of files, of a process that has ended or of a
+// descendant that was waited for; 0 if it is unknown.
+func Largest(state *os.ProcessState) int64 {
+	var p peak
+	if r, ok := rusageOf(state); ok {
+		p.ofLargest(r.largest)
+	}
+	return p.bytes
+}
+
 // residentOf returns the memory of a process that belongs to no file, and the most memory that it had resident, with
 // that of files, in bytes; 0 if it has ended.
 func residentOf(pid int) (now, most int64) {

@@ -11,7 +11,8 @@ package wire
 import (
 	"reflect"
 	"strings"
-	"sync"
+
+	"github.com/batchctl/batchctl/pkg/syncmap"
 )
 
 // UnknownMember is the message of an Error about a member that the shape does not have and that is
@@ -44,14 +45,14 @@ type member struct {
 
 // shapes has the members of each struct type that was used so far. They follow from the type
 // alone, so all calls share them.
-var shapes sync.Map
+var shapes syncmap.Map[reflect.Type, []member]
 
 // members returns the members of a struct type in the order of its fields.
 func members(t reflect.Type) []member {
-	if m, ok := shapes.Load(t); ok {
-		return m.([]member)
+	m, ok := shapes.Load(t)
+	if ok {
+		return m
 	}
-	var m []member
 	for i := range t.NumField() {
 		f := t.Field(i)
 		// ResultMetadata is the SDK's own: it never travels.

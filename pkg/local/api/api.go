@@ -26,19 +26,16 @@ type Backend interface {
 type Settings struct {
 	// Key is the key that requests must be signed with.
 	Key aws.Credentials
-	// Lenient accepts what moto accepts and AWS Batch rejects. The notice of an answer says what
-	// AWS Batch would have rejected.
-	Lenient bool
 	// Check rejects a request body that passed the API's own checks; it may be nil.
 	Check func(operation string, body []byte) error
 	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own commands.
 	ProcessesForBatchctlOnly bool
-	// VCPUs is the size of the engine's own compute environment, Capacity everything that the
+	// VCPUs is the size of the engine's own compute environment, Capacity returns everything that the
 	// machine offers to jobs.
 	VCPUs    float64
-	Capacity model.Amount
-	// GPUs are the names of its GPUs.
-	GPUs []string
+	Capacity func() model.Amount
+	// GPUs returns the names of its GPUs.
+	GPUs func() []string
 	// Executor is the name of the executor of jobs that choose none; "" if it has no name.
 	Executor string
 	// Logs are the logs of the attempts.
@@ -69,7 +66,7 @@ type API struct {
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
 	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs), closing: make(chan struct{})}
-	settings := batchapi.Settings{Lenient: s.Lenient, Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs, Capacity: s.Capacity}
+	settings := batchapi.Settings{Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs, Capacity: s.Capacity}
 	machine := ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}
 	a.services = map[string]map[string]call.Handler{
 		"batch": batchapi.New(b, settings).Operations(),

@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
-	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -168,8 +167,7 @@ func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	case subtle.ConstantTimeCompare([]byte(got.key), []byte(v.key.AccessKeyID)) != 1:
 		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine: each engine creates a new key when it starts. "+howToSign)
 	case !covers(got.headers, r):
-		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date, x-amz-target and "+
-			strings.ToLower(call.WorkDirHeader)+".")
+		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date and x-amz-target.")
 	}
 	if !hmac.Equal(v.sign(r, body, got), got.digest) {
 		return unauthorized("SignatureDoesNotMatch", "The signature does not match the request and the engine's key.")
@@ -185,7 +183,7 @@ func unauthorized(kind, message string) error {
 
 // covers reports whether the headers that the API reads are signed.
 func covers(signed []string, r *http.Request) bool {
-	for _, name := range []string{"X-Amz-Date", "X-Amz-Target", call.WorkDirHeader} {
+	for _, name := range []string{"X-Amz-Date", "X-Amz-Target"} {
 		if len(r.Header.Values(name)) > 0 && !slices.Contains(signed, strings.ToLower(name)) {
 			return false
 		}

@@ -213,8 +213,8 @@ func (g *group) runPart(ctx context.Context, i int, base Attempt) model.Outcome 
 		log.Close()
 		return lacking(err)
 	}
-	exit, launched, err := g.life.execute(ctx, x, measured(a, p.Name(), log), log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container), ImageDigest: digest}
+	exit, launched, without, err := g.life.execute(ctx, x, measured(a, p.Name(), log), log.File)
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without, ImageDigest: digest}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}

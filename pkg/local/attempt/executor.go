@@ -1,9 +1,11 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -31,6 +33,19 @@ type Executor interface {
 	// Unhonoured returns the members of a container that this executor does not apply, except for
 	// secrets, which the engine provides.
 	Unhonoured(c *types.ContainerProperties) []Member
+}
+
+// Containers returns the executor that messages suggest for containers: the installed one, or podman.
+func Containers() string { return cmp.Or(Installed(), "podman") }
+
+// Installed returns the executor for containers whose program is on this machine: podman, or else docker; "" for none.
+func Installed() string {
+	for _, name := range [...]string{"podman", "docker"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // ExecutorTag is the tag with which a job chooses its executor. The tag of SubmitJob overrides that
@@ -129,6 +144,9 @@ type Attempt struct {
 	// Measured takes what the container used, when its command has ended and before Run returns. It is nil if the job
 	// does not ask for it. The command then must not measure itself.
 	Measured func(usage.Usage)
+	// Differed takes what of the container did not apply, as a phrase, and can make the result another one than on AWS.
+	// Tests may leave it nil.
+	Differed func(phrase string)
 	// Kill is closed when the attempt has to end at once.
 	Kill <-chan struct{}
 }

@@ -144,8 +144,8 @@ func (l *Life) carryOut(ctx context.Context, a Attempt) model.Outcome {
 		log.Close()
 		return lacking(err)
 	}
-	exit, launched, err := l.execute(ctx, x, measured(a, "", log), log.File)
-	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without(x, a.Container)}
+	exit, launched, without, err := l.execute(ctx, x, measured(a, "", log), log.File)
+	o := model.Outcome{StatusReason: model.ReasonExited, LogCut: log.Close(), Without: without}
 	if exit >= 0 {
 		o.Exit = aws.Int32(int32(exit))
 	}
@@ -202,9 +202,11 @@ func lacking(err error) model.Outcome {
 	return model.Outcome{Reason: err.Error(), StatusReason: model.ReasonNotStarted}
 }
 
-// execute calls x.Run, and reports whether the command ran.
-func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File) (exit int, launched bool, err error) {
+// execute calls x.Run, and reports whether the command ran, and without what.
+func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File) (exit int, launched bool, lacks []string, err error) {
 	started := a.Started
+	lacks = without(x, a.Container)
+	a.Differed = func(phrase string) { lacks = append(lacks, phrase) }
 	a.Started = func(handle string) {
 		launched = true
 		started(handle)
@@ -215,7 +217,7 @@ func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File)
 		}
 		return err
 	})
-	return exit, launched, err
+	return exit, launched, lacks, err
 }
 
 // patience is how long an attempt waits on a full machine if no other attempt could free anything.

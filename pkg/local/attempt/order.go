@@ -22,15 +22,22 @@ func Of(t *model.Task) (Attempt, error) {
 		Directory: workingDirectory(t), GPUs: t.Last().GPUs}, err
 }
 
-// workingDirectory returns where the task's command runs; "" means its own directory. The caller's
-// directory is for commands that need files next to the job file. A job with inputs gets its files,
-// which must not be written there.
+// workingDirectory returns where the process of a task runs; "" means a scratch directory.
 func workingDirectory(t *model.Task) string {
-	has := func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }
-	if t.Job.Container != nil && slices.ContainsFunc(t.Job.Container.Environment, has) {
+	if t.Job.Container == nil {
+		return t.Job.Directory
+	}
+	return WorkingDirectory(t.Job.Directory, t.Job.Container.Environment)
+}
+
+// WorkingDirectory returns where a process runs whose job has this environment: in beside, the directory of the job
+// file. A staged job, and a job of another client, which names no directory, run in a scratch directory: "". Files that
+// are staged in must not be written beside the job file.
+func WorkingDirectory(beside string, environment []types.KeyValuePair) string {
+	if slices.ContainsFunc(environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }) {
 		return ""
 	}
-	return t.Job.Directory
+	return beside
 }
 
 // environmentOf returns the job's environment with the variables that Batch sets.

@@ -26,7 +26,7 @@ type Training struct {
 }
 
 // NeedsContainer is the member of a training job that an executor without containers cannot provide.
-const NeedsContainer = "AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman or --executor docker)"
+const NeedsContainer = "AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman)"
 
 // UnprovidedError is why a training job cannot run on this machine. No retry can help.
 type UnprovidedError struct {

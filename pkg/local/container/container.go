@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/syncmap"
 )
 
 // Options configure the program that runs containers, the engine's directory, and the permissions
@@ -41,7 +42,7 @@ type Executor struct {
 	options Options
 	volumes *sync.Mutex // while volumes of pods are created
 	groups  *groups
-	digests *sync.Map // the digests of docker's images, by name and id
+	digests *syncmap.Map[string, string] // the digests of docker's images, by name and id
 }
 
 // New finds the program and checks that it can run containers. The error is an *UnavailableError if
@@ -55,7 +56,7 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups), digests: new(sync.Map)}, nil
+	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups), digests: new(syncmap.Map[string, string])}, nil
 }
 
 // resolved returns the options with the real paths of the directories.

@@ -173,7 +173,7 @@ func (x *Executor) digestOf(image string, now inspected) string {
 	}
 	key := image + " " + id
 	if known, ok := x.digests.Load(key); ok {
-		return known.(string)
+		return known
 	}
 	text, err := x.quickly("image", "inspect", "--format", "{{json .RepoDigests}}", "--", id)
 	var inRegistries []string

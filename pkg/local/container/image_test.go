@@ -16,10 +16,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/syncmap"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -148,7 +148,7 @@ func TestImages(t *testing.T) {
 				t.Fatal(err)
 			}
 			now, err := i.inspect(strings.TrimSpace(id))
-			if x := (&Executor{client: i.client, digests: new(sync.Map)}); err != nil || x.digestOf(name, now) != digest || x.digestOf(name, now) != digest {
+			if x := (&Executor{client: i.client, digests: new(syncmap.Map[string, string])}); err != nil || x.digestOf(name, now) != digest || x.digestOf(name, now) != digest {
 				t.Errorf("the image's digest is %s, %s in the registry; %v", x.digestOf(name, now), digest, err)
 			}
 			if err := i.remove(strings.TrimSpace(id)); err != nil {

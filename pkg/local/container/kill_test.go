@@ -31,7 +31,7 @@ func openEngine(ctx context.Context, dir, program string) (*local.Engine, *awsba
 	if err != nil {
 		return nil, nil, err
 	}
-	return engine, awsbatch.NewFromConfig(engine.Config(dir)), nil
+	return engine, awsbatch.NewFromConfig(engine.Config()), nil
 }
 
 // stateDir returns a directory that an engine accepts for its state.
@@ -187,7 +187,7 @@ func testDrill(t *testing.T, program string) {
 		arns = append(arns, aws.ToString(a.Container.TaskArn))
 	}
 	cluster := strings.Split(arns[0], "/")[1]
-	tasks, err := ecs.NewFromConfig(engine.Config("")).DescribeTasks(t.Context(), &ecs.DescribeTasksInput{Cluster: &cluster, Tasks: arns})
+	tasks, err := ecs.NewFromConfig(engine.Config()).DescribeTasks(t.Context(), &ecs.DescribeTasksInput{Cluster: &cluster, Tasks: arns})
 	if err != nil || len(tasks.Tasks) != 3 {
 		t.Fatalf("%+v, %v", tasks, err)
 	}

@@ -91,7 +91,7 @@ func TestTrainingJobs(t *testing.T) {
 				}
 			}
 			log := map[string]string{read: `{"eta":"0.1"}`, write: "/opt/ml/model/m true /opt/ml/output/data/d true /none/f false"}[id]
-			if got := trainingLog(t, cloudwatchlogs.NewFromConfig(engine.Config("")), name); log != "" && got != log {
+			if got := trainingLog(t, cloudwatchlogs.NewFromConfig(engine.Config()), name); log != "" && got != log {
 				t.Errorf("log %q, want %q", got, log)
 			}
 		}

@@ -109,14 +109,3 @@ func identify(parts ...string) string {
 	text := hex.EncodeToString(b)
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
-
-// blocks reports whether a reason is one of those with which AWS Batch reports a blocked queue (user guide, "Jobs stuck
-// in a RUNNABLE status").
-func blocks(reason string) bool {
-	for _, prefix := range []string{"MISCONFIGURATION:", "CAPACITY:", "ACTION_REQUIRED"} {
-		if strings.HasPrefix(reason, prefix) {
-			return true
-		}
-	}
-	return false
-}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
@@ -84,7 +85,7 @@ func statusChanges(at int64, t *model.Task, found func(change) error) error {
 // newlyBlocked returns the head of a queue if it cannot be placed and that was not reported yet.
 func (p *replay) newlyBlocked(queue string) *model.Task {
 	t := p.model.Head(queue)
-	if t == nil || !blocks(t.Reason) {
+	if t == nil || !batch.IsBlocked(t.Reason) {
 		delete(p.blocked, queue)
 		return nil
 	}

@@ -90,8 +90,9 @@ func (s *Stream) lineStart(at int64) (int64, error) {
 		if _, err := s.file.ReadAt(buffer[:n], at-n); err != nil {
 			return 0, err
 		}
-		if i := bytes.LastIndexByte(buffer[:n], '\n'); i >= 0 {
-			return at - n + int64(i) + 1, nil
+		// IndexByte is several times faster, which counts in a line of 100 MB: each page of it asks for its start.
+		if bytes.IndexByte(buffer[:n], '\n') >= 0 {
+			return at - n + int64(bytes.LastIndexByte(buffer[:n], '\n')) + 1, nil
 		}
 		at -= n
 	}

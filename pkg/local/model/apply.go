@@ -40,6 +40,7 @@ func (m *Model) applyResource(at int64, e *Event) (known bool, err error) {
 		return known, err
 	}
 	for _, q := range m.Queues {
+		m.Lines.forgetDeadline(q.Name)
 		if m.affects(e, q) {
 			m.reconsider(q.Name)
 		}

@@ -10,7 +10,7 @@ import (
 
 // The account and Region of the engine. No AWS account has this number.
 const (
-	Region  = "local"
+	Region  = batch.LocalRegion
 	Account = "000000000000"
 )
 

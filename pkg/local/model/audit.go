@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Overbooked returns an error if more is in use than exists, which is a bug of the model; else nil.
@@ -41,7 +43,7 @@ func (m *Model) Unreleased() error {
 		}
 	}
 	for _, v := range m.ServiceEnvironments {
-		if n := v.inUse(NumInstances); n != 0 {
+		if n := v.inUse(batch.NumInstances); n != 0 {
 			return fmt.Errorf("every job has ended, and %d of service environment %s in use", n, v.Name)
 		}
 	}

@@ -32,6 +32,12 @@ type Consumable struct {
 	Tokens map[string]int64
 }
 
+// Repeats reports whether an update with this client token was made, and the token is still valid.
+func (r *Consumable) Repeats(token string, now int64) bool {
+	at, made := r.Tokens[token]
+	return made && now-at <= tokenLife
+}
+
 // Available returns the unused part of the total. It is 0 if the total was reduced below what is
 // in use.
 func (r *Consumable) Available() int64 { return max(r.Total-r.InUse, 0) }

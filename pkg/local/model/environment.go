@@ -9,11 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // ComputeEnvironment is the name of the compute environment that every engine has: the local
 // machine.
-const ComputeEnvironment = "local"
+const ComputeEnvironment = batch.LocalEnvironment
 
 // Environment is a compute environment: a named share of the local machine. A service environment is
 // one too: a limit on the instances of service jobs.
@@ -32,15 +34,12 @@ type Environment struct {
 	instances map[string]int64
 }
 
-// NumInstances is the unit of a limit on the instances of all types.
-const NumInstances = "NUM_INSTANCES"
-
 // Cluster returns the name of the ECS cluster that Batch would create for the environment. A nil
 // environment means the machine.
 func (v *Environment) Cluster() string {
 	switch {
 	case v == nil:
-		return "AWSBatch-" + ComputeEnvironment
+		return batch.LocalCluster
 	case v.UUID == "":
 		return "AWSBatch-" + v.Name
 	}
@@ -93,15 +92,15 @@ func (v *Environment) limit(instanceType string) int64 {
 	return int64(aws.ToInt32(v.Request.ComputeResources.MaxvCpus)) * 1000
 }
 
-// unit returns the unit in which the environment limits an instance type: the type, or NumInstances; "" in a
+// unit returns the unit in which the environment limits an instance type: the type, or batch.NumInstances; "" in a
 // compute environment.
 func (v *Environment) unit(instanceType string) string {
 	if v.Service == nil {
 		return ""
 	}
 	for _, l := range v.Service.CapacityLimits {
-		if aws.ToString(l.CapacityUnit) == NumInstances {
-			return NumInstances
+		if aws.ToString(l.CapacityUnit) == batch.NumInstances {
+			return batch.NumInstances
 		}
 	}
 	return instanceType
@@ -131,7 +130,7 @@ func (v *Environment) inUse(unit string) (sum int64) {
 	switch {
 	case v.Service == nil:
 		return v.used
-	case unit != NumInstances:
+	case unit != batch.NumInstances:
 		return v.instances[unit]
 	}
 	for _, n := range v.instances {

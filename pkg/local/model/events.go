@@ -18,22 +18,22 @@ type Event struct {
 	Launched     *Launch         `json:"launched,omitempty"`
 	Ended        *end            `json:"ended,omitempty"`
 
-	QueueCreated       *Shape[awsbatch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
-	QueueUpdated       *Shape[awsbatch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
-	EnvironmentCreated *EnvironmentCreation                           `json:"environmentCreated,omitempty"`
-	EnvironmentUpdated *Shape[awsbatch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
-	PolicyCreated      *Shape[awsbatch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
-	PolicyUpdated      *Shape[awsbatch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
-	ConsumableCreated  *Shape[awsbatch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
-	ConsumableUpdated  *ConsumableTotal                               `json:"consumableUpdated,omitempty"`
+	QueueCreated       *Shape[*awsbatch.CreateJobQueueInput]           `json:"queueCreated,omitempty"`
+	QueueUpdated       *Shape[*awsbatch.UpdateJobQueueInput]           `json:"queueUpdated,omitempty"`
+	EnvironmentCreated *EnvironmentCreation                            `json:"environmentCreated,omitempty"`
+	EnvironmentUpdated *Shape[*awsbatch.UpdateComputeEnvironmentInput] `json:"environmentUpdated,omitempty"`
+	PolicyCreated      *Shape[*awsbatch.CreateSchedulingPolicyInput]   `json:"policyCreated,omitempty"`
+	PolicyUpdated      *Shape[*awsbatch.UpdateSchedulingPolicyInput]   `json:"policyUpdated,omitempty"`
+	ConsumableCreated  *Shape[*awsbatch.CreateConsumableResourceInput] `json:"consumableCreated,omitempty"`
+	ConsumableUpdated  *ConsumableTotal                                `json:"consumableUpdated,omitempty"`
 
-	ServiceEnvironmentCreated *Shape[awsbatch.CreateServiceEnvironmentInput] `json:"serviceEnvironmentCreated,omitempty"`
-	ServiceEnvironmentUpdated *Shape[awsbatch.UpdateServiceEnvironmentInput] `json:"serviceEnvironmentUpdated,omitempty"`
-	QuotaShareCreated         *Shape[awsbatch.CreateQuotaShareInput]         `json:"quotaShareCreated,omitempty"`
-	QuotaShareUpdated         *Shape[awsbatch.UpdateQuotaShareInput]         `json:"quotaShareUpdated,omitempty"`
-	ServiceSubmitted          *ServiceSubmission                             `json:"serviceSubmitted,omitempty"`
-	Prioritized               *Prioritization                                `json:"prioritized,omitempty"`
-	Preempted                 *Preemption                                    `json:"preempted,omitempty"`
+	ServiceEnvironmentCreated *Shape[*awsbatch.CreateServiceEnvironmentInput] `json:"serviceEnvironmentCreated,omitempty"`
+	ServiceEnvironmentUpdated *Shape[*awsbatch.UpdateServiceEnvironmentInput] `json:"serviceEnvironmentUpdated,omitempty"`
+	QuotaShareCreated         *Shape[*awsbatch.CreateQuotaShareInput]         `json:"quotaShareCreated,omitempty"`
+	QuotaShareUpdated         *Shape[*awsbatch.UpdateQuotaShareInput]         `json:"quotaShareUpdated,omitempty"`
+	ServiceSubmitted          *ServiceSubmission                              `json:"serviceSubmitted,omitempty"`
+	Prioritized               *Prioritization                                 `json:"prioritized,omitempty"`
+	Preempted                 *Preemption                                     `json:"preempted,omitempty"`
 
 	Deleted *Deletion `json:"deleted,omitempty"`
 	Tagged  *Tagging  `json:"tagged,omitempty"`
@@ -48,8 +48,8 @@ type Event struct {
 
 // EnvironmentCreation is a compute environment as CreateComputeEnvironment accepted it.
 type EnvironmentCreation struct {
-	UUID    string                                        `json:"uuid"`
-	Request Shape[awsbatch.CreateComputeEnvironmentInput] `json:"request"`
+	UUID    string                                         `json:"uuid"`
+	Request Shape[*awsbatch.CreateComputeEnvironmentInput] `json:"request"`
 }
 
 // ConsumableTotal is the new total of a consumable resource.
@@ -109,9 +109,9 @@ type LogStreamDeletion struct {
 
 // Registration is a new revision of a job definition.
 type Registration struct {
-	Revision   int32                                      `json:"revision"`
-	Invocation string                                     `json:"invocation,omitempty"` // as in submission
-	Request    Shape[awsbatch.RegisterJobDefinitionInput] `json:"request"`
+	Revision   int32                                       `json:"revision"`
+	Invocation string                                      `json:"invocation,omitempty"` // as in submission
+	Request    Shape[*awsbatch.RegisterJobDefinitionInput] `json:"request"`
 }
 
 // Deregistration makes a revision INACTIVE.
@@ -128,8 +128,8 @@ type Submission struct {
 	Invocation string `json:"invocation,omitempty"`
 	// To is the state that the job enters at once, since it waits for no other. "": it is SUBMITTED
 	// until a move follows.
-	To      State                          `json:"to,omitempty"`
-	Request Shape[awsbatch.SubmitJobInput] `json:"request"`
+	To      State                           `json:"to,omitempty"`
+	Request Shape[*awsbatch.SubmitJobInput] `json:"request"`
 
 	// Work is the result of WorkOf, if the caller has it already.
 	Work *Work `json:"-"`
@@ -139,8 +139,8 @@ type Submission struct {
 type ServiceSubmission struct {
 	ID string `json:"id"`
 	// Invocation is as in Submission.
-	Invocation string                                `json:"invocation,omitempty"`
-	Request    Shape[awsbatch.SubmitServiceJobInput] `json:"request"`
+	Invocation string                                 `json:"invocation,omitempty"`
+	Request    Shape[*awsbatch.SubmitServiceJobInput] `json:"request"`
 }
 
 // Prioritization is the new scheduling priority of a service job.

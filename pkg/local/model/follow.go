@@ -36,19 +36,21 @@ func (f followUp) belongs(t *Task) (to State, reason string) {
 	if !t.State.Waits() {
 		return t.State, ""
 	}
-	if reason, ok := t.Stopped(); ok {
+	dependencies := Succeeded
+	if t.State != Runnable {
+		dependencies = f.dependencies(t)
+	}
+	reason, stopped := t.Stopped()
+	switch {
+	// "A PENDING job is canceled after all dependency jobs are completed" (API reference of CancelJob).
+	case stopped && (dependencies != Pending || t.Terminated || t.Job.Terminated):
 		return Failed, reason
-	}
-	if t.State == Runnable {
-		return Runnable, ""
-	}
-	switch f.dependencies(t) {
-	case Failed:
+	case dependencies == Failed:
 		return Failed, ReasonDependency
-	case Succeeded:
-		return Runnable, ""
+	case dependencies == Pending:
+		return Pending, ""
 	}
-	return Pending, ""
+	return Runnable, ""
 }
 
 // stuck returns why the task fits no environment, if that is already recorded.

@@ -12,15 +12,16 @@ type JobTable struct {
 	Jobs         map[string]*Job
 	BySubmission []*Job
 	Lines        Lines
-	Active       int             // jobs that have not ended
-	active       map[*Task]bool  // have an attempt that has not ended
-	tokens       map[string]*Job // service jobs, by their client tokens
+	Active       int               // jobs that have not ended
+	active       map[*Task]bool    // have an attempt that has not ended
+	tokens       map[string]*Job   // service jobs, by their client tokens
+	digests      map[string]string // one copy of each image digest of attempts
 	dueTasks
 }
 
 // newJobTable returns a table without jobs.
 func newJobTable() JobTable {
-	return JobTable{Jobs: map[string]*Job{}, Lines: Lines{}, active: map[*Task]bool{}, tokens: map[string]*Job{}}
+	return JobTable{Jobs: map[string]*Job{}, Lines: Lines{}, active: map[*Task]bool{}, tokens: map[string]*Job{}, digests: map[string]string{}}
 }
 
 // QueueJobs returns the jobs of a queue, and adds an empty list if there is none.

@@ -43,6 +43,13 @@ func nextDeadline(queues []*Queue, lines Lines) int64 {
 	return first
 }
 
+// forgetDeadline makes the next nextDeadline compute the deadline of a queue again, because its time limits may differ.
+func (lines Lines) forgetDeadline(queue string) {
+	if l := lines[queue]; l != nil {
+		l.limits.stale = true
+	}
+}
+
 // overdue returns the events of all actions that are due.
 func overdue(queues []*Queue, lines Lines, now int64) []Event {
 	if nextDeadline(queues, lines) > now {

@@ -49,13 +49,13 @@ func TestAffectedQueues(t *testing.T) {
 		e    Event
 		want string
 	}{
-		{Event{QueueUpdated: &Shape[awsbatch.UpdateJobQueueInput]{V: &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("batch")}}}, "batch"},
-		{Event{QueueUpdated: &Shape[awsbatch.UpdateJobQueueInput]{V: &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("configured")}}}, ""},
-		{Event{EnvironmentUpdated: &Shape[awsbatch.UpdateComputeEnvironmentInput]{V: &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("e")}}}, "batch"},
-		{Event{EnvironmentUpdated: &Shape[awsbatch.UpdateComputeEnvironmentInput]{V: &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String(ComputeEnvironment)}}}, ""},
-		{Event{ServiceEnvironmentUpdated: &Shape[awsbatch.UpdateServiceEnvironmentInput]{V: &awsbatch.UpdateServiceEnvironmentInput{ServiceEnvironment: aws.String("s")}}}, "training"},
-		{Event{QuotaShareCreated: &Shape[awsbatch.CreateQuotaShareInput]{V: &awsbatch.CreateQuotaShareInput{JobQueue: aws.String("training")}}}, "training"},
-		{Event{QuotaShareUpdated: &Shape[awsbatch.UpdateQuotaShareInput]{V: &awsbatch.UpdateQuotaShareInput{QuotaShareArn: aws.String(QuotaShareOf("training", "x").ARN())}}}, "training"},
+		{Event{QueueUpdated: &Shape[*awsbatch.UpdateJobQueueInput]{V: &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("batch")}}}, "batch"},
+		{Event{QueueUpdated: &Shape[*awsbatch.UpdateJobQueueInput]{V: &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("configured")}}}, ""},
+		{Event{EnvironmentUpdated: &Shape[*awsbatch.UpdateComputeEnvironmentInput]{V: &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("e")}}}, "batch"},
+		{Event{EnvironmentUpdated: &Shape[*awsbatch.UpdateComputeEnvironmentInput]{V: &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String(ComputeEnvironment)}}}, ""},
+		{Event{ServiceEnvironmentUpdated: &Shape[*awsbatch.UpdateServiceEnvironmentInput]{V: &awsbatch.UpdateServiceEnvironmentInput{ServiceEnvironment: aws.String("s")}}}, "training"},
+		{Event{QuotaShareCreated: &Shape[*awsbatch.CreateQuotaShareInput]{V: &awsbatch.CreateQuotaShareInput{JobQueue: aws.String("training")}}}, "training"},
+		{Event{QuotaShareUpdated: &Shape[*awsbatch.UpdateQuotaShareInput]{V: &awsbatch.UpdateQuotaShareInput{QuotaShareArn: aws.String(QuotaShareOf("training", "x").ARN())}}}, "training"},
 		{Event{Tagged: &Tagging{}}, ""},
 	} {
 		got := ""

@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"slices"
-	"unique"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -134,9 +133,17 @@ func (s *JobTable) launch(at int64, t *Task, l *Launch) error {
 	a := t.Last()
 	a.Handle, a.StartedAt, t.StartedAt = l.Handle, at, at
 	if l.ImageDigest != "" {
-		a.ImageDigest = unique.Make(l.ImageDigest).Value() // many attempts have the same
+		a.ImageDigest = s.oneCopy(l.ImageDigest)
 	}
 	return nil
+}
+
+// oneCopy returns a digest that an earlier attempt has, or the given one: many attempts have the same.
+func (s *JobTable) oneCopy(digest string) string {
+	if _, ok := s.digests[digest]; !ok {
+		s.digests[digest] = digest
+	}
+	return s.digests[digest]
 }
 
 // finish records how the attempt ended.

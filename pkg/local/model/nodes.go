@@ -27,7 +27,7 @@ func NumNodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInpu
 func nodes(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Part {
 	var all [][]Part
 	for i, n := int32(0), NumNodes(d, in); i < n; i++ {
-		all = append(all, NodeParts(RangeOfNode(d.NodeProperties, i, n), overridesOfNode(in, i, n)...))
+		all = append(all, NodeParts(RangeOfNode(d.NodeProperties, i, n), overrideOfNode(in, i, n)))
 	}
 	return joinNodes(all, mainNode(d))
 }
@@ -70,46 +70,43 @@ func joinNodes(nodes [][]Part, main int) []Part {
 	return all
 }
 
-// NodeParts returns the containers of one node of a range. Of several overrides, the last one wins.
-func NodeParts(r *types.NodeRangeProperty, overrides ...types.NodePropertyOverride) []Part {
+// NodeParts returns the containers of one node of a range. Both arguments may be nil.
+func NodeParts(r *types.NodeRangeProperty, o *types.NodePropertyOverride) []Part {
+	if o == nil {
+		o = &types.NodePropertyOverride{}
+	}
 	if r != nil && r.EcsProperties != nil {
-		var own []*types.EcsPropertiesOverride
-		for _, o := range overrides {
-			own = append(own, o.EcsPropertiesOverride)
-		}
-		return TaskParts(r.EcsProperties, own...)
+		return TaskParts(r.EcsProperties, o.EcsPropertiesOverride)
 	}
 	c := &types.ContainerProperties{}
 	if r != nil && r.Container != nil {
 		c = r.Container
 	}
-	for _, o := range overrides {
-		c = Override(c, o.ContainerOverrides)
-	}
+	c = Override(c, o.ContainerOverrides)
 	return []Part{{Container: c, Declared: types.TaskContainerProperties{Image: c.Image, Environment: c.Environment}}}
 }
 
-// overridesOfNode returns the overrides of a request, which may be nil, for node i of n.
-func overridesOfNode(in *awsbatch.SubmitJobInput, i, n int32) (all []types.NodePropertyOverride) {
+// overrideOfNode returns the override of a request, which may be nil, for node i of n; nil if it has none. Its targets
+// are ranges of the definition, so the same one applies.
+func overrideOfNode(in *awsbatch.SubmitJobInput, i, n int32) *types.NodePropertyOverride {
 	if in == nil || in.NodeOverrides == nil {
 		return nil
 	}
-	for _, o := range in.NodeOverrides.NodePropertyOverrides {
-		if from, to, ok := NodeRange(o.TargetNodes, n); ok && from <= i && i <= to {
-			all = append(all, o)
-		}
-	}
-	return all
+	return narrowest(in.NodeOverrides.NodePropertyOverrides, func(o *types.NodePropertyOverride) *string { return o.TargetNodes }, i, n)
 }
 
-// RangeOfNode returns the properties of node i of n. Of nested ranges, the narrowest applies. It
-// is nil if no range has the node.
+// RangeOfNode returns the properties of node i of n; nil if no range has the node.
 func RangeOfNode(p *types.NodeProperties, i, n int32) *types.NodeRangeProperty {
-	var best *types.NodeRangeProperty
+	return narrowest(p.NodeRangeProperties, func(r *types.NodeRangeProperty) *string { return r.TargetNodes }, i, n)
+}
+
+// narrowest returns the narrowest of the ranges around node i of n, which applies if ranges are nested (API reference
+// of NodeRangeProperty); nil if there is none.
+func narrowest[T any](ranges []T, target func(*T) *string, i, n int32) (best *T) {
 	width := n
-	for k := range p.NodeRangeProperties {
-		r := &p.NodeRangeProperties[k]
-		if from, to, ok := NodeRange(r.TargetNodes, n); ok && from <= i && i <= to && (best == nil || to-from < width) {
+	for k := range ranges {
+		r := &ranges[k]
+		if from, to, ok := NodeRange(target(r), n); ok && from <= i && i <= to && (best == nil || to-from < width) {
 			best, width = r, to-from
 		}
 	}

@@ -15,14 +15,14 @@ func Parts(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) 
 	case d.EcsProperties == nil:
 		return nil
 	case in == nil:
-		return TaskParts(d.EcsProperties)
+		return TaskParts(d.EcsProperties, nil)
 	}
 	return TaskParts(d.EcsProperties, in.EcsPropertiesOverride)
 }
 
-// TaskParts returns the containers of a task; none for an invalid definition without one. Of several overrides, the
-// last one wins; each may be nil.
-func TaskParts(e *types.EcsProperties, overrides ...*types.EcsPropertiesOverride) []Part {
+// TaskParts returns the containers of a task with its overrides, which may be nil; none for an invalid definition
+// without one.
+func TaskParts(e *types.EcsProperties, o *types.EcsPropertiesOverride) []Part {
 	if len(e.TaskProperties) == 0 {
 		return nil
 	}
@@ -45,9 +45,7 @@ func TaskParts(e *types.EcsProperties, overrides ...*types.EcsPropertiesOverride
 			User:                   c.User,
 			Volumes:                task.Volumes,
 		}}
-		for _, o := range overrides {
-			p.Container = Override(p.Container, overrideOf(p.Name(), o))
-		}
+		p.Container = Override(p.Container, overrideOf(p.Name(), o))
 		p.Declared.Command, p.Declared.Environment, p.Declared.ResourceRequirements =
 			p.Container.Command, p.Container.Environment, p.Container.ResourceRequirements
 		all = append(all, p)

@@ -39,15 +39,12 @@ func describedContainers(all []types.EksContainer) []types.EksContainer {
 }
 
 // PodOf returns the pod of a job or node: the definition's with the request's overrides. Each may be nil.
-func PodOf(p *types.EksProperties, overrides ...*types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
+func PodOf(p *types.EksProperties, o *types.EksPropertiesOverride) (*types.EksPodPropertiesDetail, error) {
 	pod, err := overlay(&types.EksPodPropertiesDetail{}, DescribedPods(p).PodProperties)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range overrides {
-		if o == nil || o.PodProperties == nil {
-			continue
-		}
+	if o != nil && o.PodProperties != nil {
 		over := o.PodProperties
 		overrideContainers(pod.Containers, over.Containers)
 		overrideContainers(pod.InitContainers, over.InitContainers)

@@ -83,8 +83,7 @@ func checkQuantity(kind, text string) *wire.Fault {
 }
 
 // quantitiesOf returns what a container of a pod reserves: its requests, and its limits where it requests
-// nothing, as in Kubernetes. It understands every quantity of Kubernetes, for lenient engines. An
-// invalid one counts as 0.
+// nothing, as in Kubernetes. An invalid one counts as 0.
 func quantitiesOf(c *types.EksContainerDetail) Amount {
 	if c.Resources == nil {
 		return Amount{}

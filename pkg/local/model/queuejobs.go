@@ -134,10 +134,10 @@ func (l *QueueJobs) openShares() int {
 	return n
 }
 
-// TakesShare reports whether a job with this share is accepted if at most limit shares may have
-// jobs.
+// TakesShare reports whether a job with this share is accepted if at most most shares may have unfinished jobs.
 func (l *QueueJobs) TakesShare(id string, most int) bool {
-	return l.shares[id] != nil || l.openShares() < most
+	s := l.shares[id]
+	return s != nil && s.open > 0 || l.openShares() < most
 }
 
 // shareUnit is an instance type with the share that uses it.

@@ -16,7 +16,7 @@ func TestRecordText(t *testing.T) {
 	word := rapid.String()
 	id := rapid.StringMatching(`[0-9a-f-]{1,36}(:[0-9]{1,4})?`)
 	to := rapid.SampledFrom(States[:])
-	request := rapid.Custom(func(t *rapid.T) Shape[awsbatch.SubmitJobInput] {
+	request := rapid.Custom(func(t *rapid.T) Shape[*awsbatch.SubmitJobInput] {
 		in := &awsbatch.SubmitJobInput{JobName: aws.String(word.Draw(t, "name")), JobQueue: aws.String("default")}
 		text, err := json.MarshalIndent(map[string]string{"jobName": *in.JobName, "jobQueue": "default"}, "", "  ")
 		if err != nil {

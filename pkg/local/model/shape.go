@@ -8,16 +8,16 @@ import (
 )
 
 // Shape is a structure of the SDK that the journal keeps in its wire form, which does not change
-// with the SDK's version.
+// with the SDK's version. T is a pointer to the structure, so the methods are compiled once for all structures.
 type Shape[T any] struct {
-	V *T
+	V T
 	// text is V in the journal's form, if known.
 	text []byte
 }
 
 // ShapeOf returns a shape with its original text, which the journal keeps if it is one line.
 // Without a text it is encoded now: outside the engine's lock.
-func ShapeOf[T any](v *T, text []byte) (Shape[T], error) {
+func ShapeOf[T any](v T, text []byte) (Shape[T], error) {
 	if text == nil || !plain(text) {
 		var err error
 		if text, err = wire.Marshal(v); err != nil {
@@ -47,6 +47,5 @@ func (s Shape[T]) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON decodes the wire form.
 func (s *Shape[T]) UnmarshalJSON(data []byte) error {
-	s.V = new(T)
-	return wire.Unmarshal(data, s.V)
+	return wire.Unmarshal(data, &s.V)
 }

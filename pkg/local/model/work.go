@@ -70,8 +70,8 @@ func Requests(all []Part) (need Amount, err error) {
 func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, consumes []Requirement) (*Work, error) {
 	w := &Work{Container: &types.ContainerProperties{}, Consumes: consumes}
 	var nodes [][]Part
-	add := func(p *types.EksProperties, over ...*types.EksPropertiesOverride) error {
-		pod, err := PodOf(p, over...)
+	add := func(p *types.EksProperties, over *types.EksPropertiesOverride) error {
+		pod, err := PodOf(p, over)
 		if err != nil {
 			return err
 		}
@@ -86,11 +86,11 @@ func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput
 		w.Parts = nodes[0]
 	} else {
 		for i, n := int32(0), NumNodes(d, in); i < n; i++ {
-			var own []*types.EksPropertiesOverride
-			for _, o := range overridesOfNode(in, i, n) {
-				own = append(own, o.EksPropertiesOverride)
+			var own *types.EksPropertiesOverride
+			if o := overrideOfNode(in, i, n); o != nil {
+				own = o.EksPropertiesOverride
 			}
-			if err := add(RangeOfNode(d.NodeProperties, i, n).EksProperties, own...); err != nil {
+			if err := add(RangeOfNode(d.NodeProperties, i, n).EksProperties, own); err != nil {
 				return nil, err
 			}
 		}
@@ -136,7 +136,7 @@ func consumedByNode(p *types.NodeProperties, in *awsbatch.SubmitJobInput, i, n i
 	if r := RangeOfNode(p, i, n); r != nil {
 		list = r.ConsumableResourceProperties
 	}
-	for _, o := range overridesOfNode(in, i, n) {
+	if o := overrideOfNode(in, i, n); o != nil {
 		list = cmp.Or(o.ConsumableResourcePropertiesOverride, list)
 	}
 	return list

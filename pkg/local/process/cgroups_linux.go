@@ -52,7 +52,7 @@ func (f *firstOf) current() *cgroups {
 	for f.groups == nil && len(f.kinds) > 0 {
 		kind := f.kinds[0]
 		f.kinds = f.kinds[1:]
-		f.groups = openCgroups(kind)
+		f.groups = openCgroups(kind, f.marks)
 	}
 	return f.groups
 }
@@ -72,7 +72,7 @@ func (f *firstOf) start(id string, begin func(*syscall.SysProcAttr) (int, error)
 	if groups == nil {
 		return f.marks.start(id, begin)
 	}
-	t, err := groups.start(id, begin)
+	t, err := groups.start(id, wanted{}, begin)
 	if err == nil || attempt.TooFull(err) {
 		return t, err
 	}
@@ -100,12 +100,13 @@ func (f *firstOf) close() error {
 	return f.groups.close()
 }
 
-// cgroups are trees with a control group per attempt, which no process can leave. Empty groups are
-// used again: creating one costs as much as a short job.
+// cgroups are trees with a control group per attempt, which a process can leave only with permission to write to
+// another one. Empty groups are used again: creating one costs as much as a short job.
 type cgroups struct {
 	parent string // the directory of the control group of this process
 	kind   string
 	meters meters
+	marks  *marks // find the processes that moved to another group
 
 	mu      sync.Mutex
 	base    string // holds the groups of this engine; empty: not created
@@ -126,14 +127,14 @@ type cgroup interface {
 }
 
 // openCgroups returns nil if this user cannot create control groups of that kind.
-func openCgroups(kind string) *cgroups {
+func openCgroups(kind string, marks *marks) *cgroups {
 	for _, parent := range cgroupDirectories(kind) {
-		c := &cgroups{parent: parent, kind: kind, meters: unmeasured{}}
+		c := &cgroups{parent: parent, kind: kind, meters: unmeasured{}, marks: marks}
 		if kind == "cgroup2" && (unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK) != nil) {
 			continue // a process can only start where it could be moved
 		}
 		clearDead(parent)
-		if g, err := c.take(); err == nil {
+		if g, err := c.take(false); err == nil {
 			c.used, c.idle = 0, append(c.idle, g)
 			return c
 		}
@@ -240,11 +241,11 @@ func clearCgroup(path string) error {
 	return endCgroup(base)
 }
 
-// take returns a control group without processes. The caller owns it.
-func (c *cgroups) take() (cgroup, error) {
+// take returns a control group without processes, a new one to measure where a used one cannot. The caller owns it.
+func (c *cgroups) take(measured bool) (cgroup, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if n := len(c.idle); n > 0 {
+	if n := len(c.idle); n > 0 && (!measured || c.meters.measuresAgain()) {
 		g := c.idle[n-1]
 		c.idle = c.idle[:n-1]
 		c.used++
@@ -299,18 +300,30 @@ func (c *cgroups) putBack(g cgroup) error {
 	return errors.Join(g.leave(), endCgroup(g.dir()), c.meters.endBesides(filepath.Base(g.dir())))
 }
 
+// wanted is what an attempt wants of its control group.
+type wanted struct {
+	measured bool
+	memory   int64 // the limit in bytes; 0: none
+}
+
 // start takes an empty group and starts the process in it.
-func (c *cgroups) start(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
-	g, err := c.take()
+func (c *cgroups) start(id string, want wanted, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	g, err := c.take(want.measured)
 	if err != nil {
 		return nil, err
 	}
-	t := &inCgroup{groups: c, group: g}
-	if group := c.meters.group(g); group.Memory != "" {
-		t.meter = &usage.Meter{Group: group}
+	t := &inCgroup{groups: c, group: g, usage: c.meters.group(g, want.measured), marked: marked{c.marks, id, false}}
+	if t.usage.Memory != "" {
+		if err := limitMemory(t.usage, want.memory); err != nil {
+			return nil, errors.Join(err, c.putBack(g))
+		}
+		t.hasLimit, t.kills = want.memory > 0, t.usage.Kills()
+	}
+	if want.measured && t.usage.Memory != "" {
+		t.meter = &usage.Meter{Group: t.usage}
 		t.meter.Baseline() // before the first process: a group may have been used before
 	}
-	_, err = startMarked(id, ownGroup(), func(attr *syscall.SysProcAttr) (pid int, err error) {
+	t.marked.inLimit, err = startMarked(id, ownGroup(), func(attr *syscall.SysProcAttr) (pid int, err error) {
 		err = g.start(attr, func() error {
 			pid, err = begin(attr)
 			return err
@@ -343,7 +356,45 @@ func (c *cgroups) close() error {
 type inCgroup struct {
 	groups *cgroups
 	group  cgroup
+	usage  usage.Group  // without files if the group only tracks processes
 	meter  *usage.Meter // nil without measuring
+	marked marked
+	// hasLimit is true if the kernel keeps the limit of memory, and kills is how many processes it had killed before.
+	hasLimit bool
+	kills    int64
+}
+
+// keptLimit returns a function that reports whether the kernel killed a process because the attempt needed more memory
+// than its limit; nil if the kernel does not keep the limit.
+func keptLimit(t tree) (ranOut func() bool) {
+	in, ok := t.(*inCgroup)
+	if !ok || !in.hasLimit {
+		return nil
+	}
+	return func() bool { return in.usage.Kills() > in.kills }
+}
+
+// limitMemory sets the limit of memory of a group, in bytes; 0 removes it. The limit includes swap, as that of a
+// container on a machine of AWS Batch, which has none.
+func limitMemory(g usage.Group, bytes int64) error {
+	limit := strconv.FormatInt(bytes, 10)
+	if g.Version == 1 {
+		if bytes == 0 {
+			limit = "-1"
+		}
+		const memory, both = "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"
+		// The first is never above the second. Many kernels do not count swap.
+		_ = writeExisting(g.Memory, both, "-1")
+		err := writeExisting(g.Memory, memory, limit)
+		_ = writeExisting(g.Memory, both, limit)
+		return err
+	}
+	swap := "0"
+	if bytes == 0 {
+		limit, swap = "max", "max"
+	}
+	_ = writeExisting(g.Memory, "memory.swap.max", swap)
+	return writeExisting(g.Memory, "memory.max", limit)
 }
 
 // path returns the directory of the group.
@@ -354,7 +405,8 @@ func (t *inCgroup) path() string {
 	return t.group.dir()
 }
 
-func (t *inCgroup) end() error { return t.groups.putBack(t.group) }
+// end kills what is in the group, and what moved out of it: root can move a process to any group.
+func (t *inCgroup) end() error { return errors.Join(t.groups.putBack(t.group), t.marked.end()) }
 
 // endCgroup kills every process in a control group and in those below it, and removes them. It may have no
 // thread of this program. It waits only for processes to end: a group that another user's engine left stays.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/usage"
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,43 @@ func TestUlimitsWithoutEffectAreNamed(t *testing.T) {
 	}
 }
 
+// TestPrivilegedMountsStayInside mounts a directory in a job, and looks at it from outside.
+func TestPrivilegedMountsStayInside(t *testing.T) {
+	if !hasCapability(unix.CAP_SYS_ADMIN) {
+		testtool.Unsupported(t, "this user may not mount")
+	}
+	from, to := t.TempDir(), t.TempDir()
+	// Mounts below a shared mount reach every other list of mounts.
+	if err := unix.Mount(to, to, "", unix.MS_BIND, ""); err != nil {
+		testtool.Unsupported(t, "mount: %v", err)
+	}
+	defer unix.Unmount(to, unix.MNT_DETACH)
+	if err := unix.Mount("", to, "", unix.MS_SHARED, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(from, "inside"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ulimits := range [][]types.Ulimit{nil, {limitOf("core", 0, 0)}} {
+		c := &types.ContainerProperties{Privileged: aws.Bool(true), Ulimits: ulimits}
+		r := execute(t, attempt.Attempt{Container: c, Command: []string{"sh", "-c", "mount --bind " + from + " " + to + " && ls " + to}}, nil)
+		if r.exit != 0 || r.err != nil || strings.TrimSpace(r.log) != "inside" {
+			t.Errorf("exit %d, %v: %s", r.exit, r.err, r.log)
+		}
+	}
+	after, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the job mounted for this machine: %v\n%s", err, after)
+	}
+	if _, err := os.Stat(filepath.Join(to, "inside")); err == nil {
+		t.Error("the mount is visible outside the job")
+	}
+}
+
 // holding returns a command that uses a number of bytes until it is ended.
 func holding(bytes string) []string {
 	return []string{"sh", "-c", "(head -c " + bytes + " /dev/zero; exec sleep 1000) | tail -c " + bytes}
@@ -79,7 +117,7 @@ func TestMemoryWatch(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		roomy := watch.add(group, 128<<20)
+		roomy := watch.add(group, 128<<20, nil)
 		for deadline := time.Now().Add(30 * time.Second); len(tooLarge([]*memoryLimit{{group: group, bytes: 60 << 20}})) == 0 && time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -87,7 +125,7 @@ func TestMemoryWatch(t *testing.T) {
 		if found := tooLarge(watch.old()); len(found) != 0 || watch.remove(roomy) {
 			t.Error("64 MB were too much for 128 MiB")
 		}
-		tight := watch.add(group, 32<<20)
+		tight := watch.add(group, 32<<20, nil)
 		if len(watch.old()) != 0 {
 			t.Error("measured at the first check")
 		}

@@ -64,8 +64,13 @@ func startMarked(id string, attr *syscall.SysProcAttr, begin func(*syscall.SysPr
 	forks.Lock()
 	defer forks.Unlock()
 	var own unix.Rlimit
-	marked = unix.Getrlimit(unix.RLIMIT_LOCKS, &own) == nil &&
-		unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: markOf(id), Max: own.Max}) == nil // fails below a low hard limit
+	marked = unix.Getrlimit(unix.RLIMIT_LOCKS, &own) == nil
+	hard := own.Max
+	if mayRaise() {
+		hard = markOf(id) // this program can return to its own
+	}
+	// It fails below a low hard limit.
+	marked = marked && unix.Setrlimit(unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: markOf(id), Max: hard}) == nil
 	pid, err := begin(attr)
 	if !marked {
 		return false, err
@@ -135,8 +140,10 @@ func markedProcesses() map[uint64][]int {
 		missed, err := scan.Each(func(pid int) (gone bool) {
 			var limit unix.Rlimit
 			err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit)
-			if err == nil && limit.Cur>>62 == 1 && !slices.Contains(found[limit.Cur], pid) {
-				found[limit.Cur] = append(found[limit.Cur], pid)
+			for _, mark := range []uint64{limit.Cur, limit.Max} { // a process may lower the first alone
+				if err == nil && mark>>62 == 1 && !slices.Contains(found[mark], pid) {
+					found[mark] = append(found[mark], pid)
+				}
 			}
 			return errors.Is(err, unix.ESRCH)
 		})
@@ -169,7 +176,7 @@ func endMarked(id string, reap bool) error {
 			switch {
 			case errors.Is(err, unix.ESRCH):
 				return true
-			case (err != nil || limit.Cur != mark) && !hasVariable(pid, variable):
+			case (err != nil || limit.Cur != mark && limit.Max != mark) && !hasVariable(pid, variable):
 				return false
 			case scan.HasEnded(pid):
 				if reap { // only as the init process of a container does the engine adopt them

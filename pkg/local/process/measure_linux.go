@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/usage"
 )
 
-// measuring opens control groups that measure, with the first attempt that asks for it.
+// measuring opens control groups that measure memory and limit it, with the first attempt.
 type measuring struct {
 	mu     sync.Mutex
 	opened bool
@@ -30,16 +31,19 @@ func (m *measuring) current() *cgroups {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.opened {
-		m.opened, m.groups = true, openMeasuring()
+		m.opened, m.groups = true, openMeasuring(newMarks())
 	}
 	return m.groups
 }
 
-// start uses the control groups that measure, and those of other attempts if no process can start there.
-func (m *measuring) start(others trees, id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
-	if groups := m.current(); groups != nil {
-		if t, err := groups.start(id, begin); err == nil {
-			return t, nil
+// start uses the control groups that measure, and others if no process can start there or nothing is to be measured or
+// limited.
+func (m *measuring) start(others trees, id string, want wanted, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+	if want != (wanted{}) {
+		if groups := m.current(); groups != nil {
+			if t, err := groups.start(id, want, begin); err == nil {
+				return t, nil
+			}
 		}
 	}
 	return others.start(id, begin)
@@ -54,9 +58,9 @@ func (m *measuring) close() error {
 }
 
 // openMeasuring returns control groups that measure memory; nil if there are none for this user.
-func openMeasuring() *cgroups {
+func openMeasuring(marks *marks) *cgroups {
 	for _, parent := range measuringParents2() {
-		c := &cgroups{parent: parent, kind: "cgroup2", meters: meters2{}}
+		c := &cgroups{parent: parent, kind: "cgroup2", meters: meters2{}, marks: marks}
 		if c.works() {
 			return c
 		}
@@ -68,7 +72,7 @@ func openMeasuring() *cgroups {
 	}
 	others := map[string]string{"memory": memory, "cpuacct": usage.Directory(own, mounts, "cpuacct"), "blkio": usage.Directory(own, mounts, "blkio")}
 	for _, parent := range cgroupDirectories("cgroup1") {
-		c := &cgroups{parent: parent, kind: "cgroup1", meters: &meters1{parents: others, bases: map[string]string{}}}
+		c := &cgroups{parent: parent, kind: "cgroup1", meters: &meters1{parents: others, bases: map[string]string{}}, marks: marks}
 		if c.works() {
 			return c
 		}
@@ -82,7 +86,7 @@ func (c *cgroups) works() bool {
 		clearDead(parent)
 	}
 	clearDead(c.parent)
-	g, err := c.take()
+	g, err := c.take(false)
 	if err != nil {
 		if c.base != "" {
 			_ = errors.Join(endCgroup(c.base), c.meters.endBesides(""))
@@ -129,10 +133,12 @@ type meters interface {
 	besideParents() []string
 	// endBesides removes the directories of a group; "" is those of all groups.
 	endBesides(name string) error
-	// canReuse reports whether a group without processes can measure another attempt.
+	// canReuse reports whether a group without processes can hold another attempt.
 	canReuse(g cgroup) bool
-	// group returns where a group measures. It resets what can be reset.
-	group(g cgroup) usage.Group
+	// measuresAgain reports whether a group that was used can measure another attempt.
+	measuresAgain() bool
+	// group returns where a group measures. It resets what can be reset, if it will measure.
+	group(g cgroup, measured bool) usage.Group
 }
 
 // unmeasured is for groups that only track processes.
@@ -143,7 +149,8 @@ func (unmeasured) besides(string) ([]string, error) { return nil, nil }
 func (unmeasured) besideParents() []string          { return nil }
 func (unmeasured) endBesides(string) error          { return nil }
 func (unmeasured) canReuse(cgroup) bool             { return true }
-func (unmeasured) group(cgroup) usage.Group         { return usage.Group{} }
+func (unmeasured) measuresAgain() bool              { return true }
+func (unmeasured) group(cgroup, bool) usage.Group   { return usage.Group{} }
 
 // meters2 measure in version 2, where one directory has all controllers.
 type meters2 struct{}
@@ -158,10 +165,13 @@ func (meters2) besides(string) ([]string, error) { return nil, nil }
 func (meters2) besideParents() []string          { return nil }
 func (meters2) endBesides(string) error          { return nil }
 
-// canReuse is false: the peak of a group of version 2 cannot be reset for all readers.
-func (meters2) canReuse(cgroup) bool { return false }
+// canReuse reports whether little memory remains.
+func (meters2) canReuse(g cgroup) bool { return holds(g.dir(), "memory.current") <= reusable }
 
-func (meters2) group(g cgroup) usage.Group { return usage.InGroup2(g.dir()) }
+// measuresAgain is false: the peak of a group of version 2 cannot be reset for all readers.
+func (meters2) measuresAgain() bool { return false }
+
+func (meters2) group(g cgroup, _ bool) usage.Group { return usage.InGroup2(g.dir()) }
 
 // meters1 measure in version 1, which has a hierarchy for each controller.
 type meters1 struct {
@@ -220,14 +230,27 @@ const reusable = 1 << 20
 // canReuse reports whether little remains after the cache of files is removed. An error means that it does not exist.
 func (m *meters1) canReuse(g cgroup) bool {
 	dir := filepath.Join(m.bases["memory"], filepath.Base(g.dir()))
+	if holds(dir, "memory.usage_in_bytes") <= reusable {
+		return true
+	}
 	_ = writeExisting(dir, "memory.force_empty", "0")
-	text, err := os.ReadFile(filepath.Join(dir, "memory.usage_in_bytes"))
-	left, parsed := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return err == nil && parsed == nil && left <= reusable
+	return holds(dir, "memory.usage_in_bytes") <= reusable
+}
+
+func (m *meters1) measuresAgain() bool { return true }
+
+// holds returns the bytes in a file of a group; the largest number if it cannot be read.
+func holds(dir, name string) int64 {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	n, parsed := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil || parsed != nil {
+		return math.MaxInt64
+	}
+	return n
 }
 
 // group resets the peak of earlier attempts.
-func (m *meters1) group(g cgroup) usage.Group {
+func (m *meters1) group(g cgroup, measured bool) usage.Group {
 	in := func(controller string) string {
 		if m.bases[controller] == "" {
 			return ""
@@ -235,7 +258,10 @@ func (m *meters1) group(g cgroup) usage.Group {
 		return filepath.Join(m.bases[controller], filepath.Base(g.dir()))
 	}
 	memory := in("memory")
-	_ = writeExisting(memory, "memory.max_usage_in_bytes", "0")
+	if measured {
+		_ = writeExisting(memory, "memory.force_empty", "0")
+		_ = writeExisting(memory, "memory.max_usage_in_bytes", "0")
+	}
 	return usage.Group{Version: 1, Memory: memory, CPU: in("cpuacct"), IO: in("blkio")}
 }
 

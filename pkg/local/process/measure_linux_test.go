@@ -1,8 +1,11 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -94,6 +97,54 @@ func TestPeakWithoutGroups(t *testing.T) {
 			if err := processtest.CheckPeak(way, mib, *u.PeakMemory); err != nil || exit != 0 || u.Source != "processes" {
 				t.Errorf("%s: %v, exit %d, source %s", way, err, exit, u.Source)
 			}
+		}
+	}
+}
+
+// TestMemoryLimitOfShortJobs has commands that end before the first check of the memory watch.
+func TestMemoryLimitOfShortJobs(t *testing.T) {
+	program := processtest.Allocator(t)
+	for _, isMeasured := range []bool{false, true} {
+		for _, isGrouped := range []bool{true, false} {
+			t.Run(fmt.Sprintf("measured %t, in groups %t", isMeasured, isGrouped), func(t *testing.T) {
+				p := measureWith(t, isGrouped)
+				for _, c := range []struct {
+					command string
+					isOut   bool // in a group
+					exceeds bool // as far as the sizes of the processes tell
+				}{
+					{"exec PROGRAM short 300", true, true},
+					{"PROGRAM short 300; exit 3", true, true},
+					{"PROGRAM short 300; exit 0", false, true}, // the command survives the end of its child
+					{"exec PROGRAM short 50", false, false},
+					{"exec PROGRAM file 80", false, false}, // the kernel takes the cache of files back
+					{"exit 3", false, false},
+				} {
+					log, err := os.CreateTemp(t.TempDir(), "log")
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer log.Close()
+					var differed []string
+					a := attempt.Attempt{ID: uniqueID(t), Container: memoryOf(100), Command: []string{"sh", "-c", strings.ReplaceAll(c.command, "PROGRAM", program)}, Directory: t.TempDir(),
+						Started: func(string) {}, Kill: make(chan struct{}), Differed: func(phrase string) { differed = append(differed, phrase) }}
+					if isMeasured {
+						a.Measured = func(u usage.Usage) {
+							if *u.MemoryLimit != 100<<20 || isGrouped && *u.PeakMemory > 101<<20 {
+								t.Errorf("%s: %s", c.command, u.Line())
+							}
+						}
+					}
+					exit, err := p.Run(t.Context(), a, log)
+					if got := errors.Is(err, errOutOfMemory); got != (c.isOut && isGrouped) || err != nil && !got {
+						t.Errorf("%s: exit %d, %v", c.command, exit, err)
+					}
+					// Smaller sizes than that of this program mean nothing.
+					if isGrouped && len(differed) > 0 || !isGrouped && (len(differed) == 1) != c.exceeds {
+						t.Errorf("%s: %q", c.command, differed)
+					}
+				}
+			})
 		}
 	}
 }

@@ -24,16 +24,18 @@ type memoryWatch struct {
 type memoryLimit struct {
 	group  int
 	bytes  int64
-	old    bool // it existed at an earlier check
+	ranOut func() bool // reports that the kernel, which keeps this limit, killed a process; nil: it does not keep it
+	old    bool        // it existed at an earlier check
 	killed bool
 }
 
-// add begins to watch a process group; 0 bytes means no limit.
-func (w *memoryWatch) add(group int, bytes int64) *memoryLimit {
+// add begins to watch a process group; 0 bytes means no limit. ranOut is nil unless the kernel keeps the limit: then
+// the rest of the group is killed after one of its processes, since it may wait for that.
+func (w *memoryWatch) add(group int, bytes int64, ranOut func() bool) *memoryLimit {
 	if !canWatchMemory || w == nil || bytes == 0 {
 		return nil
 	}
-	l := &memoryLimit{group: group, bytes: bytes}
+	l := &memoryLimit{group: group, bytes: bytes, ranOut: ranOut}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.limits == nil {
@@ -60,7 +62,16 @@ func (w *memoryWatch) remove(l *memoryLimit) bool {
 
 // check kills the groups that use too much.
 func (w *memoryWatch) check() {
-	for _, l := range tooLarge(w.old()) {
+	var sampled []*memoryLimit
+	for _, l := range w.old() {
+		switch {
+		case l.ranOut == nil:
+			sampled = append(sampled, l)
+		case l.ranOut():
+			w.kill(l)
+		}
+	}
+	for _, l := range tooLarge(sampled) {
 		w.kill(l)
 	}
 	w.mu.Lock()

@@ -32,3 +32,6 @@ func tooLarge([]*memoryLimit) []*memoryLimit { return nil }
 // from its first instruction: the process is stopped there until they are set. A command without
 // ulimits starts normally.
 func startLimited(cmd *exec.Cmd, _ []types.Ulimit) error { return cmd.Start() }
+
+// isolateMounts does nothing: these systems have no list of mounts for a process.
+func isolateMounts(*syscall.SysProcAttr) {}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // processStart returns when a process started, in a form that no later process with the same
@@ -34,6 +36,14 @@ var bootID = sync.OnceValues(func() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err
 })
+
+// isolateMounts gives a process its own list of mounts, so that what it mounts is not mounted for this machine, as in a
+// container. Go makes them private before the command starts. A process without the permission cannot mount either.
+func isolateMounts(attr *syscall.SysProcAttr) {
+	if hasCapability(unix.CAP_SYS_ADMIN) {
+		attr.Unshareflags |= syscall.CLONE_NEWNS
+	}
+}
 
 // ownGroup starts a process in its own group. The kernel kills it when the engine dies, because no
 // engine could end it then.

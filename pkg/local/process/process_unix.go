@@ -33,6 +33,9 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 			"does not read the image's default command; add a command to the job")
 	}
 	env := p.findsBatchctl(argv, processEnvironment(os.Environ(), a))
+	if err := mayEnter(a.Directory); err != nil {
+		return -1, fmt.Errorf("CannotStartContainerError: enter the working directory %s: %w", a.Directory, err)
+	}
 	file, code, err := findProgram(argv[0], valueOf(env, "PATH"), a.Directory)
 	if err != nil {
 		return code, fmt.Errorf("CannotStartContainerError: %w", err)
@@ -43,18 +46,13 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	if err := ctx.Err(); err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", context.Cause(ctx))
 	}
-	// Without this, the error of the start names the program and not the directory.
-	if a.Directory != "" {
-		if err := unix.Access(a.Directory, unix.X_OK); err != nil {
-			return -1, fmt.Errorf("CannotStartContainerError: enter the working directory %s: %w", a.Directory, err)
-		}
-	}
 	var cmd *exec.Cmd
-	start := p.family().start
-	if a.Measured != nil {
-		start = p.startMeasured
-	}
-	started, err := start(a.ID, func(attr *syscall.SysProcAttr) (int, error) {
+	need, _ := model.Requested(a.Container) // SubmitJob has checked it
+	limit := need.MemoryMiB << 20
+	started, err := p.measure.start(p.family(), a.ID, wanted{a.Measured != nil, limit}, func(attr *syscall.SysProcAttr) (int, error) {
+		if aws.ToBool(a.Container.Privileged) {
+			isolateMounts(attr)
+		}
 		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdin: noInput(), Stdout: log, Stderr: log, SysProcAttr: attr}
 		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
 			return 0, err
@@ -66,8 +64,8 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	}
 	group := cmd.Process.Pid
 	meter := meterFor(a, started, group)
-	need, _ := model.Requested(a.Container) // SubmitJob has checked it
-	memory := p.memory.add(group, need.MemoryMiB<<20)
+	ranOut := keptLimit(started)
+	memory := p.memory.add(group, limit, ranOut)
 	a.Started(handleOf(group, started))
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -80,21 +78,31 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	})
 	err = cmd.Wait()
 	tooLarge := p.memory.remove(memory)
+	isOut := ranOut != nil && ranOut()
 	stop()
 	close(done)
 	signalGroup(group, syscall.SIGKILL) // immediately, which leaves the rest less time
+	peak := int64(0)
+	if ranOut == nil {
+		peak = usage.Largest(cmd.ProcessState)
+	}
 	if meter != nil {
 		used := meter.Stop(cmd.ProcessState)
+		peak = max(peak, aws.ToInt64(used.PeakMemory))
 		used.MemoryLimit = aws.Int64(need.MemoryMiB << 20)
 		a.Measured(used)
+	}
+	if ranOut == nil && limit > 0 && peak > limit && !tooLarge && a.Differed != nil {
+		// Not an error: the pages of files among them are no reason for the kernel to kill a container.
+		a.Differed(fmt.Sprintf("the memory limit (up to %d of %d MiB were used, with pages of files; more than the limit is an OutOfMemoryError on AWS)", peak>>20, limit>>20))
 	}
 	leftovers := started.end()
 	exit, err := exitCode(cmd.ProcessState, err)
 	if err == nil {
 		err = leftovers
 	}
-	if err == nil && tooLarge && exit == 128+int(syscall.SIGKILL) {
-		err = errOutOfMemory
+	if err == nil && (tooLarge && exit == 128+int(syscall.SIGKILL) || isOut && exit != 0) {
+		err = errOutOfMemory // as Batch: a command that survives the end of one of its processes may succeed
 	}
 	return exit, err
 }
@@ -112,6 +120,18 @@ func exitCode(s *os.ProcessState, err error) (int, error) {
 		return 128 + int(w.Signal()), nil
 	}
 	return s.ExitCode(), nil
+}
+
+// mayEnter returns why a process cannot run in a directory. The error of its start would name the program, not the
+// directory. An empty name is a scratch directory.
+func mayEnter(directory string) error {
+	if directory == "" {
+		return nil
+	}
+	if info, err := os.Stat(directory); err == nil && !info.IsDir() {
+		return unix.ENOTDIR
+	}
+	return unix.Access(directory, unix.X_OK)
 }
 
 // findProgram finds a command as a container runtime does: in the job's PATH, or relative to the
@@ -203,11 +223,6 @@ func readHandle(handle string) (group, path string) {
 
 // Close releases what the executor keeps for later attempts. No attempt may be running.
 func (p Executor) Close() error { return errors.Join(p.family().close(), p.measure.close()) }
-
-// startMeasured starts the first process of an attempt where the kernel measures it, if it can.
-func (p Executor) startMeasured(id string, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
-	return p.measure.start(p.family(), id, begin)
-}
 
 // meterFor starts the meter of an attempt; nil if the attempt is not measured.
 func meterFor(a attempt.Attempt, t tree, root int) *usage.Meter {

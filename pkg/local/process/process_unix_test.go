@@ -8,6 +8,7 @@ import (
 
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,17 +160,22 @@ func TestProcessHasPathWithoutOne(t *testing.T) {
 }
 
 func TestProcessNamesItsDirectory(t *testing.T) {
-	directory := filepath.Join(t.TempDir(), "shut")
-	reason := "no such file or directory"
-	if os.Geteuid() != 0 {
-		if err := os.Mkdir(directory, 0); err != nil {
-			t.Fatal(err)
-		}
-		reason = "permission denied"
+	base := t.TempDir()
+	file, shut := filepath.Join(base, "file"), filepath.Join(base, "shut")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(shut, 0)); err != nil {
+		t.Fatal(err)
 	}
-	r := execute(t, attempt.Attempt{Command: []string{"true"}, Directory: directory}, nil)
-	if want := "CannotStartContainerError: enter the working directory " + directory + ": " + reason; r.err == nil || r.err.Error() != want {
-		t.Errorf("got %v, want %s", r.err, want)
+	reasons := map[string]string{filepath.Join(base, "gone"): "no such file or directory", file: "not a directory", filepath.Join(file, "below"): "not a directory"}
+	if os.Geteuid() != 0 {
+		reasons[shut] = "permission denied"
+	}
+	for directory, reason := range reasons {
+		for _, command := range []string{"true", "./true"} { // the latter is not found there either
+			r := execute(t, attempt.Attempt{Command: []string{command}, Directory: directory}, nil)
+			if want := "CannotStartContainerError: enter the working directory " + directory + ": " + reason; r.err == nil || r.err.Error() != want {
+				t.Errorf("%s: got %v, want %s", command, r.err, want)
+			}
+		}
 	}
 }
 

@@ -88,13 +88,16 @@ func unhonouredUlimits(asked []types.Ulimit) []string {
 }
 
 // mayRaise reports whether this process may raise hard limits (CAP_SYS_RESOURCE).
-func mayRaise() bool {
+func mayRaise() bool { return hasCapability(unix.CAP_SYS_RESOURCE) }
+
+// hasCapability reports whether this process has a capability in its effective set; see capabilities(7).
+func hasCapability(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData // one for each 32 capabilities
 	if err := unix.Capget(&header, &sets[0]); err != nil {
 		return false
 	}
-	return sets[unix.CAP_SYS_RESOURCE/32].Effective&(1<<(unix.CAP_SYS_RESOURCE%32)) != 0
+	return sets[capability/32].Effective&(1<<(capability%32)) != 0
 }
 
 // startLimited starts a command with those ulimits of its container that can be set. They apply

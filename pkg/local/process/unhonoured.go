@@ -63,7 +63,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 
 // prevents returns a member without which a process must not start.
 func prevents(name, problem string) attempt.Member {
-	return attempt.Member{Name: name, Effect: attempt.Prevents, Why: problem + "; run the job in a container: --executor podman or docker"}
+	return attempt.Member{Name: name, Effect: attempt.Prevents, Why: problem + "; run the job in a container: --executor " + attempt.Containers()}
 }
 
 // isOwnUser reports whether a container's user is the user of this process.

@@ -43,7 +43,7 @@ func TestProcessMounts(t *testing.T) {
 	host := func(path string) types.Volume {
 		return types.Volume{Name: aws.String("v"), Host: &types.Host{SourcePath: aws.String(path)}}
 	}
-	hint := "; run the job in a container: --executor podman or docker"
+	hint := "; run the job in a container: --executor " + attempt.Containers()
 	for _, c := range []struct {
 		path     string
 		volume   types.Volume

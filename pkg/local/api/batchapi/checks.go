@@ -20,7 +20,7 @@ func checkTags(tags map[string]string) error {
 			"Member must have length less than or equal to 50"}
 	}
 	if problem := call.TagProblem(tags); problem != "" {
-		return faulty("%s", problem)
+		return wire.ClientException("%s", problem)
 	}
 	return nil
 }
@@ -28,7 +28,7 @@ func checkTags(tags map[string]string) error {
 // checkSchedulingPriority rejects values that Batch rejects; nil is allowed.
 func checkSchedulingPriority(p *int32) error {
 	if p != nil && (*p < 0 || *p > 9999) {
-		return faulty("Scheduling priority must be between 0 and 9999.")
+		return wire.ClientException("Scheduling priority must be between 0 and 9999.")
 	}
 	return nil
 }
@@ -36,24 +36,23 @@ func checkSchedulingPriority(p *int32) error {
 // checkVariables rejects names that Batch reserves for itself, and variables that no process
 // can have (POSIX: no "=" in a name, no NUL).
 func checkVariables(variables []types.KeyValuePair) error {
-	var refused error
 	for _, v := range variables {
 		switch name := aws.ToString(v.Name); {
 		case name == "":
 			return wire.ClientException("Environment variable name is required.")
 		case strings.HasPrefix(name, "AWS_BATCH"):
-			refused = gravest(refused, faulty("Environment variable %s is not valid: names must not start with AWS_BATCH.", name))
+			return wire.ClientException("Environment variable %s is not valid: names must not start with AWS_BATCH.", name)
 		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
 			return wire.ClientException("Environment variable %q is not valid.", name)
 		}
 	}
-	return refused
+	return nil
 }
 
 // checkTimeout rejects a timeout below Batch's minimum of 60 seconds.
 func checkTimeout(t *types.JobTimeout) error {
 	if t != nil && aws.ToInt32(t.AttemptDurationSeconds) < 60 {
-		return faulty("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
+		return wire.ClientException("AttemptDurationSeconds in Timeout must be at least 60 seconds.")
 	}
 	return nil
 }
@@ -61,21 +60,22 @@ func checkTimeout(t *types.JobTimeout) error {
 // checkRetry rejects retry strategies that Batch rejects: attempts outside 1 to 10, more than
 // five rules, or an invalid rule (API reference of RetryStrategy).
 func checkRetry(r *types.RetryStrategy) error {
-	var refused error
 	switch {
 	case r == nil:
 		return nil
 	case r.Attempts == nil:
-		refused = faulty(empty.NoAttempts)
+		return wire.ClientException(empty.NoAttempts)
 	case *r.Attempts < 1 || *r.Attempts > 10:
-		refused = faulty("RetryAttempts must be between 1 and 10.")
+		return wire.ClientException("RetryAttempts must be between 1 and 10.")
 	case len(r.EvaluateOnExit) > 5:
-		refused = faulty("EvaluateOnExit can have at most 5 entries.")
+		return wire.ClientException("EvaluateOnExit can have at most 5 entries.")
 	}
 	for _, rule := range r.EvaluateOnExit {
-		refused = gravest(refused, checkEvaluateOnExit(rule))
+		if err := checkEvaluateOnExit(rule); err != nil {
+			return err
+		}
 	}
-	return refused
+	return nil
 }
 
 // These match the conditions of EvaluateOnExit: an asterisk may only be at the end (API reference of EvaluateOnExit).
@@ -90,7 +90,7 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 		return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
 	}
 	if rule.OnExitCode == nil && rule.OnReason == nil && rule.OnStatusReason == nil {
-		return faulty("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
+		return wire.ClientException("EvaluateOnExit should contain at least one of onExitCode, onReason or onStatusReason.")
 	}
 	for _, c := range []struct {
 		text    *string
@@ -99,9 +99,9 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 		switch {
 		case c.text == nil:
 		case len(*c.text) > 512:
-			return faulty("Evaluate on exit condition cannot exceed 512 characters.")
+			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
 		case !c.pattern().MatchString(*c.text):
-			return faulty("Evaluate on exit condition contains restricted characters.")
+			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func checkEvaluateOnExit(rule types.EvaluateOnExit) error {
 // checkReason rejects a reason that is longer than Batch's limit.
 func checkReason(reason string) error {
 	if len(reason) > 1024 {
-		return faulty("reason can have at most 1024 characters.")
+		return wire.ClientException("reason can have at most 1024 characters.")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func checkAmount(a model.Amount, fargate bool) error {
 	case a.MemoryMiB < 4:
 		return wire.ClientException("Memory must be at least 4 Mib, got %d Mib.", a.MemoryMiB)
 	case a.MilliCPU < least:
-		return faulty("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
+		return wire.ClientException("vCPU must be at least %g, got %g.", float64(least)/1000, float64(a.MilliCPU)/1000)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package batchapi
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -38,7 +40,7 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 		seen[name] = true
 	}
 	if len(p.ConsumableResourceList) > 5 {
-		return faulty("Each ConsumableResourceProperty can have at most 5 consumableResources")
+		return wire.ClientException("Each ConsumableResourceProperty can have at most 5 consumableResources")
 	}
 	return nil
 }
@@ -55,14 +57,14 @@ func (cs consumables) createConsumableResource(c *call.Call, in *awsbatch.Create
 	case aws.ToInt64(in.TotalQuantity) < 0:
 		return nil, wire.ClientException("totalQuantity cannot be a negative number.")
 	}
-	if err := cs.judge(c, checkTags(in.Tags), cs.check(c)); err != nil {
+	if err := cmp.Or(checkTags(in.Tags), cs.check(c)); err != nil {
 		return nil, err
 	}
 	err := cs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.Consumables[name] != nil {
-			return nil, cs.judge(c, already("Consumable resource", name))
+			return nil, already("Consumable resource", name)
 		}
-		return []model.Event{{ConsumableCreated: &model.Shape[awsbatch.CreateConsumableResourceInput]{V: in}}}, nil
+		return []model.Event{{ConsumableCreated: &model.Shape[*awsbatch.CreateConsumableResourceInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 // updateConsumableResource changes the total quantity. A repeated client token changes nothing
 // and gets the current total.
 func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
-	if err := cs.judge(c, cs.check(c)); err != nil {
+	if err := cs.check(c); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateConsumableResourceOutput{}
@@ -96,7 +98,7 @@ func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.Update
 		out.TotalQuantity = aws.Int64(r.Total)
 		token := aws.ToString(in.ClientToken)
 		// A repeated request must not add or remove the quantity twice.
-		if _, done := r.Tokens[token]; done {
+		if r.Repeats(token, time.Now().UnixMilli()) {
 			return nil, nil
 		}
 		total, err := changedTotal(r, aws.ToString(in.Operation), in.Quantity)

@@ -2,6 +2,8 @@ package batchapi
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,11 +39,11 @@ func definitionStatus(d *model.Definition) string {
 // of the answer lists the members without effect here, or tells why jobs of the definition cannot
 // run.
 func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
-	if err := ds.judge(c, checkDefinitionSize(c), checkDefinition(in), ds.check(c)); err != nil {
+	if err := cmp.Or(checkDefinitionSize(c), checkDefinition(in), ds.check(c)); err != nil {
 		return nil, err
 	}
 	dropped := dropEmptyVariables(in)
-	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[awsbatch.RegisterJobDefinitionInput]{V: in}}
+	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[*awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(r.Invocation); again {
 			r.Revision = m.Definition(id).Revision
@@ -117,7 +119,7 @@ func dropEmptyVariables(in *awsbatch.RegisterJobDefinitionInput) (dropped []stri
 // definition.
 func checkDefinitionSize(c *call.Call) error {
 	if size := len(c.Body); size > 24<<10 {
-		return faulty("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
+		return wire.ClientException("Job definition size must be at most 24 KiB, got %d KiB", size>>10)
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func checkDefinitionSize(c *call.Call) error {
 func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobDefinitionName)):
-		return wire.ClientException("Job definition name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+		return failed("Job definition name should match a valid pattern.")
 	case in.Type != types.JobDefinitionTypeContainer && in.Type != types.JobDefinitionTypeMultinode:
 		return wire.ClientException("Job definition type %q is not valid. Valid types: [container, multinode]", in.Type)
 	case in.Type == types.JobDefinitionTypeMultinode:
@@ -135,13 +137,12 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("nodeProperties are only for a job definition of type multinode.")
 	case in.EksProperties != nil || in.EcsProperties != nil:
 	case in.ContainerProperties == nil: // also if empty members were given
-		return unlikeMoto(wire.ClientException("ECS Container Image must be provided."),
-			wire.ClientException("containerProperties, ecsProperties or eksProperties must contain at least one container."))
+		return wire.ClientException("ECS Container Image must be provided.")
 	case aws.ToString(in.ContainerProperties.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
 	}
-	shaped := gravest(checkNodes(in), checkParts(in), checkPodDefinition(in))
-	if shaped != nil && holdsAlways(shaped) {
+	shaped := cmp.Or(checkNodes(in), checkParts(in), checkPodDefinition(in))
+	if shaped != nil {
 		return shaped // without valid containers, the checks below could fail
 	}
 	d := &model.Definition{Request: in}
@@ -149,7 +150,7 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 	if err != nil {
 		return err
 	}
-	return gravest(shaped, checkDefinitionValues(in), checkWork(d, w), checkVariables(w.Container.Environment),
+	return cmp.Or(shaped, checkDefinitionValues(in), checkWork(d, w, false), checkVariables(w.Container.Environment),
 		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
 }
 
@@ -157,9 +158,9 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case len(in.PlatformCapabilities) > 1:
-		return faulty("Exactly 1 capability must be provided.")
+		return wire.ClientException("Exactly 1 capability must be provided.")
 	case in.ContainerProperties != nil && in.ContainerProperties.InstanceType != nil:
-		return faulty("instanceType is only for multi-node jobs.")
+		return wire.ClientException("instanceType is only for multi-node jobs.")
 	}
 	return checkSchedulingPriority(in.SchedulingPriority)
 }
@@ -173,9 +174,9 @@ func (ds definitions) deregisterJobDefinition(c *call.Call, in *awsbatch.Deregis
 		switch {
 		// A name alone would be ambiguous: Batch deregisters exactly one revision.
 		case d == nil && !strings.Contains(id, ":"):
-			return nil, ds.judge(c, faulty("JobDefinition %s: name and revision (name:revision) are needed.", id))
+			return nil, wire.ClientException("JobDefinition %s: name and revision (name:revision) are needed.", id)
 		case d == nil:
-			return nil, ds.judge(c, faulty("JobDefinition %s does not exist.", id))
+			return nil, wire.ClientException("JobDefinition %s does not exist.", id)
 		case d.Inactive:
 			return nil, nil
 		}
@@ -205,9 +206,17 @@ func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 
 // describeJobDefinitions returns definitions by ARN or name:revision in the order of the request,
 // or pages of all revisions of one name or of every name. A status filters each of them.
-func (ds definitions) describeJobDefinitions(_ *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (ds definitions) describeJobDefinitions(c *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
+	}
+	// The API reference excludes all other parameters, but AWS Batch accepts status (boto/boto3#2908).
+	refused := checkNamed("JobDefinitions", in.JobDefinitions, in.MaxResults)
+	if len(in.JobDefinitions) > 0 && in.JobDefinitionName != nil {
+		refused = wire.ClientException("Only one of jobDefinitions and jobDefinitionName can be given.")
+	}
+	if refused != nil {
+		return nil, refused
 	}
 	m, done := ds.backend.View()
 	defer done()
@@ -215,20 +224,22 @@ func (ds definitions) describeJobDefinitions(_ *call.Call, in *awsbatch.Describe
 	switch {
 	case len(in.JobDefinitions) > 0:
 		for _, text := range in.JobDefinitions {
-			all = append(all, ds.described(m, text)...)
+			if d := m.Definition(model.ResourceName(text, model.KindDefinition)); d != nil {
+				all = append(all, d)
+			}
 		}
 	case in.JobDefinitionName != nil:
-		all = slices.Clone(ds.revisions(m, *in.JobDefinitionName))
+		all = newestFirst(m.Definitions[*in.JobDefinitionName])
 	default:
 		for _, name := range call.SortedKeys(m.Definitions) {
-			all = append(all, ds.revisions(m, name)...)
+			all = append(all, newestFirst(m.Definitions[name])...)
 		}
 	}
 	all = slices.DeleteFunc(all, func(d *model.Definition) bool { return in.Status != nil && definitionStatus(d) != *in.Status })
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // requested definitions fit on one page, in the order of the request
 		var err error
-		if page, next, err = call.Page(all, in.MaxResults, 100, in.NextToken, ds.sortKey); err != nil {
+		if page, next, err = call.Page(all, in.MaxResults, 100, in.NextToken, sortKey); err != nil {
 			return nil, err
 		}
 	}
@@ -327,4 +338,17 @@ func describedParts(p *types.EcsProperties) *types.EcsProperties {
 		}
 	}
 	return d
+}
+
+// newestFirst returns the revisions of a name in the order of DescribeJobDefinitions, which AWS Batch does not
+// guarantee. The model keeps them in ascending order.
+func newestFirst(revisions []*model.Definition) []*model.Definition {
+	out := slices.Clone(revisions)
+	slices.Reverse(out)
+	return out
+}
+
+// sortKey returns the sort key of a revision in that order.
+func sortKey(d *model.Definition) string {
+	return fmt.Sprintf("%s %010d", d.Name(), math.MaxInt32-d.Revision) // no name has a blank
 }

@@ -40,7 +40,6 @@ func (js jobs) describeJobs(_ *call.Call, in *awsbatch.DescribeJobsInput) (*awsb
 // UNKNOWN.
 func (js jobs) addTo(m *model.Model, d *types.JobDetail, t *model.Task) {
 	d.Tags = tagsOf(m, t)
-	js.showIdentity(d)
 	var counts map[string]int32
 	if d.ArrayProperties != nil {
 		counts = d.ArrayProperties.StatusSummary

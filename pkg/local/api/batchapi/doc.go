@@ -6,7 +6,6 @@
 // Each operation checks its request, reads the model and proposes events. Several operations use these files:
 //
 //   - service.go: what the struct of each resource has
-//   - lenient.go: the differences between a strict and a lenient engine
 //   - names.go, faults.go, checks.go: names, errors and checks of AWS Batch
 //   - nodes.go, parts.go, pods.go, work.go: checks of the containers of jobs and their definitions
 //   - notice.go, unknown.go: what an answer reports besides, and the status of jobs without an engine

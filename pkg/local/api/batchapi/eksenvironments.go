@@ -23,23 +23,21 @@ func checkEKS(in *awsbatch.CreateComputeEnvironmentInput) error {
 	case aws.ToString(eks.EksClusterArn) == "" || namespace == "":
 		return wire.ClientException("eksClusterArn and kubernetesNamespace are required in eksConfiguration.")
 	case !eksCluster().MatchString(*eks.EksClusterArn):
-		return faulty("eksClusterArn must be an EKS cluster ARN.")
+		return wire.ClientException("eksClusterArn must be an EKS cluster ARN.")
 	case namespace == "default":
-		return faulty("kubernetesNamespace cannot be the default Kubernetes namespace")
+		return wire.ClientException("kubernetesNamespace cannot be the default Kubernetes namespace")
 	case strings.HasPrefix(namespace, "kube-"):
-		return faulty("kubernetesNamespace cannot be a reserved Kubernetes system namespace")
+		return wire.ClientException("kubernetesNamespace cannot be a reserved Kubernetes system namespace")
 	case !kubernetesNamespace().MatchString(namespace):
-		return faulty("kubernetesNamespace must be a valid Kubernetes namespace.")
-	case in.Type != types.CETypeManaged:
-		return faulty("eksConfiguration is only for MANAGED compute environments.")
-	case r == nil:
+		return wire.ClientException("kubernetesNamespace must be a valid Kubernetes namespace.")
+	case in.Type != types.CETypeManaged || r == nil: // your own nodes (user guide, unmanaged compute environments)
 		return nil
 	case r.Type != types.CRTypeEc2 && r.Type != types.CRTypeSpot:
-		return faulty("Supported compute types for EKS compute environments are [EC2, SPOT]")
+		return wire.ClientException("Supported compute types for EKS compute environments are [EC2, SPOT]")
 	case r.AllocationStrategy == "":
-		return faulty("allocationStrategy is required for EKS Compute Environments.")
+		return wire.ClientException("allocationStrategy is required for EKS Compute Environments.")
 	case r.AllocationStrategy == types.CRAllocationStrategyBestFit:
-		return faulty("allocationStrategy BEST_FIT is not supported for EKS Compute Environments.")
+		return wire.ClientException("allocationStrategy BEST_FIT is not supported for EKS Compute Environments.")
 	}
 	return nil
 }
@@ -51,7 +49,7 @@ func checkImageTypes(r *types.ComputeResource, onEKS bool) error {
 	}
 	for _, c := range r.Ec2Configuration {
 		if image := aws.ToString(c.ImageType); strings.HasPrefix(image, "EKS_") != onEKS && image != "" {
-			return faulty("Invalid imageType in ComputeResources.ec2Configuration")
+			return wire.ClientException("Invalid imageType in ComputeResources.ec2Configuration")
 		}
 	}
 	return nil

@@ -23,16 +23,16 @@ type environments struct{ *service }
 // have no effect here.
 func (es environments) createComputeEnvironment(c *call.Call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
-	if err := es.judge(c, checkEnvironmentRequest(in), checkTags(in.Tags), es.check(c)); err != nil {
+	if err := cmp.Or(checkEnvironmentRequest(in), checkTags(in.Tags), es.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.CEStateEnabled)
 	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		// An engine with default options has an environment of this name, so it is reserved.
 		if m.Environments[name] != nil || name == model.ComputeEnvironment {
-			return nil, es.judge(c, already("Compute environment", name))
+			return nil, already("Compute environment", name)
 		}
-		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(), Request: model.Shape[awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
+		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(), Request: model.Shape[*awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
 		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case !managed && in.ServiceRole == nil: // also of another type: a test of moto wants it
+	case !managed && in.ServiceRole == nil && in.EksConfiguration == nil: // also of another type: a test of moto wants it
 		return required("ServiceRole")
 	case !managed && in.Type != types.CETypeUnmanaged:
 		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]", in.Type)
@@ -57,19 +57,19 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	case managed && r == nil:
 		return wire.ClientException("computeResources must be provided for a MANAGED compute environment")
 	case managed:
-		return gravest(checkInstances(r), checkResources(r), checkEKS(in), checkEnvironmentValues(in))
+		return cmp.Or(checkInstances(r), checkResources(r), checkEKS(in), checkEnvironmentValues(in))
 	}
-	return gravest(checkEKS(in), checkEnvironmentValues(in))
+	return cmp.Or(checkEKS(in), checkEnvironmentValues(in))
 }
 
-// checkEnvironmentValues checks what a lenient engine can ignore.
+// checkEnvironmentValues checks the values that are left.
 func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
 	managed := in.Type == types.CETypeManaged
 	switch {
 	case in.State == types.CEStateDisabled:
-		return faulty("Compute Environment must be created in ENABLED state.")
+		return wire.ClientException("Compute Environment must be created in ENABLED state.")
 	case !managed && in.ComputeResources != nil && model.IsFargate(in.ComputeResources.Type):
-		return faulty("Cannot create an UNMANAGED Fargate Compute Environment.")
+		return wire.ClientException("Cannot create an UNMANAGED Fargate Compute Environment.")
 	}
 	return checkUnmanaged(managed, in.UnmanagedvCpus)
 }
@@ -78,9 +78,9 @@ func checkEnvironmentValues(in *awsbatch.CreateComputeEnvironmentInput) error {
 func checkUnmanaged(managed bool, vcpus *int32) error {
 	switch {
 	case managed && vcpus != nil:
-		return faulty("unmanagedvCpus is not applicable for managed Compute Environments")
+		return wire.ClientException("unmanagedvCpus is not applicable for managed Compute Environments")
 	case aws.ToInt32(vcpus) < 0:
-		return faulty("unmanagedvCpus should be greater than or equal to 0.")
+		return wire.ClientException("unmanagedvCpus should be greater than or equal to 0.")
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func checkInstances(r *types.ComputeResource) error {
 	}
 	for _, name := range r.InstanceTypes {
 		if !instanceType().MatchString(name) {
-			return unlikeMoto(wire.ClientException("Instance type %s does not exist.", name), invalidParameter("Instance type %s does not exist", name))
+			return wire.ClientException("Instance type %s does not exist.", name)
 		}
 	}
 	return nil
@@ -124,11 +124,11 @@ func checkResources(r *types.ComputeResource) error {
 	case *r.MaxvCpus < 0:
 		return wire.ClientException("maxvCpus should be greater than or equal to 1.")
 	case *r.MaxvCpus == 0:
-		return faulty("maxvCpus should be greater than or equal to 1.")
+		return wire.ClientException("maxvCpus should be greater than or equal to 1.")
 	case model.IsFargate(r.Type) && r.MinvCpus != nil:
-		return faulty("minvCpus is not applicable for Fargate.")
+		return wire.ClientException("minvCpus is not applicable for Fargate.")
 	case desired != nil && (*desired < least || *desired > *r.MaxvCpus):
-		return faulty("desiredvCpus should be between minvCpus and maxvCpus.")
+		return wire.ClientException("desiredvCpus should be between minvCpus and maxvCpus.")
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func noticeEnvironment(c *call.Call, r *types.ComputeResource) {
 // new one. Environments from the engine's options cannot be changed.
 func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
-	if err := es.judge(c, es.check(c)); err != nil {
+	if err := es.check(c); err != nil {
 		return nil, err
 	}
 	var now *awsbatch.CreateComputeEnvironmentInput
@@ -189,7 +189,7 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if err := es.judge(c, checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus), checkUpdatePolicy(in.UpdatePolicy)); err != nil {
+		if err := cmp.Or(checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus), checkUpdatePolicy(in.UpdatePolicy)); err != nil {
 			return nil, err
 		}
 		if now, err = model.UpdatedEnvironment(v.Request, in); err != nil {
@@ -200,12 +200,12 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 			if model.IsFargate(now.ComputeResources.Type) != model.IsFargate(v.Request.ComputeResources.Type) {
 				return nil, wire.ClientException("A compute environment cannot change between Fargate and EC2.")
 			}
-			if err := es.judge(c, checkResources(now.ComputeResources), checkEKS(now)); err != nil {
+			if err := cmp.Or(checkResources(now.ComputeResources), checkEKS(now)); err != nil {
 				return nil, err
 			}
 		}
 		in.ComputeEnvironment = &name // the request may have an ARN; the model uses names
-		return []model.Event{{EnvironmentUpdated: &model.Shape[awsbatch.UpdateComputeEnvironmentInput]{V: in}}}, nil
+		return []model.Event{{EnvironmentUpdated: &model.Shape[*awsbatch.UpdateComputeEnvironmentInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -222,7 +222,7 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 // checkUpdatePolicy rejects a timeout outside the documented range.
 func checkUpdatePolicy(p *types.UpdatePolicy) error {
 	if p != nil && p.JobExecutionTimeoutMinutes != nil && (*p.JobExecutionTimeoutMinutes < 1 || *p.JobExecutionTimeoutMinutes > 7200) {
-		return faulty("jobExecutionTimeoutMinutes should be between 1 and 7200.")
+		return wire.ClientException("jobExecutionTimeoutMinutes should be between 1 and 7200.")
 	}
 	return nil
 }
@@ -235,18 +235,18 @@ func (es environments) deleteComputeEnvironment(c *call.Call, in *awsbatch.Delet
 		v := m.Environments[name]
 		switch {
 		case v == nil:
-			return nil, es.judge(c, noLongerThere("Compute environment", in.ComputeEnvironment))
+			return nil, missing("Compute environment", in.ComputeEnvironment)
 		case v.Request == nil:
 			return nil, configured("Compute environment", name)
 		}
-		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, es.judge(c, checkDisabled(v), checkUnused(m, v))
+		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, cmp.Or(checkDisabled(v), checkUnused(m, v))
 	})
 }
 
 // checkDisabled rejects the deletion of an enabled environment.
 func checkDisabled(v *model.Environment) error {
 	if !v.Disabled() {
-		return faulty("Cannot delete, compute environment %s must be DISABLED first.", v.Name)
+		return wire.ClientException("Cannot delete, compute environment %s must be DISABLED first.", v.Name)
 	}
 	return nil
 }
@@ -262,7 +262,10 @@ func checkUnused(m *model.Model, v *model.Environment) error {
 
 // describeComputeEnvironments returns all environments or the requested ones, by name. Like
 // Batch, it leaves out unknown names.
-func (es environments) describeComputeEnvironments(_ *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+func (es environments) describeComputeEnvironments(c *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+	if err := checkNamed("ComputeEnvironments", in.ComputeEnvironments, in.MaxResults); err != nil {
+		return nil, err
+	}
 	m, done := es.backend.View()
 	defer done()
 	all := call.SortedKeys(m.Environments)

@@ -18,18 +18,9 @@ func missing(what string, name *string) *wire.Fault {
 	return wire.ClientException("%s %s does not exist.", what, *name)
 }
 
-// noLongerThere returns Batch's error for the deletion of an unknown object. moto accepts it.
-func noLongerThere(what string, name *string) error {
-	if aws.ToString(name) == "" {
-		return missing(what, name)
-	}
-	return &refusal{strict: missing(what, name)}
-}
-
-// already returns Batch's error for a name that exists, or moto's on a lenient engine.
+// already returns Batch's error for a name that exists.
 func already(what, name string) error {
-	return unlikeMoto(wire.ClientException("Object already exists: %s %s.", strings.ToLower(what), name),
-		wire.ClientException("%s %s already exists", what, name))
+	return wire.ClientException("Object already exists: %s %s.", strings.ToLower(what), name)
 }
 
 // badState returns Batch's error for a state of a queue or environment that does not exist.
@@ -46,6 +37,6 @@ func configured(what, name string) error {
 func required(member string) error { return failed(member + " is required.") }
 
 // failed returns an error in the form that Batch gives to some of its messages.
-func failed(message string) error {
+func failed(message string) *wire.Fault {
 	return wire.ClientException("Error executing request, Exception : %s, RequestId: %s", message, call.NewID())
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// Detail returns a job, an array's parent or child, or with node >= 0 a node of a job, as DescribeJobs of an engine
-// shows it that is not lenient.
+// Detail returns a job, an array's parent or child, or with node >= 0 a node of a job, as DescribeJobs shows it.
 func Detail(m *model.Model, t *model.Task, node int) types.JobDetail {
 	var d types.JobDetail
 	if node >= 0 {

@@ -20,7 +20,7 @@ func (js jobs) listJobs(c *call.Call, in *awsbatch.ListJobsInput) (*awsbatch.Lis
 	status := model.Running
 	switch {
 	case in.JobStatus == "" && len(in.Filters) == 0:
-		status = js.listedStatus(c)
+		status = model.Running
 	case in.JobStatus != "":
 		var err error
 		if status, err = listableStatus(string(in.JobStatus)); err != nil {
@@ -102,7 +102,7 @@ func (js jobs) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.S
 	l := m.Lines[name]
 	// A deleted queue still lists its jobs.
 	if _, ok := m.Queue(name); !ok && l == nil {
-		return nil, wire.ClientException("Job Queue %s does not exist.", *in.JobQueue)
+		return nil, missing("Job Queue", in.JobQueue)
 	}
 	if l == nil {
 		l = model.NewLine()

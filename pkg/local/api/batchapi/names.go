@@ -26,8 +26,9 @@ var (
 	jobName        = lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 )
 
-// shareIdentifier matches the name of a share. In a policy it may be followed by an asterisk.
-var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}$`)
+// shareIdentifier matches the name of a share, which may be followed by an asterisk in a policy and in a job (API
+// reference: ShareAttributes, SubmitJob).
+var shareIdentifier = lazy(`^[A-Za-z0-9_-]{1,255}\*?$`)
 
 // taskOf returns the task with an id, as m.Task does, but no service job: those have their own
 // operations.

@@ -1,6 +1,8 @@
 package batchapi
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,25 +24,27 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 	case in.Type != types.JobDefinitionTypeMultinode:
 		return nil
 	case p == nil:
-		return wire.ClientException("nodeProperties are required for a job definition of type multinode.")
-	case in.ContainerProperties != nil || in.EcsProperties != nil || in.EksProperties != nil:
-		return wire.ClientException("Only one of containerProperties, ecsProperties, eksProperties and nodeProperties can be given.")
+		return failed("Node properties of multinode job is required.")
+	case in.EksProperties != nil:
+		return failed("Cannot use both nodeProperties and eksProperties")
+	case in.ContainerProperties != nil || in.EcsProperties != nil:
+		return wire.ClientException("Only one of containerProperties, ecsProperties and nodeProperties can be given.")
 	case aws.ToInt32(p.NumNodes) < 1 || aws.ToInt32(p.NumNodes) > maxNodes:
-		return wire.ClientException("numNodes must be between 1 and %d.", maxNodes)
+		return failed(fmt.Sprintf("Number of nodes must be between 1 and %d.", maxNodes))
 	case p.MainNode == nil || *p.MainNode < 0 || *p.MainNode >= *p.NumNodes:
-		return wire.ClientException("mainNode must be at least 0 and less than numNodes.")
+		return failed("Main node index is out of range, must be less than numNodes.")
 	}
-	var refused error
 	for _, r := range p.NodeRangeProperties {
 		_, to, ok := model.NodeRange(r.TargetNodes, *p.NumNodes)
+		if strings.Trim(aws.ToString(r.TargetNodes), "0123456789:") != "" {
+			return failed("targetNodes should contain only digits.")
+		}
 		if !ok || to >= *p.NumNodes {
 			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes), *p.NumNodes)
 		}
-		err := checkNodeRange(&r)
-		if err != nil && holdsAlways(err) {
+		if err := checkNodeRange(&r); err != nil {
 			return err
 		}
-		refused = gravest(refused, err)
 	}
 	if isPod := func(r types.NodeRangeProperty) bool { return r.EksProperties != nil }; slices.ContainsFunc(p.NodeRangeProperties, isPod) {
 		first := namespaceOf(p.NodeRangeProperties[0].EksProperties)
@@ -49,16 +53,21 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 			case !isPod(r):
 				return wire.ClientException("Either all node ranges have eksProperties, or none has.")
 			case namespaceOf(r.EksProperties) != first:
-				refused = gravest(refused, faulty("All node ranges must have the same namespace."))
+				return wire.ClientException("All node ranges must have the same namespace.")
 			}
 		}
-		refused = gravest(refused, checkPodMembers(in))
+		if err := checkPodMembers(in); err != nil {
+			return err
+		}
 	}
 	// Multi-node parallel jobs need EC2 (user guide, "Multi-node parallel jobs").
 	if slices.Contains(in.PlatformCapabilities, types.PlatformCapabilityFargate) {
-		refused = gravest(refused, faulty("Multi-node parallel jobs cannot run on Fargate."))
+		return failed("Fargate does not support MNP jobs")
 	}
-	return gravest(covered(p, *p.NumNodes), refused)
+	if covered(p, *p.NumNodes) != nil {
+		return failed("Node Range Properties target nodes have missing ranges")
+	}
+	return nil
 }
 
 // namespaceOf returns the namespace of a pod; "" if it names none.
@@ -72,23 +81,26 @@ func namespaceOf(p *types.EksProperties) string {
 // checkNodeRange rejects the containers of a node range that Batch rejects. Each node has its own amounts; the
 // job reserves their sum.
 func checkNodeRange(r *types.NodeRangeProperty) error {
-	var refused error
 	switch {
-	case r.Container != nil && r.EcsProperties != nil, r.EksProperties != nil && (r.Container != nil || r.EcsProperties != nil):
+	case r.Container != nil && r.EcsProperties != nil:
+		return failed("NodeRangeProperties can not use both ecsProperties and container fields")
+	case r.EksProperties != nil && (r.Container != nil || r.EcsProperties != nil):
 		return wire.ClientException("A node range can have only one of container, ecsProperties and eksProperties.")
 	case r.EksProperties != nil: // resources and variables are checked with those of all nodes, see checkPod
-		return gravest(checkPodProperties(r.EksProperties), checkConsumables(r.ConsumableResourceProperties))
+		return cmp.Or(checkPodProperties(r.EksProperties), checkConsumables(r.ConsumableResourceProperties))
 	case r.EcsProperties != nil:
-		if refused = checkTask(r.EcsProperties); refused != nil && holdsAlways(refused) {
-			return refused
+		if err := checkTask(r.EcsProperties); err != nil {
+			return err
 		}
 	case r.Container == nil || aws.ToString(r.Container.Image) == "":
 		return wire.ClientException("ECS Container Image must be provided.")
 	default:
-		refused = checkVariables(r.Container.Environment)
+		if err := checkVariables(r.Container.Environment); err != nil {
+			return err
+		}
 	}
-	need, err := model.Requests(model.NodeParts(r))
-	return gravest(refused, err, checkAmount(need, false), checkConsumables(r.ConsumableResourceProperties))
+	need, err := model.Requests(model.NodeParts(r, nil))
+	return cmp.Or(err, checkAmount(need, false), checkConsumables(r.ConsumableResourceProperties))
 }
 
 // covered rejects ranges that leave out one of n nodes: that node would have no container.
@@ -122,31 +134,33 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	if err := covered(d.NodeProperties, n); err != nil || o == nil {
 		return err
 	}
-	var refused error
 	if o.NumNodes != nil {
-		refused = checkOpenRange(d.NodeProperties, n)
+		if err := checkOpenRange(d.NodeProperties, n); err != nil {
+			return err
+		}
 	}
 	for _, v := range o.NodePropertyOverrides {
-		from, to, ok := model.NodeRange(v.TargetNodes, n)
+		_, to, ok := model.NodeRange(v.TargetNodes, n)
 		if !ok || to >= n {
 			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
 		}
 		same := func(r types.NodeRangeProperty) bool { return aws.ToString(r.TargetNodes) == *v.TargetNodes }
-		if at := slices.IndexFunc(d.NodeProperties.NodeRangeProperties, same); at >= 0 {
-			refused = gravest(refused, checkNodeOverride(&d.NodeProperties.NodeRangeProperties[at], &v))
-			continue
+		at := slices.IndexFunc(d.NodeProperties.NodeRangeProperties, same)
+		if at < 0 {
+			return wire.ClientException("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes)
 		}
-		refused = gravest(refused, faulty("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes))
-		for i := from; i <= to; i++ { // a lenient engine applies it to these nodes
-			refused = gravest(refused, checkNodeOverride(model.RangeOfNode(d.NodeProperties, i, n), &v))
+		if err := checkNodeOverride(&d.NodeProperties.NodeRangeProperties[at], &v); err != nil {
+			return err
 		}
 	}
-	return refused
+	return nil
 }
 
 // checkNodeOverride rejects an override that does not match the kind of its node range, or its containers.
 func checkNodeOverride(r *types.NodeRangeProperty, v *types.NodePropertyOverride) error {
-	refused := checkConsumables(v.ConsumableResourcePropertiesOverride)
+	if err := checkConsumables(v.ConsumableResourcePropertiesOverride); err != nil {
+		return err
+	}
 	switch target := aws.ToString(v.TargetNodes); {
 	case r.EcsProperties != nil && v.ContainerOverrides != nil:
 		return wire.ClientException("containerOverrides cannot be used for targetNodes %q: the node range has ecsProperties.", target)
@@ -157,27 +171,30 @@ func checkNodeOverride(r *types.NodeRangeProperty, v *types.NodePropertyOverride
 	case r.EcsProperties == nil && v.EcsPropertiesOverride != nil:
 		return wire.ClientException("ecsPropertiesOverride cannot be used for targetNodes %q: the node range has no ecsProperties.", target)
 	case v.ContainerOverrides != nil:
-		return gravest(refused, checkVariables(v.ContainerOverrides.Environment))
+		return checkVariables(v.ContainerOverrides.Environment)
 	case v.EcsPropertiesOverride != nil:
-		return gravest(refused, checkTaskOverride(r.EcsProperties, v.EcsPropertiesOverride))
+		return checkTaskOverride(r.EcsProperties, v.EcsPropertiesOverride)
 	case v.EksPropertiesOverride != nil:
-		return gravest(refused, checkPodOverride(r.EksProperties, v.EksPropertiesOverride))
+		return checkPodOverride(r.EksProperties, v.EksPropertiesOverride)
 	}
-	return refused
+	return nil
 }
 
 // checkOpenRange rejects a number of nodes in a request if the definition has no open range, or one
 // that starts after them (API reference of NodeOverrides).
 func checkOpenRange(p *types.NodeProperties, n int32) error {
-	refused := faulty("numNodes can be overridden only where targetNodes of a node range has no end, such as 0:.")
+	isOpen := false
 	for _, r := range p.NodeRangeProperties {
 		if !strings.HasSuffix(aws.ToString(r.TargetNodes), ":") {
 			continue
 		}
 		if from, _, _ := model.NodeRange(r.TargetNodes, maxNodes); from >= n {
-			return faulty("numNodes must be more than the start of targetNodes %q, got %d.", *r.TargetNodes, n)
+			return wire.ClientException("numNodes must be more than the start of targetNodes %q, got %d.", *r.TargetNodes, n)
 		}
-		refused = nil
+		isOpen = true
 	}
-	return refused
+	if !isOpen {
+		return wire.ClientException("numNodes can be overridden only where targetNodes of a node range has no end, such as 0:.")
+	}
+	return nil
 }

@@ -23,7 +23,7 @@ func checkParts(in *awsbatch.RegisterJobDefinitionInput) error {
 		return nil // checkNodes rejects ecsProperties together with nodes
 	}
 	if in.ContainerProperties != nil {
-		return wire.ClientException("Only one of containerProperties and ecsProperties can be given.")
+		return failed("Cannot use both ECS containerProperties and ecsProperties")
 	}
 	return checkTask(in.EcsProperties)
 }
@@ -35,13 +35,12 @@ func checkTask(e *types.EcsProperties) error {
 	case len(tasks) != 1:
 		return wire.ClientException("ecsProperties must have exactly one element in taskProperties.")
 	case len(tasks[0].Containers) == 0 || len(tasks[0].Containers) > maxParts:
-		return wire.ClientException("taskProperties must have between 1 and %d containers.", maxParts)
+		return failed(fmt.Sprintf("Number of containers must be between 1 and %d", maxParts))
 	}
-	all := model.TaskParts(e)
+	all := model.TaskParts(e, nil)
 	if !slices.ContainsFunc(all, func(p model.Part) bool { return p.Essential() }) {
-		return wire.ClientException("At least one container must be essential.")
+		return failed("At least one container must be set as essential")
 	}
-	var refused error
 	seen := map[string]bool{}
 	for i := range all {
 		p := &all[i]
@@ -51,12 +50,14 @@ func checkTask(e *types.EcsProperties) error {
 		case len(all) > 1 && !definitionName().MatchString(p.Name()):
 			return wire.ClientException("Container name %q is not valid: 1 to 128 letters, digits, hyphens and underscores.", p.Name())
 		case seen[p.Name()]:
-			return wire.ClientException("Container name %s is given twice.", p.Name())
+			return failed("Container names must be unique")
 		}
 		seen[p.Name()] = true
-		refused = gravest(refused, checkVariables(p.Declared.Environment))
+		if err := checkVariables(p.Declared.Environment); err != nil {
+			return err
+		}
 	}
-	return gravest(checkPartDependencies(all), refused)
+	return checkPartDependencies(all)
 }
 
 // checkPartDependencies rejects dependencies on unknown containers, and cycles. A container may
@@ -69,9 +70,9 @@ func checkPartDependencies(all []model.Part) error {
 			case on < 0 || on == i:
 				return wire.ClientException("Container %s cannot depend on %s.", all[i].Name(), aws.ToString(d.ContainerName))
 			case condition != model.OnStart && condition != model.OnComplete && condition != model.OnSuccess:
-				return wire.ClientException("Condition %q of a dependency is not valid. Valid conditions: [START, COMPLETE, SUCCESS]", condition)
+				return failed("TaskContainer dependency " + condition + " is not valid. Valid values are: [START, COMPLETE, SUCCESS]")
 			case condition != model.OnStart && all[on].Essential():
-				return wire.ClientException("Condition %s cannot be set on the essential container %s.", condition, all[on].Name())
+				return failed("The container target of a dependency can not have condition " + condition + " if the target container " + all[on].Name() + " is essential.")
 			}
 		}
 	}
@@ -112,17 +113,18 @@ func checkTaskOverride(e *types.EcsProperties, o *types.EcsPropertiesOverride) e
 	if len(o.TaskProperties) > 1 {
 		return wire.ClientException("ecsPropertiesOverride can have at most one element in taskProperties.")
 	}
-	all := model.TaskParts(e)
-	var refused error
+	all := model.TaskParts(e, nil)
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
 			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
 				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.", aws.ToString(c.Name))
 			}
-			refused = gravest(refused, checkVariables(c.Environment))
+			if err := checkVariables(c.Environment); err != nil {
+				return err
+			}
 		}
 	}
-	return refused
+	return nil
 }
 
 // unhonouredParts returns the members of ecsProperties and nodeProperties that have no effect

@@ -1,6 +1,7 @@
 package batchapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,19 +33,19 @@ func checkPodDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 		return wire.ClientException("Cannot use both ecsProperties and eksProperties")
 	}
 	shaped := checkPodProperties(p)
-	if shaped != nil && holdsAlways(shaped) {
+	if shaped != nil {
 		return shaped
 	}
-	return gravest(shaped, checkPodMembers(in))
+	return cmp.Or(shaped, checkPodMembers(in))
 }
 
 // checkPodMembers rejects members of the request that Batch rejects for pods.
 func checkPodMembers(in *awsbatch.RegisterJobDefinitionInput) error {
 	switch {
 	case in.PropagateTags != nil:
-		return faulty("Batch on EKS does not support tag propagation.")
+		return wire.ClientException("Batch on EKS does not support tag propagation.")
 	case len(in.PlatformCapabilities) > 0:
-		return faulty("platformCapabilities must not be specified for a job definition that has eksProperties.")
+		return wire.ClientException("platformCapabilities must not be specified for a job definition that has eksProperties.")
 	}
 	return nil
 }
@@ -53,14 +54,12 @@ func checkPodMembers(in *awsbatch.RegisterJobDefinitionInput) error {
 func checkPodProperties(p *types.EksProperties) error {
 	switch {
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
-		return unlikeMoto(wire.ClientException(empty.NoPodContainer),
-			wire.ClientException("eksProperties.podProperties must contain at least one container"))
+		return wire.ClientException(empty.NoPodContainer)
 	case len(p.PodProperties.Containers) > maxParts || len(p.PodProperties.InitContainers) > maxParts:
 		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts, maxParts)
 	}
 	pod := p.PodProperties
 	names := map[string]bool{}
-	var refused error
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		name := batch.PodContainer(c.Name)
 		switch {
@@ -71,7 +70,7 @@ func checkPodProperties(p *types.EksProperties) error {
 		}
 		names[name] = true
 		if !oneOf(c.ImagePullPolicy, "Always", "IfNotPresent", "Never") {
-			refused = gravest(refused, faulty("Unsupported image pull policy value."))
+			return wire.ClientException("Unsupported image pull policy value.")
 		}
 	}
 	for _, v := range pod.Volumes {
@@ -79,40 +78,40 @@ func checkPodProperties(p *types.EksProperties) error {
 		case aws.ToString(v.Name) == "":
 			return wire.ClientException("A volume of podProperties needs a name.")
 		case v.EmptyDir != nil && !oneOf(v.EmptyDir.Medium, "", "Memory"):
-			refused = gravest(refused, faulty("Invalid Volume mount. Allowed values - Memory or null."))
+			return wire.ClientException("Invalid Volume mount. Allowed values - Memory or null.")
 		}
 	}
 	if !oneOf(pod.DnsPolicy, "Default", "ClusterFirst", "ClusterFirstWithHostNet") {
-		refused = gravest(refused, faulty("Unsupported DNS policy value."))
+		return wire.ClientException("Unsupported DNS policy value.")
 	}
-	return refused
+	return nil
 }
 
 // oneOf reports whether an optional text is missing or one of the values.
 func oneOf(text *string, values ...string) bool { return text == nil || slices.Contains(values, *text) }
 
-// checkPod rejects containers of a pod, with the overrides of its job, that Batch rejects. A
-// lenient engine accepts their resources: moto does not check them.
+// checkPod rejects containers of a pod, with the overrides of its job, that Batch rejects.
 func checkPod(w *model.Work) error {
-	var refused error
 	for _, pod := range w.Pods {
 		for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 			if err := model.CheckQuantities(c.Resources); err != nil {
-				refused = gravest(refused, faulty("%s", err.Message))
+				return wire.ClientException("%s", err.Message)
 			}
 		}
 	}
 	for i := range w.Parts {
-		refused = gravest(refused, checkVariables(w.Parts[i].Container.Environment))
+		if err := checkVariables(w.Parts[i].Container.Environment); err != nil {
+			return err
+		}
 	}
-	return refused
+	return nil
 }
 
 // checkPodOverrides rejects other overrides for jobs of pods, and overrides of pods for other jobs.
 func checkPodOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) error {
 	switch {
 	case d.EksProperties == nil && in.EksPropertiesOverride != nil:
-		return faulty("eksPropertiesOverride needs a job definition that has eksProperties.")
+		return wire.ClientException("eksPropertiesOverride needs a job definition that has eksProperties.")
 	case d.EksProperties == nil:
 		return nil
 	case in.ContainerOverrides != nil || in.NodeOverrides != nil || in.EcsPropertiesOverride != nil:
@@ -127,15 +126,15 @@ func checkPodOverride(p *types.EksProperties, o *types.EksPropertiesOverride) er
 		return nil
 	}
 	over, pod := o.PodProperties, p.PodProperties
-	return gravest(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers, over.InitContainers))
+	return cmp.Or(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers, over.InitContainers))
 }
 
-// checkPodNames rejects overrides of containers that do not exist. A lenient engine ignores them.
+// checkPodNames rejects overrides of containers that do not exist.
 func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) error {
 	for _, o := range over {
 		name := batch.PodContainer(o.Name)
 		if !slices.ContainsFunc(all, func(c types.EksContainer) bool { return batch.PodContainer(c.Name) == name }) {
-			return faulty("Container %s in eksPropertiesOverride does not exist.", name)
+			return wire.ClientException("Container %s in eksPropertiesOverride does not exist.", name)
 		}
 	}
 	return nil

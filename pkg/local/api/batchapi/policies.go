@@ -21,16 +21,16 @@ type policies struct{ *service }
 func (ps policies) createSchedulingPolicy(c *call.Call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	if !definitionName().MatchString(name) {
-		return nil, wire.ClientException("Scheduling policy name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+		return nil, wire.ClientException("Scheduling policy name should match a valid pattern.")
 	}
-	if err := ps.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), ps.check(c)); err != nil {
+	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), ps.check(c)); err != nil {
 		return nil, err
 	}
 	err := ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.Policies[name] != nil {
-			return nil, ps.judge(c, already("Scheduling policy", name))
+			return nil, already("Scheduling policy", name)
 		}
-		return []model.Event{{PolicyCreated: &model.Shape[awsbatch.CreateSchedulingPolicyInput]{V: in}}}, nil
+		return []model.Event{{PolicyCreated: &model.Shape[*awsbatch.CreateSchedulingPolicyInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -66,30 +66,27 @@ func describePolicy(p *model.Policy) *types.FairsharePolicy {
 }
 
 // checkShares rejects fair-share policies that Batch rejects (API reference of FairsharePolicy
-// and ShareAttributes). A lenient engine ignores limits on the values.
+// and ShareAttributes).
 func checkShares(p *types.FairsharePolicy) error {
 	if p == nil {
 		return nil
 	}
-	var refused error
 	switch reserved, decay := aws.ToInt32(p.ComputeReservation), aws.ToInt32(p.ShareDecaySeconds); {
 	case reserved < 0 || reserved > 99:
-		refused = faulty("computeReservation should be between 0 and 99.")
+		return wire.ClientException("computeReservation should be between 0 and 99.")
 	case decay < 0 || decay > 604800:
-		refused = faulty("shareDecaySeconds should be between 0 and 604800.")
+		return wire.ClientException("shareDecaySeconds should be between 0 and 604800.")
 	case len(p.ShareDistribution) > 500:
-		refused = faulty("ShareDistribution size cannot be greater than 500.")
+		return wire.ClientException("ShareDistribution size cannot be greater than 500.")
 	}
 	var before []string
 	for _, s := range p.ShareDistribution {
 		id := aws.ToString(s.ShareIdentifier)
 		switch w := s.WeightFactor; {
-		case w != nil && !(*w > 0):
+		case !shareIdentifier().MatchString(id):
+			return wire.ClientException("ShareIdentifier name should match a valid pattern.")
+		case w != nil && !(*w >= 0.0001 && *w <= 999.9999):
 			return wire.ClientException("Weight factor should be between 0.0001 and 999.9999.")
-		case !shareIdentifier().MatchString(strings.TrimSuffix(id, "*")):
-			refused = gravest(refused, faulty("ShareIdentifier name should match a valid pattern."))
-		case w != nil && (*w < 0.0001 || *w > 999.9999):
-			refused = gravest(refused, faulty("Weight factor should be between 0.0001 and 999.9999."))
 		case slices.Contains(before, id):
 			return wire.ClientException("Cannot have two or more identical shareIdentifiers.")
 		}
@@ -101,7 +98,7 @@ func checkShares(p *types.FairsharePolicy) error {
 		}
 		before = append(before, id)
 	}
-	return refused
+	return nil
 }
 
 // checkPolicyARN rejects the ARN of an unknown policy; nil means no policy.
@@ -111,12 +108,12 @@ func checkPolicyARN(m *model.Model, text *string) error {
 	}
 	r, err := model.ParseARN(*text)
 	if err != nil {
-		return faulty("%q is not the ARN of a scheduling policy.", *text)
+		return wire.ClientException("%q is not the ARN of a scheduling policy.", *text)
 	}
 	if kind, name := r.Split(); kind != model.KindPolicy {
-		return faulty("Only scheduling policy Arn can be allowed.")
+		return wire.ClientException("Only scheduling policy Arn can be allowed.")
 	} else if m.Policies[name] == nil {
-		return faulty("SchedulingPolicy %s not found.", *text)
+		return wire.ClientException("SchedulingPolicy %s not found.", *text)
 	}
 	return nil
 }
@@ -133,7 +130,7 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 // updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
 // at once. Shares cannot be removed altogether: a request without any changes nothing.
 func (ps policies) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
-	if err := ps.judge(c, checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), ps.check(c)); err != nil {
+	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), ps.check(c)); err != nil {
 		return nil, err
 	}
 	return &awsbatch.UpdateSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -141,7 +138,7 @@ func (ps policies) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSched
 		if err == nil && (p.Quota != nil && in.FairsharePolicy != nil || p.Quota == nil && in.QuotaSharePolicy != nil) {
 			err = wire.ClientException("The type of scheduling policy %s cannot be changed.", p.Name)
 		}
-		return []model.Event{{PolicyUpdated: &model.Shape[awsbatch.UpdateSchedulingPolicyInput]{V: in}}}, err
+		return []model.Event{{PolicyUpdated: &model.Shape[*awsbatch.UpdateSchedulingPolicyInput]{V: in}}}, err
 	})
 }
 
@@ -150,7 +147,7 @@ func (ps policies) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSched
 	return &awsbatch.DeleteSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err != nil {
-			return nil, ps.judge(c, noLongerThere("Scheduling policy", in.Arn))
+			return nil, missing("Scheduling policy", in.Arn)
 		}
 		if at := slices.IndexFunc(m.Queues, func(q *model.Queue) bool { return q.Policy == p.Name }); at >= 0 {
 			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.Name, m.Queues[at].Name)

@@ -1,6 +1,7 @@
 package batchapi
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -21,16 +23,15 @@ type queues struct{ *service }
 // A name that exists is an error.
 func (qs queues) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
-	if err := qs.judge(c, checkQueue(in), checkTags(in.Tags), qs.check(c)); err != nil {
+	if err := cmp.Or(checkQueue(in), checkTags(in.Tags), qs.check(c)); err != nil {
 		return nil, err
 	}
 	err := qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if _, ok := m.Queue(name); ok {
-			return nil, qs.judge(c, already("Job queue", name))
+			return nil, already("Job queue", name)
 		}
-		err := qs.judge(c, checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn),
-			checkService(m, in.ServiceEnvironmentOrder, in.SchedulingPolicyArn))
-		return []model.Event{{QueueCreated: &model.Shape[awsbatch.CreateJobQueueInput]{V: in}}}, err
+		err := cmp.Or(checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn), checkService(m, in.ServiceEnvironmentOrder, in.SchedulingPolicyArn))
+		return []model.Event{{QueueCreated: &model.Shape[*awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func (qs queues) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) 
 func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.JobQueueName)):
-		return wire.ClientException("Job Queue name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
+		return wire.ClientException("Job Queue name should match a valid pattern.")
 	case in.Priority == nil:
 		return wire.ClientException("priority is required, between 0 and 1000.")
 	}
@@ -58,9 +59,9 @@ func checkQueue(in *awsbatch.CreateJobQueueInput) error {
 	case service && !training:
 		return wire.ClientException("Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder.")
 	case !service && len(in.ComputeEnvironmentOrder) == 0:
-		return wire.ClientException("At least 1 compute environment must be provided")
+		return wire.ClientException("computeEnvironmentOrder is required.")
 	}
-	return gravest(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions, service))
+	return cmp.Or(checkPriority(in.Priority), checkLimits(in.JobStateTimeLimitActions, service))
 }
 
 // checkService rejects a service environment that Batch rejects, and one that does not fit the
@@ -90,7 +91,7 @@ func checkService(m *model.Model, order []types.ServiceEnvironmentOrder, policy 
 // checkPriority rejects a priority outside 0 to 1000; an update may leave it out.
 func checkPriority(p *int32) error {
 	if p != nil && (*p < 0 || *p > 1000) {
-		return faulty("priority is required, between 0 and 1000.")
+		return wire.ClientException("priority is required, between 0 and 1000.")
 	}
 	return nil
 }
@@ -111,18 +112,18 @@ func checkQueueType(m *model.Model, in *awsbatch.CreateJobQueueInput) error {
 		switch eks := in.JobQueueType == types.JobQueueTypeEks; {
 		case in.JobQueueType == "" || v == nil || v.Platform() == "" || eks == (v.Platform() == model.PlatformEKS):
 		case eks:
-			return faulty("EKS job queue type must have EKS compute environment.")
+			return wire.ClientException("EKS job queue type must have EKS compute environment.")
 		default:
-			return faulty("%s job queue type must not have EKS compute environment.", in.JobQueueType)
+			return wire.ClientException("%s job queue type must not have EKS compute environment.", in.JobQueueType)
 		}
 	}
 	return nil
 }
 
 // checkOrder rejects an order of environments that Batch rejects: unknown or repeated ones, more
-// than three, or EC2 mixed with Fargate or EKS.
+// than three, EC2 mixed with Fargate or EKS, or two architectures (rules queue-mix-*). The local machine looks like EC2
+// to clients, so it counts as EC2.
 func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
-	var refused error
 	names, numbers := map[string]bool{}, map[int32]bool{}
 	platforms := map[types.PlatformCapability]bool{}
 	for _, o := range order {
@@ -134,33 +135,56 @@ func checkOrder(m *model.Model, order []types.ComputeEnvironmentOrder) error {
 		case names[name]:
 			return wire.ClientException("Duplicate ComputeEnvironments within order list.")
 		case v == nil && name != model.ComputeEnvironment:
-			return unlikeMoto(wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
-				"before attaching them to a job queue", name), wire.ClientException("computeEnvironmentOrder is malformed"))
+			return wire.ClientException("Compute environment %s does not exist. Compute Environments must be created and valid "+
+				"before attaching them to a job queue", name)
 		case numbers[*o.Order]:
-			refused = faulty("Duplicate ComputeEnvironment order values.")
+			return wire.ClientException("Duplicate ComputeEnvironment order values.")
 		}
 		names[name], numbers[*o.Order] = true, true
+		platform := types.PlatformCapabilityEc2
 		if v != nil && v.Request != nil {
-			platforms[v.Platform()] = true
+			platform = v.Platform()
 		}
+		platforms[platform] = true
 	}
 	if len(order) > 3 {
-		refused = gravest(refused, faulty("Only 3 environments are allowed in job queue request."))
+		return wire.ClientException("Only 3 environments are allowed in job queue request.")
 	}
 	switch {
 	case len(platforms) > 1 && platforms[model.PlatformEKS]:
-		refused = gravest(refused, faulty("EKS and ECS compute environments can not be mixed."))
+		return wire.ClientException("EKS and ECS compute environments can not be mixed.")
 	case len(platforms) > 1:
-		refused = gravest(refused, faulty("Fargate and EC2 compute environments can not be mixed."))
+		return wire.ClientException("Fargate and EC2 compute environments can not be mixed.")
 	}
-	return refused
+	return checkArchitectures(m, order)
+}
+
+// checkArchitectures rejects environments with instances of different architectures. AWS's words for it are not public.
+func checkArchitectures(m *model.Model, order []types.ComputeEnvironmentOrder) error {
+	var known *catalog.Catalog // the embedded one
+	first, arch := "", ""
+	for _, o := range order {
+		name := model.ResourceName(aws.ToString(o.ComputeEnvironment), model.KindEnvironment)
+		v := m.Environments[name]
+		if len(order) == 1 || v == nil || v.Request == nil || v.Request.ComputeResources == nil {
+			continue
+		}
+		switch other := known.ArchOf(v.Request.ComputeResources.InstanceTypes); {
+		case other == "":
+		case arch == "":
+			first, arch = name, other
+		case other != arch:
+			return wire.ClientException("All compute environments of a job queue must have the same architecture: %s is %s, and %s is %s.", first, arch, name, other)
+		}
+	}
+	return nil
 }
 
 // updateJobQueue changes the members that the request has. Queues from the engine's options
 // cannot be changed.
 func (qs queues) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
-	if err := qs.judge(c, checkQueueState(in.State), checkPriority(in.Priority), qs.check(c)); err != nil {
+	if err := cmp.Or(checkQueueState(in.State), checkPriority(in.Priority), qs.check(c)); err != nil {
 		return nil, err
 	}
 	err := qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -177,10 +201,9 @@ func (qs queues) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) 
 		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
 			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}
-		err := qs.judge(c, checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn),
-			checkServiceChange(m, q, in), checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
+		err := cmp.Or(checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn), checkServiceChange(m, q, in), checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
 		in.JobQueue = &name // the request may have an ARN; the model uses names
-		return []model.Event{{QueueUpdated: &model.Shape[awsbatch.UpdateJobQueueInput]{V: in}}}, err
+		return []model.Event{{QueueUpdated: &model.Shape[*awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
@@ -197,7 +220,7 @@ func checkPolicyChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQue
 	now, before := m.Policies[model.ResourceName(*in.SchedulingPolicyArn, model.KindPolicy)], m.Policies[q.Policy]
 	switch {
 	case q.Policy == "":
-		return faulty("A scheduling policy cannot be added to a job queue that was created without one.")
+		return wire.ClientException("A scheduling policy cannot be added to a job queue that was created without one.")
 	case now != nil && before != nil && (now.Quota != nil) != (before.Quota != nil):
 		return wire.ClientException("A scheduling policy cannot be replaced by one of another type.")
 	}
@@ -223,11 +246,11 @@ func (qs queues) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) 
 		q, ok := m.Queue(name)
 		switch {
 		case !ok:
-			return nil, qs.judge(c, noLongerThere("Job Queue", in.JobQueue))
+			return nil, missing("Job Queue", in.JobQueue)
 		case q.Configured:
 			return nil, configured("Job Queue", name)
 		case !q.Disabled:
-			if err := qs.judge(c, faulty("Cannot delete, job queue %s must be DISABLED first.", name)); err != nil {
+			if err := wire.ClientException("Cannot delete, job queue %s must be DISABLED first.", name); err != nil {
 				return nil, err
 			}
 		}
@@ -246,7 +269,10 @@ func (qs queues) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) 
 
 // describeJobQueues returns all queues or the requested ones, by name. Like Batch, it leaves out
 // unknown names.
-func (qs queues) describeJobQueues(_ *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+func (qs queues) describeJobQueues(c *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+	if err := checkNamed("JobQueues", in.JobQueues, in.MaxResults); err != nil {
+		return nil, err
+	}
 	m, done := qs.backend.View()
 	defer done()
 	all := slices.SortedFunc(slices.Values(m.Queues), func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
@@ -282,8 +308,6 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 	}
 	if m.Policies[q.Policy] != nil {
 		d.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, q.Policy))
-	} else if q.Policy != "" {
-		d.SchedulingPolicyArn = aws.String(q.Policy) // a lenient engine accepted it unchanged
 	}
 	if q.Service != "" {
 		d.JobQueueType, d.ComputeEnvironmentOrder = types.JobQueueTypeSagemakerTraining, []types.ComputeEnvironmentOrder{}

@@ -8,6 +8,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -31,8 +32,7 @@ func (qs quotaShares) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaSha
 	case in.PreemptionConfiguration == nil:
 		return nil, wire.ClientException("preemptionConfiguration is required.")
 	}
-	err := qs.judge(c, checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration),
-		checkQuotaState(in.State), checkTags(in.Tags), qs.check(c))
+	err := cmp.Or(checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State), checkTags(in.Tags), qs.check(c))
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +47,11 @@ func (qs quotaShares) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaSha
 		case p == nil || p.Quota == nil:
 			return nil, wire.ClientException("Job Queue %s has no scheduling policy with quotaSharePolicy.", queue)
 		case m.QuotaShares[r] != nil:
-			return nil, qs.judge(c, already("Quota share", name))
+			return nil, already("Quota share", name)
 		case len(m.SharesOf(queue)) >= maxQuotaShares:
 			return nil, wire.ClientException("Job Queue %s has %d quota shares already.", queue, maxQuotaShares)
 		}
-		return []model.Event{{QuotaShareCreated: &model.Shape[awsbatch.CreateQuotaShareInput]{V: in}}}, nil
+		return []model.Event{{QuotaShareCreated: &model.Shape[*awsbatch.CreateQuotaShareInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func checkShareLimits(limits []types.QuotaShareCapacityLimit) error {
 	var units []string
 	for _, l := range limits {
 		unit := aws.ToString(l.CapacityUnit)
-		if unit == model.NumInstances {
+		if unit == batch.NumInstances {
 			return wire.ClientException("%s is unknown capacity unit", unit)
 		}
 		if err := checkLimit(unit, l.MaxCapacity, units); err != nil {
@@ -119,11 +119,11 @@ func quotaShareOf(m *model.Model, text *string) (*model.QuotaShare, error) {
 // updateQuotaShare changes the members that the request has. A lower limit can make running jobs
 // eligible for preemption (user guide, "Quota shares").
 func (qs quotaShares) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
-	refused := gravest(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State))
+	refused := cmp.Or(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State))
 	if in.CapacityLimits != nil {
-		refused = gravest(refused, checkShareLimits(in.CapacityLimits))
+		refused = cmp.Or(refused, checkShareLimits(in.CapacityLimits))
 	}
-	if err := qs.judge(c, refused, qs.check(c)); err != nil {
+	if err := cmp.Or(refused, qs.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateQuotaShareOutput{QuotaShareArn: in.QuotaShareArn}
@@ -133,7 +133,7 @@ func (qs quotaShares) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaSha
 			return nil, err
 		}
 		out.QuotaShareName = aws.String(s.Name)
-		return []model.Event{{QuotaShareUpdated: &model.Shape[awsbatch.UpdateQuotaShareInput]{V: in}}}, nil
+		return []model.Event{{QuotaShareUpdated: &model.Shape[*awsbatch.UpdateQuotaShareInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err

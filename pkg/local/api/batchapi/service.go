@@ -2,6 +2,7 @@ package batchapi
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // Backend is the engine that runs the jobs. All methods may be called concurrently.
@@ -30,17 +32,14 @@ type Backend interface {
 
 // Settings configure an API.
 type Settings struct {
-	// Lenient accepts what moto accepts and AWS Batch rejects. The notice of an answer says what
-	// AWS Batch would have rejected.
-	Lenient bool
-	// Check rejects a request body that passed the API's own checks; it may be nil.
+	// Check rejects a request body that passed the API's own checks; it may be nil. It names rules in a *call.BrokenRules.
 	Check func(operation string, body []byte) error
 	// ProcessesForBatchctlOnly accepts a job that would run as a process only from batchctl's own commands.
 	ProcessesForBatchctlOnly bool
-	// VCPUs is the size of the engine's own compute environment, Capacity everything that the
+	// VCPUs is the size of the engine's own compute environment, Capacity returns everything that the
 	// machine offers to jobs.
 	VCPUs    float64
-	Capacity model.Amount
+	Capacity func() model.Amount
 }
 
 // service is what the operations on all resources share.
@@ -48,4 +47,29 @@ type service struct {
 	Settings
 	// backend has the model; every operation reads it through View and changes it through Change.
 	backend Backend
+}
+
+// check applies Settings.Check to the body. A broken rule whose text AWS Batch has published is rejected with it.
+func (s *service) check(c *call.Call) error {
+	if s.Check == nil {
+		return nil
+	}
+	err := s.Check(c.Operation, c.Body)
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*wire.Fault](err); ok {
+		return f
+	}
+	if b, ok := errors.AsType[*call.BrokenRules](err); ok {
+		c.Remark("batchctl validate --rules explains", b.Rules)
+		for _, rule := range b.Rules {
+			if words := wordsOfRules[rule]; words != "" && c.Operation == "RegisterJobDefinition" {
+				return failed(words)
+			} else if words != "" {
+				return wire.ClientException("%s", words)
+			}
+		}
+	}
+	return wire.ClientException("%s", err)
 }

@@ -9,6 +9,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -30,15 +31,15 @@ func (es serviceEnvironments) createServiceEnvironment(c *call.Call, in *awsbatc
 	case in.ServiceEnvironmentType != types.ServiceEnvironmentTypeSagemakerTraining:
 		return nil, wire.ClientException("Service environment type %q is not valid. Valid types: %v", in.ServiceEnvironmentType, in.ServiceEnvironmentType.Values())
 	}
-	if err := es.judge(c, checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags), es.check(c)); err != nil {
+	if err := cmp.Or(checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags), es.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.ServiceEnvironmentStateEnabled)
 	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if m.ServiceEnvironments[name] != nil {
-			return nil, es.judge(c, already("Service environment", name))
+			return nil, already("Service environment", name)
 		}
-		return []model.Event{{ServiceEnvironmentCreated: &model.Shape[awsbatch.CreateServiceEnvironmentInput]{V: in}}}, nil
+		return []model.Event{{ServiceEnvironmentCreated: &model.Shape[*awsbatch.CreateServiceEnvironmentInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func checkCapacity(limits []types.CapacityLimit) error {
 		if err := checkLimit(unit, l.MaxCapacity, units); err != nil {
 			return err
 		}
-		if units = append(units, unit); slices.Contains(units, model.NumInstances) && len(units) > 1 {
+		if units = append(units, unit); slices.Contains(units, batch.NumInstances) && len(units) > 1 {
 			return wire.ClientException("Capacity units must specify either number of instances OR instance type")
 		}
 	}
@@ -88,7 +89,7 @@ func checkLimitCount(n int) error {
 // checkLimit rejects one capacity limit: an unknown or repeated unit, or no capacity.
 func checkLimit(unit string, most *int32, before []string) error {
 	switch {
-	case unit != model.NumInstances && !strings.HasPrefix(unit, "ml."):
+	case unit != batch.NumInstances && !strings.HasPrefix(unit, "ml."):
 		return wire.ClientException("%s is unknown capacity unit", unit)
 	case aws.ToInt32(most) < 1:
 		return wire.ClientException("Max capacity must be more than 0.")
@@ -103,9 +104,9 @@ func (es serviceEnvironments) updateServiceEnvironment(c *call.Call, in *awsbatc
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	refused := checkServiceState(in.State)
 	if in.CapacityLimits != nil {
-		refused = gravest(refused, checkCapacity(in.CapacityLimits))
+		refused = cmp.Or(refused, checkCapacity(in.CapacityLimits))
 	}
-	if err := es.judge(c, refused, es.check(c)); err != nil {
+	if err := cmp.Or(refused, es.check(c)); err != nil {
 		return nil, err
 	}
 	err := es.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -118,7 +119,7 @@ func (es serviceEnvironments) updateServiceEnvironment(c *call.Call, in *awsbatc
 			}
 		}
 		in.ServiceEnvironment = &name // the request may have an ARN; the model uses names
-		return []model.Event{{ServiceEnvironmentUpdated: &model.Shape[awsbatch.UpdateServiceEnvironmentInput]{V: in}}}, nil
+		return []model.Event{{ServiceEnvironmentUpdated: &model.Shape[*awsbatch.UpdateServiceEnvironmentInput]{V: in}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -142,12 +143,8 @@ func checkUnits(m *model.Model, environment string, limits []types.CapacityLimit
 
 // checkUnitsFor is checkUnits for one queue, which has quota shares or not.
 func checkUnitsFor(quota bool, environment string, limits []types.CapacityLimit) error {
-	byType := aws.ToString(limits[0].CapacityUnit) != model.NumInstances
-	switch {
-	case quota && !byType:
-		return wire.ClientException("Service environment %s is limited by NUM_INSTANCES; a job queue with quota shares needs limits of instance types.", environment)
-	case !quota && byType:
-		return wire.ClientException("Service environment %s is limited by instance types; only a job queue with quota shares can use it.", environment)
+	if why := batch.UnitConflict(aws.ToString(limits[0].CapacityUnit), quota); why != "" {
+		return wire.ClientException("Service environment %s %s.", environment, why)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package batchapi
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ type serviceJobs struct{ *service }
 // second call with the same client token and the same request is rejected, as the API reference says.
 // The notice of the answer lists the members of the payload without effect here.
 func (js serviceJobs) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
-	if err := js.judge(c, checkServiceSubmit(in), js.check(c)); err != nil {
+	if err := cmp.Or(checkServiceSubmit(in), js.check(c)); err != nil {
 		return nil, err
 	}
 	training, err := model.ParseTraining(*in.ServiceRequestPayload)
@@ -53,13 +54,13 @@ func (js serviceJobs) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJ
 		q, ok := m.Queue(queue)
 		switch {
 		case !ok:
-			return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+			return nil, unknownQueue(asked)
 		case q.Service == "":
 			return nil, wire.ClientException("Job Queue %s is not of type SAGEMAKER_TRAINING and accepts no service jobs.", queue)
 		case q.Disabled:
 			return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", queue)
 		}
-		if err := js.judge(c, checkServiceShare(m, in, q)); err != nil {
+		if err := checkServiceShare(m, in, q); err != nil {
 			return nil, err
 		}
 		return []model.Event{{ServiceSubmitted: s}}, checkToken(m, in)
@@ -96,7 +97,7 @@ func checkServiceSubmit(in *awsbatch.SubmitServiceJobInput) error {
 	case in.TimeoutConfig != nil && aws.ToInt32(in.TimeoutConfig.AttemptDurationSeconds) < 1:
 		return wire.ClientException("attemptDurationSeconds in timeoutConfig must be at least 1.")
 	}
-	return gravest(checkServiceRetry(in.RetryStrategy), checkSchedulingPriority(in.SchedulingPriority), checkTags(in.Tags))
+	return cmp.Or(checkServiceRetry(in.RetryStrategy), checkSchedulingPriority(in.SchedulingPriority), checkTags(in.Tags))
 }
 
 // checkServiceRetry rejects retry strategies with attempts outside 1 to 10, more than five rules, or an
@@ -110,7 +111,7 @@ func checkServiceRetry(r *types.ServiceJobRetryStrategy) error {
 		return err
 	}
 	if len(r.EvaluateOnExit) > 5 {
-		return faulty("EvaluateOnExit can have at most 5 entries.")
+		return wire.ClientException("EvaluateOnExit can have at most 5 entries.")
 	}
 	for _, rule := range r.EvaluateOnExit {
 		pattern := aws.ToString(rule.OnStatusReason)
@@ -118,11 +119,11 @@ func checkServiceRetry(r *types.ServiceJobRetryStrategy) error {
 		case action != "RETRY" && action != "EXIT":
 			return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
 		case pattern == "":
-			return faulty("EvaluateOnExit should contain onStatusReason.")
+			return wire.ClientException("EvaluateOnExit should contain onStatusReason.")
 		case len(pattern) > 512:
-			return faulty("Evaluate on exit condition cannot exceed 512 characters.")
+			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
 		case strings.ContainsFunc(pattern, func(c rune) bool { return !unicode.IsPrint(c) }), strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
-			return faulty("Evaluate on exit condition contains restricted characters.")
+			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
 		}
 	}
 	return nil
@@ -148,15 +149,15 @@ func checkServiceShare(m *model.Model, in *awsbatch.SubmitServiceJobInput, q *mo
 		}
 		return nil
 	case fair && in.ShareIdentifier == nil:
-		return faulty("shareIdentifier must be specified.")
+		return wire.ClientException("shareIdentifier must be specified.")
 	case !fair && in.ShareIdentifier != nil:
-		return faulty("Job with shareIdentifier can only be submitted to job queue with fair share scheduling policy.")
+		return wire.ClientException("Job with shareIdentifier can only be submitted to job queue with fair share scheduling policy.")
 	case in.PreemptionConfiguration != nil:
 		return wire.ClientException("preemptionConfiguration is only for jobs in a quota share.")
 	case fair && !shareIdentifier().MatchString(*in.ShareIdentifier):
-		return faulty("ShareIdentifier name should match a valid pattern.")
+		return wire.ClientException("ShareIdentifier name should match a valid pattern.")
 	case fair && !m.QueueJobs(q.Name).TakesShare(*in.ShareIdentifier, maxShares):
-		return faulty("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
+		return wire.ClientException("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
 	}
 	return nil
 }
@@ -193,7 +194,7 @@ func (js serviceJobs) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJ
 	if in.SchedulingPriority == nil {
 		return nil, wire.ClientException("schedulingPriority is required.")
 	}
-	if err := js.judge(c, checkSchedulingPriority(in.SchedulingPriority), js.check(c)); err != nil {
+	if err := cmp.Or(checkSchedulingPriority(in.SchedulingPriority), js.check(c)); err != nil {
 		return nil, err
 	}
 	out := &awsbatch.UpdateServiceJobOutput{}
@@ -220,7 +221,7 @@ func (js serviceJobs) terminateServiceJob(c *call.Call, in *awsbatch.TerminateSe
 	if aws.ToString(in.Reason) == "" {
 		return nil, wire.ClientException("reason is required.")
 	}
-	if err := js.judge(c, checkReason(*in.Reason)); err != nil {
+	if err := checkReason(*in.Reason); err != nil {
 		return nil, err
 	}
 	return &awsbatch.TerminateServiceJobOutput{}, js.backend.Change(func(m *model.Model) ([]model.Event, error) {

@@ -27,7 +27,7 @@ func (qs queues) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnaps
 		l = model.NewLine()
 	}
 	out := &awsbatch.GetJobQueueSnapshotOutput{
-		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, qs.Capacity), LastUpdatedAt: &now},
+		FrontOfQueue:     &types.FrontOfQueueDetail{Jobs: m.Front(name, now, qs.Capacity()), LastUpdatedAt: &now},
 		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name), q.Service != ""),
 	}
 	if p := m.PolicyOf(name); p != nil && p.Quota != nil {

@@ -1,13 +1,15 @@
 package batchapi
 
 import (
+	"cmp"
 	"errors"
-	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -22,10 +24,10 @@ import (
 // against one state of the model. A call that the SDK repeats gets the job of the first one. The
 // notice of the answer lists the members without effect here.
 func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
-	if err := js.judge(c, checkSize(c), checkSubmit(in), js.check(c)); err != nil {
+	if err := cmp.Or(checkSize(c), checkSubmit(in), js.check(c)); err != nil {
 		return nil, err
 	}
-	directory, err := workDir(c)
+	directory, err := jobDirectory(in)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +86,14 @@ func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.S
 		if err := js.mayStartProcesses(c, x); err != nil {
 			return nil, err
 		}
-		if err := js.judge(c, checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
+		if err := cmp.Or(checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
 			return nil, err
 		}
 		w, err := model.WorkOf(d, in)
 		if err != nil {
 			return nil, err
 		}
-		if err := js.judge(c, checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
+		if err := cmp.Or(checkAgainst(m, in, d, w), checkPlatform(m, d, q), checkShare(m, in, d, q)); err != nil {
 			return nil, err
 		}
 		members = unhonoured(x, d.Request, in, w)
@@ -124,7 +126,7 @@ func openQueue(m *model.Model, name, asked string) (*model.Queue, error) {
 	q, ok := m.Queue(name)
 	switch {
 	case !ok:
-		return nil, wire.ClientException("Job Queue %s does not exist.", asked)
+		return nil, unknownQueue(asked)
 	case q.Service != "":
 		return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.", name)
 	case q.Disabled:
@@ -141,13 +143,10 @@ var errChosen = errors.New("the executor is still to be found")
 // checkSize rejects a body of 30 KiB or more, Batch's quota for the size of a job.
 func checkSize(c *call.Call) error {
 	if size := len(c.Body); size >= 30<<10 {
-		return faulty("Job size must be less than 30 KiB, got %d KiB", size>>10)
+		return wire.ClientException("Job size must be less than 30 KiB, got %d KiB", size>>10)
 	}
 	return nil
 }
-
-// maxChildren limits the size of an array on a lenient engine. Batch's limit is 10,000.
-const maxChildren = 100000
 
 // checkSubmit checks what the request alone shows.
 func checkSubmit(in *awsbatch.SubmitJobInput) error {
@@ -161,30 +160,27 @@ func checkSubmit(in *awsbatch.SubmitJobInput) error {
 	}
 	switch {
 	case !jobName().MatchString(aws.ToString(in.JobName)):
-		return wire.ClientException("Job name should match valid pattern: 1 to 128 letters, digits, hyphens and underscores, " +
-			"the first one a letter or digit.")
+		return failed("Job name should match valid pattern") // opensupplyhub/open-apparel-registry#2007
 	case aws.ToString(in.JobQueue) == "":
 		return wire.ClientException("jobQueue is required.")
 	case aws.ToString(in.JobDefinition) == "":
 		return wire.ClientException("jobDefinition is required.")
-	case size < 1 || size > maxChildren:
-		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
 	}
-	return gravest(checkSubmitValues(in, size), checkVariables(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+	return cmp.Or(checkSubmitValues(in, size), checkCommand(in.ContainerOverrides), checkVariables(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
 }
 
-// checkSubmitValues checks values that a lenient engine accepts.
+// checkSubmitValues checks the values of members.
 func checkSubmitValues(in *awsbatch.SubmitJobInput, size int32) error {
 	switch {
 	case size < 2 || size > 10000:
-		return faulty("Array size must be between 2 and 10000, got %d.", size)
+		return wire.ClientException("Array size must be between 2 and 10000, got %d.", size)
 	case len(in.DependsOn) > 20:
-		return faulty("Job cannot have more than 20 dependencies")
+		return wire.ClientException("Job cannot have more than 20 dependencies")
 	case in.ShareIdentifier != nil && !shareIdentifier().MatchString(*in.ShareIdentifier):
-		return faulty("ShareIdentifier name should match a valid pattern.")
+		return wire.ClientException("ShareIdentifier name should match a valid pattern.")
 	case in.ContainerOverrides != nil && in.ContainerOverrides.InstanceType != nil:
-		return faulty("containerOverrides.instanceType is only for multi-node jobs.")
+		return wire.ClientException("containerOverrides.instanceType is only for multi-node jobs.")
 	}
 	return checkSchedulingPriority(in.SchedulingPriorityOverride)
 }
@@ -195,15 +191,15 @@ func checkShare(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definition
 	l := m.QueueJobs(q.Name)
 	switch {
 	case q.Policy == "" && (in.ShareIdentifier != nil || in.SchedulingPriorityOverride != nil):
-		return faulty("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
+		return wire.ClientException("Job with shareIdentifier or schedulingPriority can only be submitted to job queue with fair share scheduling policy.")
 	case q.Policy == "":
 		return nil
 	case in.ShareIdentifier == nil:
-		return faulty("shareIdentifier must be specified.")
+		return wire.ClientException("shareIdentifier must be specified.")
 	case in.SchedulingPriorityOverride == nil && d.Request.SchedulingPriority == nil:
-		return faulty("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
+		return wire.ClientException("Either schedulingPriority in job definition or schedulingPriorityOverride should be specified.")
 	case !l.TakesShare(*in.ShareIdentifier, maxShares):
-		return faulty("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
+		return wire.ClientException("Job queue %s has %d active share identifiers already.", q.Name, maxShares)
 	}
 	return nil
 }
@@ -225,11 +221,15 @@ func checkAgainst(m *model.Model, in *awsbatch.SubmitJobInput, d *model.Definiti
 			return wire.ClientException("Consumable resource %s does not exist.", r.Name)
 		}
 	}
-	refused := checkWork(d, w)
-	for _, dep := range in.DependsOn {
-		refused = gravest(refused, checkDependency(m, in, dep))
+	if err := cmp.Or(checkOverrides(d, in), checkWork(d, w, true)); err != nil {
+		return err
 	}
-	return refused
+	for _, dep := range in.DependsOn {
+		if err := checkDependency(m, in, dep); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkDependency rejects a dependency on an unknown job, or one whose type does not fit the two
@@ -251,27 +251,26 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	case d.Type == types.ArrayJobDependencySequential:
 		return nil // without an array it is an ordinary dependency: public pipelines submit single jobs so
 	case d.Type != "" && !array:
-		return faulty("A dependency of type %s is only for array jobs.", d.Type)
+		return wire.ClientException("A dependency of type %s is only for array jobs.", d.Type)
 	case d.Type != types.ArrayJobDependencyNToN:
 		return nil
 	case !on.IsParent():
-		return faulty("A dependency of type N_TO_N needs an array job; %s is not an array.", *d.JobId)
+		return wire.ClientException("A dependency of type N_TO_N needs an array job; %s is not an array.", *d.JobId)
 	case len(on.Job.Children) != int(aws.ToInt32(in.ArrayProperties.Size)):
 		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.Job.Children))
 	}
 	return nil
 }
 
-// workDir returns the directory for the job from the client's header; "" means a directory of its
-// own.
-func workDir(c *call.Call) (string, error) {
-	text := c.Request.Header.Get(call.WorkDirHeader)
-	if text == "" {
+// jobDirectory returns the directory of the job's file, which only batchctl names; "" for jobs of other clients. A
+// definition cannot name it.
+func jobDirectory(in *awsbatch.SubmitJobInput) (string, error) {
+	dir := in.Parameters[batch.DirectoryParameter]
+	switch {
+	case dir == "":
 		return "", nil
-	}
-	dir, err := url.PathUnescape(text)
-	if err != nil || !filepath.IsAbs(dir) {
-		return "", wire.ClientException("header %s: %q is not an absolute path, percent-encoded.", call.WorkDirHeader, text)
+	case !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0):
+		return "", wire.ClientException("parameter %s: %q is not an absolute path.", batch.DirectoryParameter, dir)
 	}
 	return filepath.Clean(dir), nil
 }
@@ -282,8 +281,8 @@ func (js jobs) mayStartProcesses(c *call.Call, x attempt.Executor) error {
 	if !js.ProcessesForBatchctlOnly || attempt.Contained(x) || c.Request.Header.Get(call.ClientHeader) != "" {
 		return nil
 	}
-	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. " +
-		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor container.")
+	return wire.ClientException("The local engine runs as root and starts processes only for batchctl's own commands. "+
+		"To accept jobs from every client that has the key: batchctl serve --allow-root. To run jobs in containers: batchctl serve --executor %s.", attempt.Containers())
 }
 
 // checkPlatform rejects a job if all environments of its queue have the other platform: it could
@@ -293,7 +292,7 @@ func checkPlatform(m *model.Model, d *model.Definition, q *model.Queue) error {
 		return nil
 	}
 	if d.Platform() == model.PlatformEKS {
-		return faulty("Job Queue is attached to Compute Environment that can not run Batch on EKS jobs.")
+		return wire.ClientException("Job Queue is attached to Compute Environment that can not run Batch on EKS jobs.")
 	}
-	return faulty("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", d.Platform())
+	return wire.ClientException("Job Queue is attached to Compute Environment that can not run Jobs with capability %s.", d.Platform())
 }

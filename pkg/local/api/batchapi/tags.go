@@ -15,12 +15,12 @@ import (
 type tags struct{ *service }
 
 // tagged returns the resource whose tags a resource has: itself, or for a child of an array and for
-// a node the job. An unknown resource is an error. refused rejects children and nodes: all three
-// operations on tags support only the ARNs of whole jobs (API reference, whose words it has).
-func tagged(m *model.Model, text *string) (holder model.Resource, refused, err error) {
+// a node the job. An unknown resource is an error, and so are children and nodes: all three
+// operations on tags support only the ARNs of whole jobs (API reference, whose words the error has).
+func tagged(m *model.Model, text *string) (holder model.Resource, err error) {
 	r, err := model.ParseARN(aws.ToString(text))
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	holder = r
 	if kind, id := r.Split(); kind == model.KindJob {
@@ -31,12 +31,12 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 		}
 	}
 	if !m.Exists(holder) {
-		return "", nil, missing("Resource", text)
+		return "", missing("Resource", text)
 	}
 	if r != holder {
-		refused = faulty("ARNs for child jobs of array and multi-node parallel (MNP) jobs aren't supported. Use %s instead.", holder.ARN())
+		return "", wire.ClientException("ARNs for child jobs of array and multi-node parallel (MNP) jobs aren't supported. Use %s instead.", holder.ARN())
 	}
-	return holder, refused, nil
+	return holder, nil
 }
 
 // listTagsForResource returns the tags of anything that can have tags. The tags of children and nodes are
@@ -44,10 +44,7 @@ func tagged(m *model.Model, text *string) (holder model.Resource, refused, err e
 func (ts tags) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := ts.backend.View()
 	defer done()
-	r, refused, err := tagged(m, in.ResourceArn)
-	if err == nil {
-		err = ts.judge(c, refused)
-	}
+	r, err := tagged(m, in.ResourceArn)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +74,12 @@ func (ts tags) untagResource(c *call.Call, in *awsbatch.UntagResourceInput) (*aw
 // retag records the tags as edit leaves them. The limits apply to the result.
 func (ts tags) retag(c *call.Call, text *string, edit func(map[string]string)) error {
 	return ts.backend.Change(func(m *model.Model) ([]model.Event, error) {
-		r, refused, err := tagged(m, text)
+		r, err := tagged(m, text)
 		if err != nil {
 			return nil, err
 		}
 		tags := model.Merged(nil, m.Tags[r])
 		edit(tags)
-		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, ts.judge(c, refused, checkTags(tags))
+		return []model.Event{{Tagged: &model.Tagging{Resource: r, Tags: tags}}}, checkTags(tags)
 	})
 }

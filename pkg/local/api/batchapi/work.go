@@ -3,6 +3,8 @@
 package batchapi
 
 import (
+	"cmp"
+
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
@@ -10,22 +12,29 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
-// checkWork rejects amounts of vCPUs and memory that Batch rejects: for the job, and for each
-// node or container of a pod.
-func checkWork(d *model.Definition, w *model.Work) error {
+// checkWork rejects amounts of vCPUs, memory and GPUs that Batch rejects: for a definition or a job, and for each node
+// or container of a pod.
+func checkWork(d *model.Definition, w *model.Work, isJob bool) error {
 	if w.IsPod() {
 		return checkPod(w)
 	}
-	refused := checkAmount(w.Need, d.Fargate())
+	if err := cmp.Or(checkAmount(w.Need, d.Fargate()), checkFargateSize(d, w, isJob), checkWholeVCPUs(d, w)); err != nil {
+		return err
+	}
+	if d.Fargate() && w.Need.GPUs > 0 {
+		return failed("GPU is not applicable for Fargate.")
+	}
 	if d.Request.NodeProperties == nil {
-		return refused
+		return nil
 	}
 	for from, to := 0, 0; from < len(w.Parts); from = to {
 		_, to = w.PartsOf(w.Parts[from].Node)
 		one, err := model.Requests(w.Parts[from:to])
-		refused = gravest(refused, err, checkAmount(one, false))
+		if err := cmp.Or(err, checkAmount(one, false)); err != nil {
+			return err
+		}
 	}
-	return refused
+	return nil
 }
 
 // unhonoured returns the members of a job's containers and overrides that executor x does not

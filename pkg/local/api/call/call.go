@@ -19,10 +19,6 @@ type Call struct {
 }
 
 const (
-	// WorkDirHeader, on SubmitJob, is the directory in which the job's command runs: an absolute
-	// path, percent-encoded. Without it the job gets its own directory.
-	WorkDirHeader = "X-Batchctl-Working-Directory"
-
 	// ClientHeader, on a request, marks a command of batchctl. It proves nothing: every holder of
 	// the key could send it. It keeps other tools from starting root processes by accident.
 	ClientHeader = "X-Batchctl-Client"

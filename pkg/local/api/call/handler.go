@@ -23,13 +23,19 @@ type Stream interface {
 // members are absent for the method. The type parameters are pointers because their code is then compiled once, and not
 // for each operation.
 func Serve[In, Out any](f func(*Call, In) (Out, error)) Handler {
-	input := reflect.TypeFor[In]().Elem()
+	var input In
+	return serve(input, func(c *Call, in any) (any, error) { return f(c, in.(In)) })
+}
+
+// serve returns a handler for a method that takes an input of the same type as a nil pointer.
+func serve(input any, f func(*Call, any) (any, error)) Handler {
+	shape := reflect.TypeOf(input).Elem()
 	return func(c *Call) (any, error) {
-		in := reflect.New(input)
+		in := reflect.New(shape)
 		if err := c.decode(in); err != nil {
 			return nil, err
 		}
-		return f(c, in.Interface().(In))
+		return f(c, in.Interface())
 	}
 }
 

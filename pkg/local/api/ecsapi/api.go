@@ -15,10 +15,10 @@ type State interface {
 
 // Machine is the local machine, which is the only container instance.
 type Machine struct {
-	// Capacity is everything that it offers to jobs.
-	Capacity model.Amount
-	// GPUs are the names of its GPUs.
-	GPUs []string
+	// Capacity returns everything that it offers to jobs.
+	Capacity func() model.Amount
+	// GPUs returns the names of its GPUs.
+	GPUs func() []string
 	// Executor is the name of the executor of jobs that choose none; "" if it has no name.
 	Executor string
 }

@@ -185,8 +185,8 @@ func (a *API) activeInstance(m *model.Model, i model.Instance) containerInstance
 	d, v := a.describeInstance(m, i), i.Environment
 	d.Status = aws.String(statusActive)
 	d.AgentConnected = aws.Bool(a.state.AbsentSince() == 0)
-	d.RegisteredResources = resources(v.Offers(a.machine.Capacity), a.machine.GPUs)
-	d.RemainingResources = resources(m.Free(v, a.machine.Capacity), m.FreeGPUs(a.machine.GPUs))
+	d.RegisteredResources = resources(v.Offers(a.machine.Capacity()), a.machine.GPUs())
+	d.RemainingResources = resources(m.Free(v, a.machine.Capacity()), m.FreeGPUs(a.machine.GPUs()))
 	return d
 }
 

@@ -34,7 +34,11 @@ var commands = map[string]string{
 	"ignores signals": `setsid sh -c 'trap "" TERM HUP INT QUIT; echo > OUT; while :; do sleep 0.1; done' TOKEN &`,
 	"forks":           `setsid sh -c 'echo > OUT; while :; do setsid sleep TOKEN & sleep 0.002; done' TOKEN &`,
 	"hops":            `echo 'echo > OUT; env -i /usr/bin/setsid /bin/sh OUT.sh TOKEN & exit' > OUT.sh; setsid sh OUT.sh TOKEN &`,
-	"subreaper":       `ESCAPEE -test.run=^TestEscapee$ OUT TOKEN &`,
+	"leaves group":    `env -i /usr/bin/setsid /bin/sh -c 'for g in /sys/fs/cgroup /sys/fs/cgroup/*; do echo $$ > $g/cgroup.procs; done 2>/dev/null; echo > OUT; exec /bin/sleep TOKEN' &`,
+	// A user without CAP_SYS_RESOURCE gets the hard limit a moment after the command has started.
+	"lowers limit": `i=0; while [ $i -lt 100 ] && grep -q 'file locks.*unlimited *locks' /proc/$$/limits; do i=$((i+1)); done
+env -i /usr/bin/setsid /bin/sh -c 'for g in /sys/fs/cgroup /sys/fs/cgroup/*; do echo $$ > $g/cgroup.procs; done 2>/dev/null; prlimit --pid $$ --locks=7: ; echo > OUT; exec /bin/sleep TOKEN' &`,
+	"subreaper": `ESCAPEE -test.run=^TestEscapee$ OUT TOKEN &`,
 }
 
 // Token returns an argument for sleep: about 11 days, and unique.
