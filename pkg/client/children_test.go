@@ -320,21 +320,3 @@ func TestSignature(t *testing.T) {
 		t.Errorf("a signature of %d bytes", n)
 	}
 }
-
-func TestErrorLine(t *testing.T) {
-	for _, c := range []struct {
-		lines []string
-		want  string
-	}{
-		{nil, ""},
-		{[]string{"a", "b", "  "}, "b"},
-		{[]string{"0 errors so far", "cannot open x", "error: giving up"}, "cannot open x"},
-		{[]string{"Traceback (most recent call last):", "  File \"a\"", "    error()", "KeyError: 'x'", "bye"}, "KeyError: 'x'"},
-		{[]string{"Traceback (most recent call last):", "  File \"a\""}, "File \"a\""},
-		{[]string{"\tKilled"}, "Killed"},
-	} {
-		if got := errorLine(c.lines); got != c.want {
-			t.Errorf("%q: got %q, want %q", c.lines, got, c.want)
-		}
-	}
-}

@@ -33,7 +33,7 @@ func New(cfg aws.Config) *Client {
 		o.HTTPClient = bounded{o.HTTPClient}
 	})
 	c.Polling = &Polling{api: c.API}
-	c.JobQueues = &JobQueues{api: c.API, polling: c.Polling}
+	c.JobQueues = &JobQueues{api: c.API, polling: c.Polling, services: rpc.New(cfg)}
 	c.Jobs = &Jobs{api: c.API, queues: c.JobQueues, polling: c.Polling}
 	c.JobLogs = &JobLogs{service: rpc.New(cfg), jobs: c.Jobs, polling: c.Polling}
 	c.JobFinder = &JobFinder{c.Jobs}

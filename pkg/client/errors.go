@@ -33,11 +33,8 @@ type RefusedError struct {
 // Error has the service's message after the action.
 func (e *RefusedError) Error() string {
 	next := ""
-	switch code := e.Code(); {
-	case Throttled(e.Err):
+	if Throttled(e.Err) {
 		next = "; the service is busy, try again in a minute"
-	case strings.HasPrefix(code, "ExpiredToken"), code == "RequestExpired":
-		next = "; get new credentials and repeat"
 	}
 	return fmt.Sprintf("%s: refused: %s%s", e.Action, Cause(e.Err), next)
 }
@@ -61,8 +58,15 @@ type UnreachableError struct {
 
 // Error has the cause after the action.
 func (e *UnreachableError) Error() string {
+	if rpc.Login(e.Err) != nil {
+		return e.Action + ": nothing was sent: " + Cause(e.Err)
+	}
 	if u, ok := errors.AsType[*url.Error](e.Err); ok {
-		return fmt.Sprintf("%s: cannot reach %s: %s; nothing was sent: check the target and the network", e.Action, endpoint(u), Cause(e.Err))
+		text := e.Action + ": " + (&rpc.NetworkError{Endpoint: endpoint(u), Err: u}).Error()
+		if strings.HasPrefix(e.Action, ActionSubmit) {
+			text += "; nothing was sent"
+		}
+		return text
 	}
 	return fmt.Sprintf("%s: nothing was sent: %s", e.Action, Cause(e.Err))
 }
@@ -114,8 +118,13 @@ type callError struct {
 	err    error
 }
 
-// Error has the cause after the action.
-func (e *callError) Error() string { return e.action + ": " + Cause(e.err) }
+// Error has the cause after the action. Without credentials no action is possible.
+func (e *callError) Error() string {
+	if login := rpc.Login(e.err); login != nil {
+		return login.Error()
+	}
+	return e.action + ": " + rpc.Cause(e.err)
+}
 
 // Unwrap returns the error of the SDK.
 func (e *callError) Unwrap() error { return e.err }
@@ -129,7 +138,7 @@ func Failed(action string, err error) error {
 	switch {
 	case Refused(err):
 		return &RefusedError{action, err}
-	case Unsent(err):
+	case Unsent(err) && rpc.Login(err) == nil:
 		return &UnreachableError{action, err}
 	}
 	return &callError{action, err}
@@ -173,6 +182,9 @@ func Unsent(err error) bool {
 
 // Cause returns the cause of an error without the wrapping of the SDK.
 func Cause(err error) string {
+	if login := rpc.Login(err); login != nil {
+		return login.Error()
+	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknownError {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
 	}

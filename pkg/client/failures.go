@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/errorline"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -30,7 +31,7 @@ type Failure struct {
 	ExitCode *int32
 	// Reason is the example's statusReason, and the reason of its container.
 	Reason string
-	// Text is the example's first line that looks like an error, else its last line; "" if there is
+	// Text is the line of the example's log that names the error, see errorline.Find, else its last line; "" if there is
 	// no log.
 	Text string
 	// Unread means that these logs were not read, because enough others were.
@@ -178,7 +179,11 @@ func (l *JobLogs) readError(ctx context.Context, f *failed) error {
 			lines = append(lines, strings.Split(text, "\n")...)
 		}
 	}
-	f.text = errorLine(lines)
+	found, ok := errorline.Find(lines)
+	if !ok {
+		found, _ = errorline.Last(lines)
+	}
+	f.text = found.Text
 	return nil
 }
 
@@ -205,50 +210,6 @@ func cluster(all []*failed) []Failure {
 	}
 	stable.Sort(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	return failures
-}
-
-// errorMarks, in lower case, mark a line as an error.
-var errorMarks = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
-	"no such file", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out", "refused"}
-
-// errorLine returns the first line that looks like an error, else the last that is not blank. For a
-// traceback it is the last line, which names the error.
-func errorLine(lines []string) (last string) {
-	traceback := false
-	for _, line := range lines {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		last = line
-		indented := line[0] == ' ' || line[0] == '\t'
-		if strings.HasPrefix(line, "Traceback (most recent call last)") {
-			traceback = true
-			continue
-		}
-		if traceback && !indented {
-			return strings.TrimSpace(line)
-		}
-		if !traceback && looksLikeError(strings.ToLower(line)) {
-			return strings.TrimSpace(line)
-		}
-	}
-	return strings.TrimSpace(last)
-}
-
-// looksLikeError reports whether a line, in lower case, is likely an error. Phrases such as "0
-// errors" do not count.
-func looksLikeError(line string) bool {
-	for _, phrase := range [...]string{"0 error", "no error", "0 failed", "without error"} {
-		if strings.Contains(line, phrase) {
-			return false
-		}
-	}
-	for _, phrase := range errorMarks {
-		if strings.Contains(line, phrase) {
-			return true
-		}
-	}
-	return false
 }
 
 // signatureLen limits how much of a line is compared.

@@ -40,6 +40,14 @@ type Known struct {
 	// Queue is a name or an ARN, Status that in a listing; "" if they are unknown.
 	Queue  string
 	Status types.JobStatus
+	// Again is the id of the job that this one runs again, wholly or in part; "" for a job of a plan. Cells are the
+	// cells that it runs, as sweep.CellsVariable has them; "" for those of its indexes. Size is 0 unless it is an array.
+	Again, Cells string
+	Size         int
+	// File is the absolute path of the job's file; "" if it is unknown.
+	File string
+	// At is the account and Region of a job that a rung moved to another target; "" for one of this target.
+	At string
 }
 
 // describeLimit is how many ids DescribeJobs accepts.

@@ -6,12 +6,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // JobQueues reads, creates and disables job queues, and reads their compute environments.
 type JobQueues struct {
-	api     *awsbatch.Client
-	polling *Polling
+	api      *awsbatch.Client
+	polling  *Polling
+	services *rpc.Client
 }
 
 // Queues returns all job queues.
@@ -88,6 +92,39 @@ func (q *JobQueues) Environments(ctx context.Context, names ...string) ([]types.
 			return nil, Failed("describe compute environments", err)
 		}
 		all = append(all, page.ComputeEnvironments...)
+	}
+	return all, nil
+}
+
+// FixedMachines returns the machines of those environments that AWS Batch does not scale, by the environment's name.
+// An environment without machines is absent.
+func (q *JobQueues) FixedMachines(ctx context.Context, environments []types.ComputeEnvironmentDetail) (map[string][]batch.Machine, error) {
+	all := map[string][]batch.Machine{}
+	for _, e := range environments {
+		if !batch.HasFixedMachines(e) {
+			continue
+		}
+		isLocal := batch.IsLocal(aws.ToString(e.ComputeEnvironmentArn))
+		var found []rpc.ContainerInstance
+		for _, cluster := range []string{aws.ToString(e.EcsClusterArn), batch.LocalCluster} {
+			if cluster == "" || cluster == batch.LocalCluster && !isLocal {
+				continue
+			}
+			var err error
+			if found, err = q.services.ContainerInstances(ctx, cluster); err != nil {
+				return nil, Failed("describe container instances", err)
+			}
+			if len(found) > 0 {
+				break
+			}
+			// Fargate and EKS have no container instances, but on the local engine they use its machine, too.
+		}
+		for i, instance := range found {
+			if i == 0 || !isLocal { // each executor of the engine is an instance, but all are one machine
+				name := aws.ToString(e.ComputeEnvironmentName)
+				all[name] = append(all[name], instance.Machine)
+			}
+		}
 	}
 	return all, nil
 }

@@ -27,12 +27,20 @@ func (f *JobFinder) Resolve(ctx context.Context, handle string, queues []string)
 	return f.OnlyJob(ctx, m)
 }
 
+// AtService reports that the memory had no match.
+func (m *Matches) AtService() bool { return m.atService }
+
+// ByID reports that the handle is the id of a job, its ARN or its submission id, and not a name.
+func (m *Matches) ByID() bool { return m.byID }
+
 // OnlyJob returns the id of the job that the matches mean where only one is possible, with the index
 // in the handle: the newest job of the name, or the only one of a submission.
 func (f *JobFinder) OnlyJob(ctx context.Context, m *Matches) (string, error) {
 	jobs := firstRun(m.Members)
 	if len(m.Jobs) > 0 {
 		jobs = m.Jobs[:1]
+	} else if chains := ChainsOf(jobs, jobs); len(chains) == 1 {
+		jobs = chains[0][:1]
 	}
 	if len(jobs) > 1 {
 		return "", &SeveralJobsError{m.Handle, jobs}
@@ -68,6 +76,44 @@ func (f *JobFinder) Submission(ctx context.Context, m *Matches, queues []string)
 	}
 	tagged, err := f.tagged(ctx, listed)
 	return runOf(tagged, job), err
+}
+
+// Chains returns the chains of jobs that the service has, from the tags of the jobs whose names begin like theirs. No
+// queues means all queues.
+func (f *JobFinder) Chains(ctx context.Context, jobs []Known, queues []string) ([]Chain, error) {
+	var seen []Known
+	filter := Filter{Queues: queues}
+	for i := 0; i < len(jobs); i++ { // up to the jobs of the plan
+		described, err := f.jobs.ByID(ctx, []string{jobs[i].ID})
+		if err != nil {
+			return nil, err
+		}
+		d, ok := described[jobs[i].ID]
+		if !ok {
+			continue
+		}
+		k := knownOf(d, jobs[i].ID)
+		if seen = append(seen, k); k.Again != "" && !slices.ContainsFunc(jobs, func(o Known) bool { return o.ID == k.Again }) {
+			jobs = append(slices.Clip(jobs), Known{ID: k.Again})
+		}
+	}
+	if len(seen) == 0 {
+		return ChainsOf(jobs, nil), nil
+	}
+	if root := ChainsOf(seen[:1], seen)[0].Root(); len(ChainsOf(seen, seen)) == 1 {
+		filter.Name = root.Name[:min(len(root.Name), MaxUserName-len("-retry-99of99"))] + "*"
+	}
+	var listed []Known
+	for job, err := range f.jobs.Each(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		if k := listedOf(job); !batch.IsChild(job) && !slices.ContainsFunc(seen, func(o Known) bool { return o.ID == k.ID }) {
+			listed = append(listed, k)
+		}
+	}
+	tagged, err := f.tagged(ctx, listed)
+	return ChainsOf(seen, slices.Concat(seen, tagged)), err
 }
 
 // Find returns the jobs that a handle can mean. A job has a complete id, an ARN, the first four or
@@ -107,7 +153,7 @@ func (f *JobFinder) Find(ctx context.Context, handle string, queues []string) (*
 // findID returns the matches of a complete id that the memory does not have. It may be that of a
 // job, which the service may have forgotten, or the submission id of one.
 func (f *JobFinder) findID(ctx context.Context, s *search, queues []string) *Matches {
-	job := &Matches{Handle: s.handle, Jobs: []Known{{ID: s.base}}, part: s.part, atService: true}
+	job := &Matches{Handle: s.handle, Jobs: []Known{{ID: s.base}}, part: s.part, atService: true, byID: true}
 	known, err := f.jobs.ByID(ctx, []string{s.base})
 	if d, ok := known[s.base]; ok || err != nil {
 		job.Jobs[0] = knownOf(d, s.base)
@@ -204,11 +250,13 @@ func listedOf(job types.JobSummary) Known {
 	return Known{ID: aws.ToString(job.JobId), Name: DisplayName(name), Submitted: time.UnixMilli(aws.ToInt64(job.CreatedAt)), Submission: submissionOf(name), Status: job.Status}
 }
 
-// knownOf returns what a job's description has about its submission. id is used if the service
-// described nothing.
+// KnownOf returns what a job's description has about its submission and its chain.
+func KnownOf(d types.JobDetail) Known { return knownOf(d, "") }
+
+// knownOf is KnownOf with the id to use if the service described nothing.
 func knownOf(d types.JobDetail, id string) Known {
 	return Known{ID: cmp.Or(aws.ToString(d.JobId), id), Name: aws.ToString(d.JobName), Submitted: time.UnixMilli(aws.ToInt64(d.CreatedAt)),
-		Submission: d.Tags[SubmissionTag], Run: d.Tags[RunTag], Workflow: d.Tags[WorkflowTag]}
+		Submission: d.Tags[SubmissionTag], Run: d.Tags[RunTag], Workflow: d.Tags[WorkflowTag]}.described(d)
 }
 
 // addStatus adds the status to candidates from the memory. It ignores errors: another error is

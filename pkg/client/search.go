@@ -98,6 +98,8 @@ type Matches struct {
 	// known are all jobs that were searched. atService means that the memory had no match.
 	known     []Known
 	atService bool
+	// byID means that the handle is an id of a job, and not its name.
+	byID bool
 }
 
 // Newest returns the jobs that the handle means: the newest job of the name, or the jobs of the
@@ -192,7 +194,7 @@ func (s *search) matches() (*Matches, error) {
 		stable.Sort(s.byID, newestFirst)
 		return nil, &AmbiguousIDError{s.base, s.byID}
 	case len(s.byID) == 1:
-		m.Jobs = s.byID
+		m.Jobs, m.byID = s.byID, true
 		return m, nil
 	case s.isEmpty() && s.part != "":
 		return s.partOfRun()
@@ -203,17 +205,30 @@ func (s *search) matches() (*Matches, error) {
 	m.Jobs = slices.Clone(s.byName)
 	slices.Reverse(m.Jobs)
 	stable.Sort(m.Jobs, newestFirst)
-	last := map[string]time.Time{} // of each submission
-	for _, k := range s.members {
-		if k.Submitted.After(last[k.Run]) {
-			last[k.Run] = k.Submitted
+	m.Members = NewestRunFirst(s.members)
+	return m, nil
+}
+
+// NewestRunFirst sorts jobs by their submissions. The time of a submission is that of its first job: a step of
+// onFailure comes late, and makes its submission no newer. Of submissions with equal times, the one that was recorded
+// last is the newest.
+func NewestRunFirst(jobs []Known) []Known {
+	type start struct {
+		at       time.Time
+		position int
+	}
+	began := map[string]start{}
+	of := func(k Known) string { return cmp.Or(k.Run, k.ID) }
+	for i, k := range jobs {
+		if s, ok := began[of(k)]; !ok || k.Submitted.Before(s.at) {
+			began[of(k)] = start{k.Submitted, i}
 		}
 	}
-	m.Members = slices.Clone(s.members)
-	stable.Sort(m.Members, func(a, b Known) int {
-		return cmp.Or(last[b.Run].Compare(last[a.Run]), strings.Compare(a.Run, b.Run))
+	sorted := slices.Clone(jobs)
+	stable.Sort(sorted, func(a, b Known) int {
+		return cmp.Or(began[of(b)].at.Compare(began[of(a)].at), cmp.Compare(began[of(b)].position, began[of(a)].position))
 	})
-	return m, nil
+	return sorted
 }
 
 // partOfRun returns the match of a handle such as recon:3, where recon is a submission of one job.

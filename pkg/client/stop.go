@@ -19,6 +19,9 @@ import (
 // defaultReason is the statusReason when the user gives none.
 const defaultReason = "stopped with batchctl"
 
+// StopCall is the operation that stops a job.
+const StopCall = "TerminateJob"
+
 // stopAgain is the time after which the call for an unfinished job is repeated: longer than the 30
 // seconds between SIGTERM and SIGKILL. An answer of 200 does not guarantee that the job ends.
 const stopAgain = 45 * time.Second
@@ -29,8 +32,7 @@ type Stopped struct {
 	Job types.JobDetail
 	// Before is the status before Stop.
 	Before types.JobStatus
-	// Call is the operation that was used: CancelJob, TerminateJob, or "" when the job had already
-	// ended.
+	// Call is TerminateJob, or "" when the job had already ended.
 	Call string
 	// Children is how many children of an array were terminated one by one, because they kept
 	// running after their parent had ended.
@@ -46,10 +48,9 @@ func (j *Jobs) Stop(ctx context.Context, id, reason string) (Stopped, error) {
 }
 
 // StopAll stops jobs and waits until DescribeJobs shows that they have ended, or until ctx ends.
-// CancelJob is for jobs in SUBMITTED, PENDING or RUNNABLE. For a job that has started it answers
-// 200 and does nothing, so every other job, and one that starts meanwhile, gets TerminateJob. The
-// calls go out in reverse order of the ids: a job should not start when its dependency ends. The
-// result has one Stopped for each id. A failure for one job does not affect the others.
+// TerminateJob ends a job in any state. CancelJob does nothing for a job that has started, and ends a PENDING
+// job only after its dependencies. The calls go out in reverse order of the ids: a job should not start when
+// its dependency ends. The result has one Stopped for each id. A failure for one job does not affect the others.
 func (j *Jobs) StopAll(ctx context.Context, ids []string, reason string) []Stopped {
 	if reason == "" {
 		reason = defaultReason
@@ -150,17 +151,13 @@ func (s *stopping) turn(ctx context.Context, job types.JobDetail, known bool) er
 	if batch.HasEnded(job.Status) {
 		return s.children(ctx)
 	}
-	call := StopCall(job)
-	if s.Call == "TerminateJob" {
-		call = s.Call
-	}
-	if call == s.Call && time.Since(s.sent) < stopAgain {
+	if s.Call != "" && time.Since(s.sent) < stopAgain {
 		return nil
 	}
-	if err := s.jobs.stopOne(ctx, call, s.id, s.reason); err != nil {
+	if err := s.jobs.terminate(ctx, s.id, s.reason); err != nil {
 		return err
 	}
-	s.Call, s.sent = call, time.Now()
+	s.Call, s.sent = StopCall, time.Now()
 	return nil
 }
 
@@ -185,7 +182,7 @@ func (s *stopping) children(ctx context.Context) error {
 		if s.terminated[id] {
 			continue
 		}
-		if err := s.jobs.stopOne(ctx, "TerminateJob", id, s.reason); err != nil {
+		if err := s.jobs.terminate(ctx, id, s.reason); err != nil {
 			return err
 		}
 		if s.terminated == nil {
@@ -205,15 +202,10 @@ func live(job types.JobDetail) (n int32) {
 	return n
 }
 
-// stopOne calls CancelJob or TerminateJob for one job.
-func (j *Jobs) stopOne(ctx context.Context, call, id, reason string) (err error) {
-	if call == "CancelJob" {
-		_, err = j.api.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
-	} else {
-		_, err = j.api.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
-	}
-	if err != nil {
-		return Failed(call+" "+batch.ShortID(id), err)
+// terminate calls TerminateJob for one job.
+func (j *Jobs) terminate(ctx context.Context, id, reason string) error {
+	if _, err := j.api.TerminateJob(ctx, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
+		return Failed(StopCall+" "+batch.ShortID(id), err)
 	}
 	return nil
 }
@@ -231,19 +223,6 @@ func (j *Jobs) submittedJustNow(id string) bool {
 		}
 	}
 	return false
-}
-
-// StopCall returns the operation that stops a job in this state; "" when it has ended.
-func StopCall(job types.JobDetail) string {
-	switch job.Status {
-	case types.JobStatusSucceeded, types.JobStatusFailed:
-		return ""
-	case types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable:
-		if !batch.IsArray(job) {
-			return "CancelJob"
-		}
-	}
-	return "TerminateJob"
 }
 
 // unfinished explains an error that ended the wait after the call was sent.

@@ -23,6 +23,8 @@ const (
 	// id of the whole submission. With them, a machine without the ledger finds the workflow.
 	WorkflowTag = "batchctl:workflow"
 	RunTag      = "batchctl:run"
+	// RetryTag is the tag of a job with the id of the job that it runs again.
+	RetryTag = "batchctl:retry-of"
 )
 
 const (

@@ -11,7 +11,9 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/rpc"
 )
 
 // stateTries limits the tries of a call for a plan, because the user waits for it.
@@ -25,10 +27,11 @@ const stateCalls = 8
 // without an error: an account that may submit need not be allowed to describe.
 func (c *Client) TargetState(ctx context.Context, p *plan.Plan) *plan.TargetState {
 	w := &plan.TargetState{Definitions: map[string]plan.Registered{}}
-	r := stateReader{c.API}
+	r := stateReader{c.API, c.JobQueues}
 	var all sync.WaitGroup
 	all.Go(func() { r.readQueues(ctx, p, w) })
 	all.Go(func() { w.Definitions = r.registered(ctx, p) })
+	all.Go(func() { w.Consumables = r.consumables(ctx) })
 	all.Wait()
 	w.Region = c.API.Options().Region
 	w.Unreached = unreached(p, w)
@@ -36,7 +39,10 @@ func (c *Client) TargetState(ctx context.Context, p *plan.Plan) *plan.TargetStat
 }
 
 // stateReader reads what a plan names, with few retries.
-type stateReader struct{ api *awsbatch.Client }
+type stateReader struct {
+	api    *awsbatch.Client
+	queues *JobQueues
+}
 
 // unreached returns the common reason, if nothing at all could be read.
 func unreached(p *plan.Plan, w *plan.TargetState) (reason string) {
@@ -68,6 +74,9 @@ func (r stateReader) readQueues(ctx context.Context, p *plan.Plan, w *plan.Targe
 		w.Queues = append(w.Queues, page.JobQueues...)
 	}
 	environments := w.EnvironmentNames()
+	if r.api.Options().Region == batch.LocalRegion {
+		environments = append(environments, batch.LocalEnvironment) // that of the queues that submit creates
+	}
 	if len(environments) == 0 {
 		return
 	}
@@ -80,6 +89,29 @@ func (r stateReader) readQueues(ctx context.Context, p *plan.Plan, w *plan.Targe
 		}
 		w.Environments = append(w.Environments, page.ComputeEnvironments...)
 	}
+	var err error
+	if w.Machines, err = r.queues.FixedMachines(ctx, w.Environments); err != nil {
+		w.MachinesErr = err.Error()
+	}
+}
+
+// consumables returns the total quantity of each consumable resource of the local engine; nil if they are unknown.
+func (r stateReader) consumables(ctx context.Context) map[string]int64 {
+	if r.api.Options().Region != batch.LocalRegion {
+		return nil // an account may have many, and need not allow to list them
+	}
+	totals := map[string]int64{}
+	pages := awsbatch.NewListConsumableResourcesPaginator(r.api, &awsbatch.ListConsumableResourcesInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx, briefly)
+		if err != nil {
+			return nil
+		}
+		for _, c := range page.ConsumableResources {
+			totals[aws.ToString(c.ConsumableResourceName)] = aws.ToInt64(c.TotalQuantity)
+		}
+	}
+	return totals
 }
 
 // registered reads the plan's job definitions, several concurrently.
@@ -159,6 +191,9 @@ func briefly(o *awsbatch.Options) { o.RetryMaxAttempts = stateTries }
 func unread(ctx context.Context, action string, err error) string {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return action + ": no answer in time"
+	}
+	if login := rpc.Login(err); login != nil {
+		return login.Error() + "; " + login.Remedy()
 	}
 	return Failed(action, err).Error()
 }

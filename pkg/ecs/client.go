@@ -98,7 +98,7 @@ func unsent(err error) bool {
 	}
 	_, isName := errors.AsType[*net.DNSError](err)
 	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
-	return isName || isCertificate || strings.Contains(err.Error(), "credentials") && !Refused(err)
+	return isName || isCertificate || rpc.Login(err) != nil && !Refused(err)
 }
 
 // repeats reports whether the same call may succeed later.

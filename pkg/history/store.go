@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/jsonlines"
 )
 
@@ -151,16 +152,7 @@ type key struct {
 	number      int
 }
 
-func (a Attempt) key() key { return key{withoutAccount(a.Target), a.Job, a.Number} }
-
-// withoutAccount removes the account from "aws 123456789012 us-east-1".
-func withoutAccount(target string) string {
-	words := strings.Fields(target)
-	if len(words) < 3 || words[0] != "aws" || strings.Trim(words[1], "0123456789") != "" {
-		return target
-	}
-	return strings.Join(slices.Delete(words, 1, 2), " ")
-}
+func (a Attempt) key() key { return key{batch.WithoutAccount(a.Target), a.Job, a.Number} }
 
 // isValid reports whether the row has what identifies an attempt.
 func (a Attempt) isValid() bool { return a.Target != "" && a.Job != "" && a.Number >= 0 }
@@ -183,7 +175,7 @@ func (a Attempt) with(later Attempt) Attempt {
 	if merged.Usage == nil {
 		merged.Usage = a.Usage
 	}
-	if withoutAccount(a.Target) == merged.Target {
+	if batch.WithoutAccount(a.Target) == merged.Target {
 		merged.Target = a.Target
 	}
 	return merged
@@ -374,7 +366,7 @@ func keyOf(line []byte) (k key, ok bool) {
 	if !ok || !found || !also || !ends || err != nil || bytes.IndexByte(target, '\\') >= 0 || bytes.IndexByte(job, '\\') >= 0 {
 		return key{}, false
 	}
-	return key{withoutAccount(string(target)), string(job), n}, true
+	return key{batch.WithoutAccount(string(target)), string(job), n}, true
 }
 
 // Find returns the recorded rows of attempts, given by Target, Job and Number. It skips damaged lines, which All

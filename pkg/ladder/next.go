@@ -61,13 +61,7 @@ const sawMark = ": "
 // queue or target may have. Other causes, such as an invalid compute environment, a request that fits
 // no instance type, or the fair share of the user, stay for a person to change.
 func LacksCapacity(cause string) bool {
-	return slices.Contains([]string{"no-capacity", "ec2-quota", "at-maxvcpus", "behind-others"}, cause)
-}
-
-// Misconfigured reports whether AWS Batch itself says that a job waits because of a setting (user
-// guide, blocked job queues: the reasons begin with MISCONFIGURATION).
-func Misconfigured(job *types.JobDetail) bool {
-	return strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:")
+	return slices.Contains([]string{"no-capacity", "ec2-quota", "at-maxvcpus", "behind-others", "machine-full"}, cause)
 }
 
 // CausesOf returns the causes that a rung may be about, for a FAILED job or child. It is empty if
@@ -102,7 +96,7 @@ func CausesOf(job *types.JobDetail) []Cause {
 func (l Ladder) Next(taken []Step, need Need, job *types.JobDetail) (step Step, why string) {
 	causes := CausesOf(job)
 	if len(causes) == 0 {
-		return Step{}, "no rung applies to: " + orElse(aws.ToString(job.StatusReason), "its reason")
+		return Step{}, "no step of onFailure applies to: " + orElse(aws.ToString(job.StatusReason), "its reason")
 	}
 	if len(taken) >= MaxSteps {
 		return Step{}, fmt.Sprintf("all %d steps are used", MaxSteps)

@@ -3,16 +3,20 @@ package results
 import (
 	"encoding/csv"
 	"io"
+	"strings"
 )
 
 // WriteCSV writes a header line and the rows as in RFC 4180, but with line feeds as line ends,
 // which shell tools expect and every CSV reader accepts. Missing keys and null are empty
-// fields. Text that begins with =, +, - or @ stays unchanged: the file is for programs, a
-// quote in front would change negative numbers and names, and you can turn off formulas when a
-// spreadsheet imports the file.
+// fields. A spreadsheet runs a cell as a formula if it begins with one of =, +, -, @, a tab or a
+// carriage return (OWASP, "CSV Injection"), and what jobs print comes from anywhere: such a
+// text gets an apostrophe in front. Numbers stay unchanged.
 func (t *Table) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	if err := out.Write(t.Columns()); err != nil {
+	out, columns := csv.NewWriter(w), t.Columns()
+	for i, name := range columns {
+		columns[i] = Inert(name)
+	}
+	if err := out.Write(columns); err != nil {
 		return err
 	}
 	for line := range t.Rows() {
@@ -27,7 +31,17 @@ func (t *Table) WriteCSV(w io.Writer) error {
 func texts(line []Value) []string {
 	all := make([]string, len(line))
 	for i, v := range line {
-		all[i] = v.Text
+		if all[i] = v.Text; v.Kind == String {
+			all[i] = Inert(v.Text)
+		}
 	}
 	return all
+}
+
+// Inert returns a text for a cell that no spreadsheet takes for a formula.
+func Inert(text string) string {
+	if text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 {
+		return "'" + text
+	}
+	return text
 }

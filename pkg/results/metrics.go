@@ -386,7 +386,7 @@ func CheckMetricName(name string) (wrong, hint string) {
 		if fixed == "" || slices.Contains(ownColumns, fixed) {
 			return "invalid name of a metric: " + strconv.Quote(name), advice
 		}
-		return "invalid name of a metric: " + strconv.Quote(name), "write " + strconv.Quote(fixed)
+		return "invalid name of a metric: " + strconv.Quote(name), "did you mean " + strconv.Quote(fixed) + "?"
 	}
 	return "", ""
 }

@@ -287,7 +287,7 @@ func TestCheckMetricName(t *testing.T) {
 	for name, hint := range map[string]string{
 		"images_per_sec": "", "val/loss": "", "top-5.acc": "", "gpu%": "", "_x": "",
 		"status": "give the metric another name", "job": "give the metric another name",
-		"images per sec": `write "images_per_sec"`, "a,b": `write "a_b"`, "5": `write "_5"`, "größe": `write "gr__e"`,
+		"images per sec": `did you mean "images_per_sec"?`, "a,b": `did you mean "a_b"?`, "5": `did you mean "_5"?`, "größe": `did you mean "gr__e"?`,
 		"": "use letters, digits and _ - . / %, starting with a letter or an underscore", strings.Repeat("a", 65): "shorten it",
 	} {
 		wrong, got := CheckMetricName(name)

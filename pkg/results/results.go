@@ -6,6 +6,7 @@ package results
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,12 +15,13 @@ const (
 	// maxHeld bounds the text that a table or an Output keeps, in bytes. It is far more
 	// than results have, and what a small machine can hold.
 	maxHeld = 256 << 20
-	// maxKeys bounds the columns that children may add: a key that changes from child
-	// to child, such as one with a step's number, would make a table that nothing reads.
-	maxKeys = 2000
 	// cellCost is about what a value takes beside its text, in bytes.
 	cellCost = 32
 )
+
+// MaxKeys bounds the columns that children may add: a key that changes from child to child, such as one with a
+// step's number, would make a table that nothing reads.
+const MaxKeys = 2000
 
 // The columns that every table may have. A prefix distinguishes a key or an axis of the same
 // name.
@@ -79,6 +81,7 @@ type Table struct {
 	split   bool // a cell differs from its index
 	held    int
 	without int
+	crowded []string
 }
 
 // row is a child and one object of those that it printed.
@@ -116,16 +119,17 @@ func (t *Table) free(name, prefix string) string {
 }
 
 // Add adds a child with what it printed; nil stands for nothing. It gets a row for
-// each object that the Output found, and one without results where it found none. An
-// error says that the table would grow beyond what it may hold; the child has no row
-// then, though its keys may have columns.
+// each object that the Output found, and one without results where it found none. A row
+// that would bring more keys than a table can have is without results too, and Crowded
+// names its child. An error says that the table would grow beyond what it may hold; the
+// child has no row then, though its keys may have columns.
 func (t *Table) Add(c Child, printed *Output) error {
 	if len(c.Values) != len(t.axes) {
 		return fmt.Errorf("child %d: its cell has %d values for %d axes", c.Index, len(c.Values), len(t.axes))
 	}
 	objects, err := printed.Objects()
 	if err != nil {
-		return fmt.Errorf("child %d: %w", c.Index, err)
+		return fmt.Errorf("%s: %w", t.name(c), err)
 	}
 	if len(objects) == 0 {
 		t.without++
@@ -133,9 +137,13 @@ func (t *Table) Add(c Child, printed *Output) error {
 	}
 	rows := make([]row, 0, len(objects))
 	for _, text := range objects {
-		r, err := t.read(c, text)
-		if err != nil {
-			return fmt.Errorf("child %d: %w", c.Index, err)
+		r := row{Child: c}
+		if !t.takeKeys(text) {
+			if name := t.name(c); !slices.Contains(t.crowded, name) {
+				t.crowded = append(t.crowded, name)
+			}
+		} else if err := t.read(&r, text); err != nil {
+			return fmt.Errorf("%s: %w", t.name(c), err)
 		}
 		rows = append(rows, r)
 	}
@@ -144,22 +152,39 @@ func (t *Table) Add(c Child, printed *Output) error {
 	return nil
 }
 
-// read makes a row of an object.
-func (t *Table) read(c Child, object string) (row, error) {
-	r := row{Child: c}
+// takeKeys makes columns for the keys of an object that have none. It reports false, and makes none, if the table
+// would have more than MaxKeys.
+func (t *Table) takeKeys(object string) bool {
+	var fresh []string
+	for path := range members(object) {
+		if _, known := t.keyAt[path]; known {
+			continue
+		}
+		if len(t.keys) == MaxKeys {
+			for _, path := range fresh {
+				delete(t.keyAt, path)
+			}
+			t.keys = t.keys[:len(t.keys)-len(fresh)]
+			return false
+		}
+		t.keyAt[path] = len(t.keys)
+		t.keys = append(t.keys, path)
+		fresh = append(fresh, path)
+	}
+	for i, path := range fresh {
+		t.keys[len(t.keys)-len(fresh)+i] = t.free(path, keyPrefix)
+	}
+	return true
+}
+
+// read adds the values of an object to a row.
+func (t *Table) read(r *row, object string) error {
 	at := map[int]int{} // of this row, by key
 	for path, v := range members(object) {
-		key, known := t.keyAt[path]
-		if !known {
-			if key = len(t.keys); key == maxKeys {
-				return r, fmt.Errorf("more than %d different keys: print fewer, such as a list instead of a member for each step", maxKeys)
-			}
-			t.keyAt[path] = key
-			t.keys = append(t.keys, t.free(path, keyPrefix))
-		}
 		if t.held += len(v.Text) + cellCost; t.held > maxHeld {
-			return r, fmt.Errorf("the results are longer than %d MiB: print less, or collect fewer children at once", maxHeld>>20)
+			return fmt.Errorf("the results are longer than %d MiB: print less, or collect fewer children at once", maxHeld>>20)
 		}
+		key := t.keyAt[path]
 		if i, twice := at[key]; twice {
 			r.values[i].Value = v // as JSON's readers do: the last member of a name counts
 			continue
@@ -167,7 +192,7 @@ func (t *Table) read(c Child, object string) (row, error) {
 		at[key] = len(r.values)
 		r.values = append(r.values, keyed{key, v})
 	}
-	return r, nil
+	return nil
 }
 
 // Len is the number of rows.
@@ -175,6 +200,17 @@ func (t *Table) Len() int { return len(t.rows) }
 
 // Without is the number of children that printed neither an object nor a metric.
 func (t *Table) Without() int { return t.without }
+
+// Crowded names the children, or jobs, whose results are left out, because the table would have more than MaxKeys.
+func (t *Table) Crowded() []string { return t.crowded }
+
+// name is what a message calls a child.
+func (t *Table) name(c Child) string {
+	if t.options.Jobs {
+		return c.Job
+	}
+	return fmt.Sprintf("child %d", c.Index)
+}
 
 // Columns are the names of the columns, in their order.
 func (t *Table) Columns() []string {

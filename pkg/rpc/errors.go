@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/smithy-go"
 )
@@ -19,6 +20,8 @@ type Error struct {
 	Code, Message string
 	// Status is the HTTP status.
 	Status int
+	// date is the server's time; zero if the answer has none.
+	date time.Time
 }
 
 // Error has the service, the operation and the message.
@@ -77,7 +80,7 @@ func Missing(err error) bool {
 
 // readError decodes an error answer, in either protocol.
 func readError(s Service, operation string, answer *http.Response, text []byte) error {
-	e := &Error{Service: s.name, Operation: operation, Status: answer.StatusCode}
+	e := &Error{Service: s.name, Operation: operation, Status: answer.StatusCode, date: dateOf(answer.Header)}
 	if s.target != "" || s.path != "" {
 		var answerError struct {
 			Type    string `json:"__type"`

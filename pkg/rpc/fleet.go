@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/autoscaling"
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // ScalingGroup is an Auto Scaling group with its latest activities, newest first.
@@ -57,6 +61,8 @@ type ContainerInstance struct {
 	AgentConnected bool
 	// Running counts its tasks.
 	Running int64
+	// Machine is its capacity, as registered with ECS.
+	Machine batch.Machine
 }
 
 // maxPages bounds the pages that are read of a list.
@@ -182,9 +188,25 @@ func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []
 		return nil, err
 	}
 	for _, i := range out.ContainerInstances {
-		all = append(all, ContainerInstance{aws.ToString(i.Ec2InstanceId), aws.ToString(i.Status), i.AgentConnected, int64(i.RunningTasksCount)})
+		machine := batch.Machine{Total: capacity(i.RegisteredResources), Free: capacity(i.RemainingResources)}
+		all = append(all, ContainerInstance{aws.ToString(i.Ec2InstanceId), aws.ToString(i.Status), i.AgentConnected, int64(i.RunningTasksCount), machine})
 	}
 	return all, nil
+}
+
+// capacity converts amounts of ECS, which counts 1024 CPU units for a vCPU.
+func capacity(resources []ecstypes.Resource) (c batch.Capacity) {
+	for _, r := range resources {
+		switch aws.ToString(r.Name) {
+		case "CPU":
+			c.VCPUs = math.Ceil(float64(r.IntegerValue)*1000/1024) / 1000 // the engine rounds down
+		case "MEMORY":
+			c.MemoryMiB = int64(r.IntegerValue)
+		case "GPU":
+			c.GPUs = int64(len(r.StringSetValue))
+		}
+	}
+	return c
 }
 
 // millis parses a time of an XML answer, as epoch milliseconds; 0 for an empty text.

@@ -27,9 +27,13 @@ type NetworkError struct {
 
 // Error names the address, the cause or the limit, and what to check.
 func (e *NetworkError) Error() string {
-	const remedy = "; check the target and the network"
+	remedy := "; check the target and the network"
+	at := e.Endpoint
+	if proxy := proxyOf(e.Endpoint); proxy != "" {
+		at, remedy = at+" through the proxy "+proxy, "; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+	}
 	if e.Within > 0 {
-		return fmt.Sprintf("no answer from %s within %v", e.Endpoint, e.Within) + remedy
+		return fmt.Sprintf("no answer from %s within %v", at, e.Within) + remedy
 	}
 	text := e.Err.Error()
 	if op, ok := errors.AsType[*net.OpError](e.Err); ok && op.Err != nil {
@@ -37,7 +41,20 @@ func (e *NetworkError) Error() string {
 	} else if u, ok := errors.AsType[*url.Error](e.Err); ok {
 		text = u.Err.Error()
 	}
-	return "cannot reach " + e.Endpoint + ": " + text + remedy
+	return "cannot reach " + at + ": " + text + remedy
+}
+
+// proxyOf returns the proxy on the way to an address, without its password; "" if there is none.
+func proxyOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	return proxy.Scheme + "://" + proxy.Host
 }
 
 // Unwrap returns the cause.
@@ -112,9 +129,19 @@ func endpointIn(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// Unreached reports whether a call failed because of the network: no answer arrived.
+func Unreached(err error) bool {
+	_, noAnswer := errors.AsType[*NetworkError](err)
+	_, notSent := errors.AsType[*smithyhttp.RequestSendError](err)
+	return noAnswer || notSent
+}
+
 // Cause returns the cause of a failed SDK call without the layers that the SDK puts around it:
 // the service's own error, or the address that cannot be reached.
 func Cause(err error) string {
+	if login := Login(err); login != nil {
+		return login.Error()
+	}
 	if n, ok := errors.AsType[*NetworkError](err); ok {
 		return n.Error()
 	}

@@ -171,6 +171,9 @@ func (c *Caller) attempt(whole context.Context, s Service, operation string, hea
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
 	r, err := c.signed(ctx, s, header, body)
+	if login := Login(err); login != nil {
+		return nil, login // the same for every operation
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	}
@@ -185,7 +188,7 @@ func (c *Caller) attempt(whole context.Context, s Service, operation string, hea
 	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", s.name, operation, err)
 	case answer.StatusCode/100 != 2:
-		return nil, readError(s, operation, answer, text)
+		return nil, AsLogin(readError(s, operation, answer, text))
 	}
 	return text, nil
 }

@@ -60,14 +60,18 @@ func sdkError(whole context.Context, address string, err error) error {
 	if service == "cloudwatchlogs" {
 		service = "logs" // as in the permissions that it needs
 	}
+	api, isAPI := errors.AsType[smithy.APIError](err)
+	if login := Login(err); login != nil && !isAPI {
+		return login // no request was sent
+	}
 	status := 0
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		status = answer.HTTPStatusCode()
 	}
-	api, isAPI := errors.AsType[smithy.APIError](err)
 	switch {
 	case isAPI && api.ErrorCode() != "UnknownError":
-		return &Error{Service: service, Operation: op.OperationName, Code: api.ErrorCode(), Message: api.ErrorMessage(), Status: status}
+		_, date := codeAndTime(err)
+		return AsLogin(&Error{Service: service, Operation: op.OperationName, Code: api.ErrorCode(), Message: api.ErrorMessage(), Status: status, date: date})
 	case status/100 > 2:
 		return &Error{Service: service, Operation: op.OperationName, Status: status}
 	}

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 )
 
 // Service is the part of an AWS service's model that a call needs.
@@ -53,17 +54,17 @@ func (e *endpoints) endpoint(ctx context.Context, s Service) (address, region st
 	if region == "" {
 		return "", "", fmt.Errorf("no Region is configured")
 	}
-	p := partitionOf(region)
-	name := s.name + "." + region + "." + p.suffix
+	p := batch.PartitionOf(region)
+	name := s.name + "." + region + "." + p.Suffix
 	if s.global {
-		region = p.home
-		switch p.home {
+		region = p.Home
+		switch p.Home {
 		case "us-east-1":
-			name = s.name + "." + p.suffix
+			name = s.name + "." + p.Suffix
 		case "us-gov-west-1":
-			name = s.name + ".us-gov." + p.suffix
+			name = s.name + ".us-gov." + p.Suffix
 		default:
-			name = s.name + "." + p.home + "." + p.suffix
+			name = s.name + "." + p.Home + "." + p.Suffix
 		}
 	}
 	if address = e.configured(ctx, s.id); address == "" {
@@ -117,31 +118,4 @@ func firstKnown[Source, Value any](cfg aws.Config, query func(Source) (Value, bo
 		}
 	}
 	return value, false
-}
-
-// partition is a group of Regions with its own domain.
-type partition struct {
-	// regions is the prefix of their names.
-	regions string
-	// suffix ends the names of endpoints; home is the Region that global services sign for.
-	suffix, home string
-}
-
-// partitions are those of the AWS General Reference and of the SDKs; the last has all other
-// Regions.
-var partitions = [...]partition{
-	{"cn-", "amazonaws.com.cn", "cn-north-1"},
-	{"us-gov-", "amazonaws.com", "us-gov-west-1"},
-	{"us-iso-", "c2s.ic.gov", "us-iso-east-1"},
-	{"us-isob-", "sc2s.sgov.gov", "us-isob-east-1"},
-	{"us-isof-", "csp.hci.ic.gov", "us-isof-south-1"},
-	{"eu-isoe-", "cloud.adc-e.uk", "eu-isoe-west-1"},
-	{"eusc-", "amazonaws.eu", "eusc-de-east-1"},
-	{"", "amazonaws.com", "us-east-1"},
-}
-
-// partitionOf returns the partition of a Region. An unknown Region is in the standard one.
-func partitionOf(region string) partition {
-	i := slices.IndexFunc(partitions[:], func(p partition) bool { return strings.HasPrefix(region, p.regions) })
-	return partitions[i]
 }

@@ -26,6 +26,17 @@ func Describe(m Moved, took time.Duration) string {
 	return text
 }
 
+// describeShort is Describe without what a reader expects: one file, less than a second.
+func describeShort(m Moved, took time.Duration) string {
+	if took >= time.Second || m.Kept+m.Unverified > 0 {
+		return Describe(m, took)
+	}
+	if m.Files == 1 {
+		return Size(m.Bytes)
+	}
+	return count(m.Files, "file") + ", " + Size(m.Bytes)
+}
+
 // count formats a number with its noun, such as "2 files".
 func count(n int, what string) string {
 	if n == 1 {

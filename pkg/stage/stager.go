@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -186,7 +188,7 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	}
 	var moves []move
 	for i, in := range d.Inputs {
-		moves = append(moves, move{"input", Shown(in.From), strings.TrimSuffix(in.To, "/"), func(ctx context.Context) (Moved, error) {
+		moves = append(moves, move{"input", Shown(in.From), strings.TrimSuffix(in.To, "/"), s.inputName(in), func(ctx context.Context) (Moved, error) {
 			defer close(done[i])
 			for j, outer := range d.Inputs {
 				if i == j || !contains(outer.To, in.To) {
@@ -226,22 +228,53 @@ func (s *Stager) Out(ctx context.Context, d Document, success bool) error {
 	}, cancel)
 	defer stopped()
 	var moves []move
+	var missing []error
 	for _, out := range d.Outputs {
 		if !out.Due(success) {
 			continue
 		}
-		if _, err := os.Lstat(out.From); errors.Is(err, os.ErrNotExist) && !success {
-			s.say("after this failure, output %s does not exist", out.From)
+		name := s.shortPath(out.From)
+		if _, err := os.Lstat(out.From); errors.Is(err, os.ErrNotExist) {
+			if success {
+				missing = append(missing, errors.New("output "+name+NotCreated))
+			} else {
+				s.say("after this failure, output %s does not exist", name)
+			}
 			continue
 		}
-		moves = append(moves, move{"output", out.From, Shown(out.To), func(ctx context.Context) (Moved, error) {
+		if out.Local == "" {
+			name = "" // the user chose the location
+		}
+		moves = append(moves, move{"output", out.From, Shown(out.To), name, func(ctx context.Context) (Moved, error) {
 			return s.Carrier.Upload(ctx, out)
 		}})
 	}
-	if err := s.all(ctx, moves, nil); err != nil {
+	if err := join(append(missing, s.all(ctx, moves, nil))); err != nil {
 		return failed(ExitOutputs, "%v", err)
 	}
 	return nil
+}
+
+// NotCreated follows the path of an output in the message that the program did not create it.
+const NotCreated = " was not created"
+
+// stagedName is the name of a local file or directory at the staging location: its hash.
+var stagedName = regexp.MustCompile(`/[0-9a-f]{64}(\.[a-z]+)?$`)
+
+// inputName returns how messages name an input whose location says nothing to a reader; "" for another.
+func (s *Stager) inputName(in Input) string {
+	if !stagedName.MatchString(filepath.ToSlash(in.From)) {
+		return ""
+	}
+	return s.shortPath(strings.TrimSuffix(in.To, "/"))
+}
+
+// shortPath returns a path relative to the working directory, if it is below that.
+func (s *Stager) shortPath(path string) string {
+	if rel, err := filepath.Rel(s.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }
 
 // askedToEnd is a signal as the cause of an end.
@@ -280,7 +313,9 @@ func (s *Stager) untilSignal(ends func(os.Signal) bool, cancel context.CancelCau
 // move is one input or output in progress.
 type move struct {
 	what, from, to string
-	do             func(ctx context.Context) (Moved, error)
+	// name replaces from and to in the message of success, if it is not empty.
+	name string
+	do   func(ctx context.Context) (Moved, error)
 }
 
 // all runs moves concurrently. It prints the result of each, and the total progress from time to
@@ -302,7 +337,11 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			left--
 			mu.Unlock()
 			if err == nil {
-				s.say("%s %s -> %s: %s", m.what, m.from, m.to, Describe(moved, took))
+				if m.name != "" {
+					s.say("%s %s, %s", m.what, m.name, describeShort(moved, took))
+				} else {
+					s.say("%s %s -> %s: %s", m.what, m.from, m.to, Describe(moved, took))
+				}
 				return
 			}
 			if stop != nil {

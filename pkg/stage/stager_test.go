@@ -185,16 +185,34 @@ func TestNested(t *testing.T) {
 // TestMissingOutput checks that a missing output is an error after success, and a message after failure.
 func TestMissingOutput(t *testing.T) {
 	const document = `{"version":1,"outputs":[{"from":"gone","to":"s3://b/o","when":"always"}]}`
-	s, c, stderr := stager(t, document)
-	c.take = func(_ context.Context, out Output) (Moved, error) {
-		_, err := os.Stat(out.From)
-		return Moved{}, err
-	}
-	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 0"}); exit != ExitOutputs || err == nil || !strings.Contains(err.Error(), s.Dir+"/gone") {
+	s, _, stderr := stager(t, document)
+	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 0"}); exit != ExitOutputs || err == nil || err.Error() != "output gone was not created" {
 		t.Errorf("%d %v", exit, err)
 	}
-	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(stderr.String(), "/gone does not exist") {
+	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "exit 9"}); exit != 9 || err != nil || !strings.Contains(stderr.String(), "output gone does not exist") {
 		t.Errorf("%d %v %s", exit, err, stderr)
+	}
+}
+
+// TestShortNames checks that messages about local files have their names and not those at the staging location.
+func TestShortNames(t *testing.T) {
+	hash := strings.Repeat("0a", 32)
+	s, c, stderr := stager(t, `{"version":1,"inputs":[{"from":"/state/staged/`+hash+`","to":"count.py"},{"from":"s3://b/`+hash+`.tree","to":"data/"},{"from":"s3://b/x","to":"x"}],`+
+		`"outputs":[{"from":"out","to":"/state/staged/outputs/1/0/out","local":"results/"}]}`)
+	c.bring = func(_ context.Context, in Input) (Moved, error) {
+		if strings.HasSuffix(in.From, "tree") {
+			return Moved{Files: 3, Bytes: 4096}, nil
+		}
+		return Moved{Files: 1, Bytes: 440}, nil
+	}
+	c.take = func(context.Context, Output) (Moved, error) { return Moved{Files: 1, Bytes: 65}, nil }
+	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "mkdir " + s.Dir + "/out"}); exit != 0 || err != nil {
+		t.Fatalf("%d %v", exit, err)
+	}
+	for _, want := range []string{"batchctl: input count.py, 440 B\n", "batchctl: input data, 3 files, 4.0 KiB\n", "batchctl: input s3://b/x -> ", "batchctl: output out, 65 B\n"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("no %q in\n%s", want, stderr)
+		}
 	}
 }
 

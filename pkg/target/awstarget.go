@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -17,8 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -41,6 +43,14 @@ func isEndpoint(address string) bool {
 	return address == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
+// isRegion reports whether a text can be a Region, which becomes a part of the names of AWS's hosts; "" is the default.
+func isRegion(name string) bool {
+	other := strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+	return !other && len(name) < 64 && name == strings.Trim(name, "-")
+}
+
 // Override returns a target with its settings replaced by the options.
 func (o Options) Override(entry document.Target) document.Target {
 	entry.Profile = cmp.Or(o.Profile, entry.Profile)
@@ -53,15 +63,16 @@ func (o Options) Override(entry document.Target) document.Target {
 // endpoint. The target's settings override them.
 func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.Target, why Need) error {
 	cfg, err := AWSConfig(ctx, con, entry)
-	if err != nil && os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && os.Getenv("AWS_ROLE_ARN") == "" {
-		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("set AWS_ROLE_ARN to the role for the token in AWS_WEB_IDENTITY_TOKEN_FILE")
-	}
 	if err != nil {
-		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err).Try("check ~/.aws/config, or log in: aws sso login")
+		return exit.Fail(exit.NotDone, "target %s: %v", t.Name, err)
 	}
 	if cfg.Region == "" {
 		return exit.Fail(exit.BadUsage, "target %s has no Region", t.Name).
 			Try("add --region, or set AWS_REGION, or \"region\" of the target in batchctl.json")
+	}
+	if !isRegion(cfg.Region) {
+		return exit.Usage("target %s has the invalid Region %q", t.Name, cfg.Region).
+			Try("use a Region such as eu-central-1 in AWS_REGION, in the profile, or as \"region\" of the target in batchctl.json")
 	}
 	cfg.Credentials = client.Renewable(cfg.Credentials, func(ctx context.Context) (aws.CredentialsProvider, error) {
 		again, err := AWSConfig(ctx, con, entry)
@@ -72,11 +83,14 @@ func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.T
 		t.Label = AWSLabel("", cfg)
 		return nil
 	}
+	if _, err := cfg.Credentials.Retrieve(ctx); rpc.Login(err) != nil {
+		return rpc.Login(err) // no request can be signed
+	}
 	account, err := AccountsIn(t.Submissions.Dir).Of(ctx, cfg, AccountOf)
 	if entry.AccountID != "" && account != entry.AccountID {
 		return WrongAccount(t.Name, entry.AccountID, account, err)
 	}
-	t.Label = AWSLabel(cmp.Or(account, "(account not known)"), cfg)
+	t.Label = AWSLabel(cmp.Or(account, batch.UnknownAccount), cfg)
 	return nil
 }
 
@@ -84,7 +98,8 @@ func openAWS(ctx context.Context, con *term.Console, t *Target, entry document.T
 // requires an MFA code asks for it on the terminal, as the aws CLI does.
 func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{
-		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant}),
+		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant, namesLogin}),
+		config.WithLogger(logging.Nop{}), // its lines have no place in the output of a command
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
 	}
 	var identity webIdentity
@@ -97,7 +112,7 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
-		return cfg, err
+		return cfg, configFault(entry, err)
 	}
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = awshttp.NewBuildableClient() // as each of the SDK's clients would
@@ -110,6 +125,7 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 		})
 		cfg.Credentials = aws.NewCredentialsCache(role)
 	}
+	cfg.Credentials = namedCredentials{cfg.Credentials, profileOf(entry), sharedConfig(cfg)}
 	if entry.Endpoint != "" {
 		cfg.BaseEndpoint = aws.String(entry.Endpoint)
 		cfg.ConfigSources = append([]any{batchEndpoint(entry.Endpoint)}, cfg.ConfigSources...)
@@ -147,16 +163,30 @@ func AccountOf(whole context.Context, cfg aws.Config) (string, error) {
 	case err != nil && ctx.Err() != nil && whole.Err() == nil:
 		return "", rpc.Silent(cmp.Or(rpc.Endpoint(ctx, cfg, sts.ServiceID), "AWS STS"), limit)
 	case err != nil:
-		return "", errors.New("get caller identity: " + rpc.Cause(err))
+		return "", &identityError{err}
 	}
 	return aws.ToString(identity.Account), nil
 }
+
+// identityError is a failed call of GetCallerIdentity.
+type identityError struct{ err error }
+
+// Error has the cause, or the missing permission.
+func (e *identityError) Error() string {
+	if api, ok := errors.AsType[smithy.APIError](e.err); ok && (&rpc.Error{Code: api.ErrorCode()}).Denied() {
+		return "not allowed: sts:GetCallerIdentity"
+	}
+	return "get caller identity: " + rpc.Cause(e.err)
+}
+
+// Unwrap returns the error of the SDK.
+func (e *identityError) Unwrap() error { return e.err }
 
 // WrongAccount returns an error for credentials of an account other than the target's.
 func WrongAccount(target, want, got string, err error) error {
 	if err != nil {
 		return exit.Fail(exit.NotDone, "check the account of target %s (%s): %v", target, want, err).
-			Try("check the target's address, or log in: aws sso login; or remove \"accountId\" of the target from batchctl.json")
+			Try("check the target's address, and that its role allows sts:GetCallerIdentity; or remove \"accountId\" of the target from batchctl.json")
 	}
 	return exit.Fail(exit.NotDone, "target %s is account %s, but the credentials are for account %s: nothing was sent", target, want, got).
 		Try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")

@@ -52,6 +52,21 @@ func daemonEnvironment(environ []string) (kept []string) {
 	return kept
 }
 
+// startedByVariable tells a background engine which command started it.
+const startedByVariable = "BATCHCTL_STARTED_BY"
+
+// startedBy returns the name of the command that starts an engine: of this one, or of the one that started this
+// background engine.
+func startedBy() string {
+	if by := os.Getenv(startedByVariable); by != "" {
+		return by
+	}
+	if len(os.Args) > 1 {
+		return os.Args[1]
+	}
+	return ""
+}
+
 // spawn starts this program again as a daemon and returns a pipe from its stdout.
 func spawn(log *os.File, args []string) (*os.File, error) {
 	read, write, err := os.Pipe()
@@ -63,7 +78,7 @@ func spawn(log *os.File, args []string) (*os.File, error) {
 	cmd.Args[0] = "batchctl"
 	cmd.Stdout, cmd.Stderr = write, log
 	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
-	cmd.Env = daemonEnvironment(os.Environ())
+	cmd.Env = append(daemonEnvironment(os.Environ()), startedByVariable+"="+startedBy())
 	cmd.SysProcAttr = detached()
 	process.CloseOnExec()
 	if err := cmd.Start(); err != nil {

@@ -14,8 +14,8 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // SetUmask sets the umask of a background engine.
 func SetUmask(mask int) { syscall.Umask(mask) }
 
-// isOurs reports whether a file belongs to the user of this process.
+// isOurs reports whether a file belongs to the user of this process, or to root, who can change every file.
 func isOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid()
+	return ok && (int(stat.Uid) == os.Geteuid() || stat.Uid == 0)
 }

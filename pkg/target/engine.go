@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -39,22 +40,22 @@ func checkRequest(operation string, body []byte) error {
 	if len(problems) == 0 {
 		problems = lint.CheckRequest(operation, root)
 	}
-	var messages []string
+	var messages, rules []string
 	for _, d := range problems {
 		if d.Severity == diag.Error {
-			messages = append(messages, fmt.Sprintf("%s [%s]", d.Masked().Message, d.Rule))
+			messages, rules = append(messages, d.Masked().Message), append(rules, d.Rule)
 		}
 	}
 	if len(messages) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(messages, "; "))
+	return &local.BrokenRules{Message: strings.Join(messages, "; "), Rules: rules}
 }
 
 // EnsureQueues creates the plan's queues on the local engine, so that the platform file's names
 // work locally too.
 func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
-	have, err := t.Queues(ctx)
+	have, err := t.Client.Queues(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,12 +73,30 @@ func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
 				continue
 			}
 			known[name] = true
-			if err := t.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
+			if err := t.Client.CreateQueue(ctx, name, model.ComputeEnvironment); err != nil {
 				return exit.Fail(exit.NotDone, "create queue %s on the local engine: %v", name, err)
 			}
 		}
 	}
 	return nil
+}
+
+// MachineHere returns the compute environment of a local engine that was never used, and its machine. It reads and
+// writes no state directory. entry is the platform file's entry of the target.
+func MachineHere(ctx context.Context, entry document.Target) ([]types.ComputeEnvironmentDetail, map[string][]batch.Machine, error) {
+	o := EngineOptions("", entry, ExecutorChoice{})
+	o.ReadOnly = true
+	engine, err := local.Open(o)
+	if err != nil {
+		return nil, nil, exit.Fail(exit.NotDone, "open the local engine: %v", err)
+	}
+	queues := client.New(engine.Config()).JobQueues
+	environments, err := queues.Environments(ctx)
+	var machines map[string][]batch.Machine
+	if err == nil {
+		machines, err = queues.FixedMachines(ctx, environments)
+	}
+	return environments, machines, errors.Join(err, engine.Close(ctx))
 }
 
 // serveLoopback lets other processes use the engine of this process. stop ends the server and waits
@@ -210,8 +229,24 @@ func BackgroundArguments(dir string, entry document.Target, choice ExecutorChoic
 	return args
 }
 
+// Engine is the part of a *local.Engine that commands use beside the API. It is an interface, because the compiler
+// reads the fields and methods of a type in every package that uses the type: the packages of commands would otherwise
+// compile parts of the engine's model again.
+type Engine interface {
+	// Unknown returns the jobs whose status is unknown because no engine is running.
+	Unknown() (id string, jobs int, since time.Time)
+	// Drain waits until other commands no longer use the engine.
+	Drain(ctx context.Context) error
+	// EndJobs ends all jobs and accepts no new ones.
+	EndJobs(ctx context.Context) (jobs int, err error)
+	// Drill, RunningTimes and Unharmed are for drills of checkpoints.
+	Drill(blows []attempt.Blow, reference map[local.RunKey]time.Duration)
+	RunningTimes(ids ...string) map[local.RunKey]time.Duration
+	Unharmed(ids ...string) []local.Unharmed
+}
+
 // EndJobs ends the jobs of an engine before it stops.
-func EndJobs(ctx context.Context, engine *local.Engine) error {
+func EndJobs(ctx context.Context, engine Engine) error {
 	if _, err := engine.EndJobs(ctx); err != nil {
 		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that are still running will be killed")
 	}
@@ -221,7 +256,7 @@ func EndJobs(ctx context.Context, engine *local.Engine) error {
 // Unfinished returns the jobs that have not ended, each as its name and short id.
 func (t *Target) Unfinished(ctx context.Context) (names []string, err error) {
 	statuses := slices.DeleteFunc(types.JobStatus("").Values(), batch.HasEnded)
-	for job, err := range t.List(ctx, client.Filter{Statuses: statuses}) {
+	for job, err := range t.Client.List(ctx, client.Filter{Statuses: statuses}) {
 		if err != nil {
 			return nil, err
 		}

@@ -42,11 +42,8 @@ func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged || len(o.AllowMounts) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
-		f := exit.Usage("unknown --executor %q", choice.name)
-		if near := diag.Near(choice.name, slices.Values(names)); near != "" {
-			return choice, f.Try("did you mean --executor %s?", near)
-		}
-		return choice, f.Try("the executors are: %s", strings.Join(names, " "))
+		return choice, exit.Usage("unknown --executor %q", choice.name).
+			Try("%s", diag.Instead(choice.name, names, diag.Offer{Near: "did you mean --executor %s?", Are: "the executors are"}))
 	}
 	for _, dir := range o.AllowMounts {
 		dir, err := filepath.Abs(dir)
@@ -57,7 +54,7 @@ func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
 	}
 	if choice.name == container.Process && (choice.privileged || len(choice.mounts) > 0) {
 		return choice, exit.Usage("--allow-mount and --allow-privileged apply only to containers, and the executor is process").
-			Try("add --executor container")
+			Try("add --executor %s", attempt.Containers())
 	}
 	return choice, nil
 }
@@ -121,14 +118,14 @@ func OpenExecutor(ctx context.Context, dir string, choice ExecutorChoice) (Execu
 	return Executor{Executor: x, ExecutorChoice: choice, Label: x.String()}, nil
 }
 
-// NameExecutor prints once how jobs run. For processes, the engine's note on members without effect
-// already does so; this line adds that they run as root.
-func NameExecutor(con *term.Console, label string, runsJobs bool) {
+// NameExecutor prints how jobs run. For processes, the engine's note on members without effect already does so; once
+// per state directory dir, this line adds that they run as root.
+func NameExecutor(con *term.Console, dir, label string, runsJobs bool) {
 	switch {
 	case label != "" && label != container.Process:
 		fmt.Fprintf(con.Err, "executor: %s\n", diag.Printable(label))
-	case label == container.Process && runsJobs && os.Geteuid() == 0:
-		fmt.Fprintln(con.Err, "note: you are root, so jobs run as root on this machine; to run them in containers: --executor container")
+	case label == container.Process && runsJobs && os.Geteuid() == 0 && firstNote(dir, "root"):
+		fmt.Fprintf(con.Err, "note: you are root, so jobs run as root on this machine; to run them in containers: --executor %s\n", attempt.Containers())
 	}
 }
 

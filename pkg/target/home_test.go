@@ -1,9 +1,11 @@
 package target
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,5 +50,31 @@ func TestTemporaryDir(t *testing.T) {
 	}
 	if err := CheckStateDir(con, dir, ToRead); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
 		t.Errorf("another user's: %v", err)
+	}
+}
+
+// TestReplacedStateDir has a directory that another user put in the place of the state directory, in a parent that
+// everybody can change.
+func TestReplacedStateDir(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory to another user")
+	}
+	open := filepath.Join(t.TempDir(), "open")
+	dir := filepath.Join(open, "state")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	var notes strings.Builder
+	con := &term.Console{Streams: term.Streams{Out: io.Discard, Err: &notes}}
+	if err := CheckStateDir(con, dir, ToChange); err != nil || !strings.Contains(notes.String(), "warning: other users can move the state directory") {
+		t.Errorf("%v: %s", err, notes.String())
+	}
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	for _, why := range []Need{ToRead, ToChange} {
+		if err := CheckStateDir(con, dir, why); err == nil || !strings.Contains(err.Error(), "belongs to another user") {
+			t.Errorf("another user's: %v", err)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (t *Target) RecallAt(ctx context.Context, ids []string, at map[string]strin
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		known, err := other.Recall(ctx, ids...)
+		known, err := other.Client.Recall(ctx, ids...)
 		jobs, failed = append(jobs, known...), cmp.Or(failed, err)
 	}
 	return jobs, failed

@@ -82,6 +82,11 @@ func LocalProvider(o Options, platform *document.Platform) (*Provider, error) {
 	return newProvider(dir, choice, nil, err == nil), nil
 }
 
+// StartsImage reports whether the job's image decides what runs: an executor of containers starts it.
+func (p *Provider) StartsImage(j *plan.Job) bool {
+	return p != nil && j.Register != nil && j.Submit != nil && cmp.Or(attempt.ChosenIn(j.Register, j.Submit), p.executor, container.Process) != container.Process
+}
+
 // Lacking returns why the local engine could not start a job, as far as this process knows. It is
 // empty for a job that only names its definition.
 func (p *Provider) Lacking(j *plan.Job) []string {

@@ -45,7 +45,8 @@ type Target struct {
 	Name, Label string
 	// Flags select this target in a next command; "" or with a space before each.
 	Flags string
-	*once.Client
+	// Client submits and reads jobs.
+	Client *once.Client
 	// Config is the configuration of Client.
 	Config      aws.Config
 	Submissions *once.Ledger
@@ -57,7 +58,7 @@ type Target struct {
 	// name their job.
 	Several bool
 	// Engine is the engine in this process, if there is one.
-	Engine *local.Engine
+	Engine Engine
 	// Close ends what Open started.
 	Close func() error
 
@@ -107,6 +108,9 @@ func (o Options) NameFrom(platform *document.Platform) string {
 	return name
 }
 
+// IsNamed reports whether the command line or the environment names the target.
+func (o Options) IsNamed() bool { return cmp.Or(o.Name, os.Getenv("BATCHCTL_TARGET")) != "" }
+
 // FlagsTo returns the flags with which a command without a file finds the target. The platform file
 // beside a job file may not be found from the current directory.
 func (o Options) FlagsTo(platform *document.Platform, name string) (flags string) {
@@ -152,6 +156,8 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	switch {
 	case !isEndpoint(o.EndpointURL):
 		err = exit.Usage("invalid --endpoint-url %q", o.EndpointURL).Try("use a URL such as http://127.0.0.1:5000")
+	case !isRegion(o.Region):
+		err = exit.Usage("invalid --region %q", o.Region).Try("use a Region such as eu-central-1")
 	case name == Local && o.NamesAWS():
 		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").Try("remove them, or add --target aws")
 	case name != Local && o.Executor.SecretsFrom != "":
@@ -174,32 +180,32 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 		return nil, err
 	}
 	t.Submissions.Target = t.Kind()
-	t.Ledger, t.Attached, t.Stage = t.Submissions, why == ToRun, t.stage
+	t.Client.Ledger, t.Client.Attached, t.Client.Stage = t.Submissions, why == ToRun, t.stage
 	t.others.open = func(ctx context.Context, name string, why Need) (*Target, error) {
 		return Open(ctx, con, o.elsewhere(name), platform, name, why)
 	}
-	t.Elsewhere = t.clientAt
+	t.Client.Elsewhere = t.clientAt
 	closeOwn := t.Close
 	t.Close = func() error { return errors.Join(t.others.close(), closeOwn()) }
 	SubmitsWith(con, o, t.Client)
-	t.Notify = notifier(con, t)
-	t.WhyWaiting = t.whyWaiting
-	t.ImageDigests = rpc.New(t.Config).ImageDigests
+	t.Client.Notify = notifier(con, t)
+	t.Client.WhyWaiting = t.whyWaiting
+	t.Client.ImageDigests = rpc.New(t.Config).ImageDigests
 	if t.IsLocal() {
-		t.PollAtMost = 500 * time.Millisecond // no shared quota
-		t.LogsAtOnce = true
-		t.Patience = enginePatience
-		t.TakesOnce = true
+		t.Client.PollAtMost = 500 * time.Millisecond // no shared quota
+		t.Client.LogsAtOnce = true
+		t.Client.Patience = enginePatience
+		t.Client.TakesOnce = true
 	} else {
-		t.Replayable = once.CanReplay(ctx, t.Config)
-		t.Machines, t.Measured = rpc.New(t.Config).Machines, t.measured
+		t.Client.Replayable = once.CanReplay(ctx, t.Config)
+		t.Client.Machines, t.Client.Measured = rpc.New(t.Config).Machines, t.measured
 	}
 	if why == ToChange && entry.Name != "" && name != Local && name != AWS {
 		rememberPlatform(t.Submissions, platform, name)
 	}
 	if why != ToRead {
 		fmt.Fprintf(con.Err, "target: %s\n", diag.Printable(t.Label))
-		NameExecutor(con, t.Executor, t.runsJobs)
+		NameExecutor(con, dir, t.Executor, t.runsJobs)
 	}
 	return t, nil
 }
@@ -231,15 +237,12 @@ func Unknown(name string, platform *document.Platform) error {
 			}
 		}
 	}
-	f := exit.Usage("unknown target %q", name)
-	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return f.Try("did you mean --target %s?", near)
-	}
 	where := "no " + document.PlatformFile + " found here or above"
 	if platform != nil && platform.Root != nil {
 		where = "from " + platform.Root.Source.Name
 	}
-	return f.Try("known targets: %s (%s)", strings.Join(names, ", "), where)
+	return exit.Usage("unknown target %q", name).
+		Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --target %s?", Are: "known targets (" + where + ")"}))
 }
 
 // rememberPlatform records the platform file of a target, for later commands. It ignores errors:
@@ -302,16 +305,12 @@ func homeDirectory() (string, error) {
 // happens.
 func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, entry document.Target, choice ExecutorChoice, why Need) error {
 	t.Label = Local
-	cwd, err := os.Getwd()
-	if err != nil {
-		return exit.Fail(exit.NotDone, "find the working directory: %v", err).Try("change to a directory that exists")
-	}
 	connection, err := local.Connect(dir)
 	if err == nil && why != ToRead && choice.runs {
 		connection, err = upgrade(ctx, con, connection, dir, choice)
 	}
 	if err == nil {
-		return connect(con, t, connection, cwd, dir, choice)
+		return connect(con, t, connection, dir, choice)
 	}
 	if _, failed := errors.AsType[*exit.Failure](err); failed {
 		return err
@@ -319,7 +318,7 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 	options := EngineOptions(dir, entry, choice)
 	if why == ToRead {
 		options.ReadOnly = true
-		err := openEngine(ctx, con, t, cwd, options, Executor{}, false)
+		err := openEngine(ctx, con, t, options, Executor{}, false)
 		if err == nil && t.Engine != nil {
 			printUnknown(con, t)
 		}
@@ -337,13 +336,13 @@ func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, en
 		return err
 	}
 	if why == ToRun {
-		return openEngine(ctx, con, t, cwd, options, x, true)
+		return openEngine(ctx, con, t, options, x, true)
 	}
 	connection, err = startEngine(ctx, con, dir, BackgroundArguments(dir, entry, x.ExecutorChoice))
 	if err != nil {
 		return err
 	}
-	return connect(con, t, connection, cwd, dir, choice)
+	return connect(con, t, connection, dir, choice)
 }
 
 // CanRun returns an error if no engine can run on this operating system.
@@ -355,11 +354,11 @@ func CanRun() error {
 }
 
 // connect uses the engine of another process, if it has the requested executor.
-func connect(con *term.Console, t *Target, connection local.Connection, cwd, dir string, choice ExecutorChoice) (err error) {
+func connect(con *term.Console, t *Target, connection local.Connection, dir string, choice ExecutorChoice) (err error) {
 	if t.Executor, err = joined(dir, choice); err != nil {
 		return err
 	}
-	t.Config = noticing(con, local.WithSecrets(connection.Config(cwd), t.secrets))
+	t.Config = noticing(con, dir, local.WithSecrets(connection.Config(), t.secrets))
 	t.provider = newProvider(dir, choice, t.secrets, true)
 	t.Client = once.New(t.Config)
 	t.Label = fmt.Sprintf("local (engine at %s)", connection.Endpoint)
@@ -375,6 +374,7 @@ func EngineOptions(dir string, entry document.Target, choice ExecutorChoice) loc
 		Program:   shippedWorkloads(),
 		Check:     checkRequest,
 		Build:     buildinfo.Own(),
+		Command:   startedBy(),
 
 		ProcessesForBatchctlOnly: choice.onlyOwnProcesses(),
 	}
@@ -398,17 +398,17 @@ func shippedWorkloads() []string {
 
 // openEngine runs the engine in this process. With serve, other processes can use it: `status` in
 // another terminal works during a `run`.
-func openEngine(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, serve bool) error {
+func openEngine(ctx context.Context, con *term.Console, t *Target, o local.Options, x Executor, serve bool) error {
 	o.Executor = x.Executor
 	engine, err := local.Open(o)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
-		return openAfter(ctx, con, t, cwd, o, x, locked)
+		return openAfter(ctx, con, t, o, x, locked)
 	}
 	if err != nil {
 		return exit.Fail(exit.NotDone, "open the local engine: %v", err)
 	}
-	t.Config = noticing(con, local.WithSecrets(engine.Config(cwd), t.secrets))
+	t.Config = noticing(con, o.Dir, local.WithSecrets(engine.Config(), t.secrets))
 	t.provider = newProvider(o.Dir, x.ExecutorChoice, t.secrets, false)
 	t.Engine, t.Client = engine, once.New(t.Config)
 	stop := func() error { return nil }
@@ -450,14 +450,14 @@ func itOrThem(n int) string {
 
 // openAfter opens the engine of another process that did not answer a moment ago: it answers now,
 // or it is about to end.
-func openAfter(ctx context.Context, con *term.Console, t *Target, cwd string, o local.Options, x Executor, locked *local.LockedError) error {
+func openAfter(ctx context.Context, con *term.Console, t *Target, o local.Options, x Executor, locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
-		return connect(con, t, connection, cwd, o.Dir, x.ExecutorChoice)
+		return connect(con, t, connection, o.Dir, x.ExecutorChoice)
 	}
 	wait, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if local.WaitClosed(wait, o.Dir) == nil {
-		return openEngine(ctx, con, t, cwd, o, x, true)
+		return openEngine(ctx, con, t, o, x, true)
 	}
 	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
 		Try("stop that process, or use another directory: --state-dir DIRECTORY")
@@ -484,16 +484,20 @@ func printOthers(ctx context.Context, con *term.Console, t *Target) {
 	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
 }
 
-// noticing prints the notices in the engine's answers, each once. The most important one: the image
-// is not used.
-func noticing(con *term.Console, cfg aws.Config) aws.Config {
-	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, printed: map[string]bool{}, err: con.Err}
+// noticing prints the notices in the engine's answers, each once. That the image is not used is printed once per state
+// directory.
+func noticing(con *term.Console, dir string, cfg aws.Config) aws.Config {
+	cfg.HTTPClient = &noticer{HTTPClient: cfg.HTTPClient, dir: dir, printed: map[string]bool{}, err: con.Err}
 	return cfg
 }
+
+// imageUnused is the notice of a job that runs as a process and has no other member without effect.
+const imageUnused = "the command runs as a process on this machine, where these have no effect: image"
 
 // noticer is an HTTP client that prints the notices of the engine.
 type noticer struct {
 	aws.HTTPClient
+	dir     string // of the state
 	mu      sync.Mutex
 	printed map[string]bool
 	err     io.Writer
@@ -508,6 +512,9 @@ func (n *noticer) Do(r *http.Request) (*http.Response, error) {
 	defer n.mu.Unlock()
 	if text := call.Notice(answer.Header); text != "" && !n.printed[text] {
 		n.printed[text] = true
+		if text == imageUnused && !firstNote(n.dir, text) {
+			return answer, nil
+		}
 		fmt.Fprintf(n.err, "note: %s\n", diag.Printable(text))
 	}
 	return answer, nil

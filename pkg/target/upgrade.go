@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,4 +62,28 @@ func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir
 		note("nothing used it, so this version has replaced it")
 	}
 	return connection, err
+}
+
+// EndIdleEngine ends the background engine of the state directory, so that this process can have an engine of its own
+// for a purpose. An engine that is in use continues, and the error names it.
+func EndIdleEngine(ctx context.Context, con *term.Console, o Options, purpose string) error {
+	dir, err := o.Dir()
+	if err != nil {
+		return err
+	}
+	engine, err := local.Connect(dir)
+	if err != nil {
+		return nil // no engine runs, or opening one says why it cannot
+	}
+	if err = engine.HandOver(ctx); err == nil {
+		leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
+		defer cancel()
+		if err = engine.WaitClosed(leaving); err == nil {
+			fmt.Fprintf(con.Err, "note: the idle engine of batchctl %s (process %d) has ended, because %s needs an engine of its own\n", diag.Printable(engine.Command), engine.PID, purpose)
+			return nil
+		}
+	}
+	return exit.Fail(exit.NotDone, "%s needs an engine of its own, but the engine of batchctl %s runs in %s since %s (process %d): %v",
+		purpose, cmp.Or(engine.Command, "(unknown)"), dir, engine.Since.Local().Format(time.DateTime), engine.PID, err).
+		Try("stop it and its jobs: batchctl serve --stop%s    or use another directory: --state-dir DIRECTORY", o.FlagsTo(nil, Local))
 }

@@ -48,6 +48,18 @@ type Result struct {
 	Fix string `json:"fix,omitempty"`
 	// Jobs are the names of the jobs that need the thing.
 	Jobs []string `json:"jobs"`
+	// unreached is why the target gave no answer: missing credentials, or the network.
+	unreached error
+}
+
+// Unreached returns why the target could not answer some of the checks; nil if it answered all of them.
+func Unreached(results []Result) error {
+	for _, r := range results {
+		if r.unreached != nil {
+			return r.unreached
+		}
+	}
+	return nil
 }
 
 // Check is one kind of thing that a job needs.
@@ -216,6 +228,20 @@ func notChecked(format string, args ...any) Result {
 // unknown returns the result for a query that failed. It names the missing permission, if that is
 // the cause.
 func unknown(err error) Result {
+	r := unanswered(err)
+	if login := rpc.Login(err); login != nil {
+		r.unreached = login
+	} else if rpc.Unreached(err) {
+		r.unreached = errors.New(r.Why)
+	}
+	return r
+}
+
+// unanswered is unknown without the cause as an error.
+func unanswered(err error) Result {
+	if login := rpc.Login(err); login != nil {
+		return notChecked("%s", login.Error())
+	}
 	api, ok := errors.AsType[smithy.APIError](err)
 	switch {
 	case ok && strings.HasPrefix(api.ErrorCode(), "AccessDenied"):

@@ -71,8 +71,8 @@ const askAgain = time.Minute
 // lacksCapacity returns what a waiting job was seen to wait for, or why that is no lack of capacity.
 // Both are "" if the cause is unknown: then the time alone decides.
 func (c climber) lacksCapacity(ctx context.Context, job *types.JobDetail) (saw, no string) {
-	if ladder.Misconfigured(job) {
-		return "", aws.ToString(job.StatusReason)
+	if reason := aws.ToString(job.StatusReason); batch.IsMisconfigured(reason) {
+		return "", reason
 	}
 	if c.client.WhyWaiting == nil {
 		return "", ""

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -81,7 +82,14 @@ func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDe
 	need, taken := t.need(job), t.taken()
 	again := retrying{client: c.client.Client, definitions: map[string]types.JobDefinition{}}
 	name := stepNames(c.run, t)
+	replaced, err := c.replaced(t)
+	if err != nil {
+		return nil, "", err
+	}
 	if batch.ArraySize(*job) == 0 {
+		if replaced[0] {
+			return nil, replacedWhy, nil
+		}
 		step, why := t.rungs.Next(taken, need, job)
 		if why != "" {
 			return nil, why, nil
@@ -96,6 +104,9 @@ func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDe
 	failed, err := again.failed(ctx, t.result.ID, nil)
 	if err != nil {
 		return nil, "", err
+	}
+	if failed = slices.DeleteFunc(failed, func(index int) bool { return replaced[index] }); len(failed) == 0 && len(replaced) > 0 {
+		return nil, replacedWhy, nil
 	}
 	groups, why, err := c.stepsOfChildren(ctx, t, need, taken, failed)
 	if err != nil || len(groups) == 0 {
@@ -127,6 +138,33 @@ func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDe
 		}
 	}
 	return steps, why, nil
+}
+
+// replacedWhy is why a job that a retry runs again takes no step.
+const replacedWhy = "batchctl retry runs it again"
+
+// replaced returns the indexes of a job's children that another submission runs again already, as Retry does; 0 for a
+// job that is not an array.
+func (c climber) replaced(t *plannedJob) (map[int]bool, error) {
+	if c.client.Ledger == nil {
+		return nil, nil
+	}
+	known, err := c.client.Ledger.known()
+	if err != nil {
+		return nil, err
+	}
+	pending, err := c.client.Ledger.pending()
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range pending {
+		if k.ID = k.Submission; k.Run != c.run.name {
+			known = append(known, k)
+		}
+	}
+	chains := client.ChainsOf([]client.Known{{ID: t.result.ID}}, known)
+	at := slices.IndexFunc(chains[0], func(k client.Known) bool { return k.ID == t.result.ID })
+	return chains[0].Replaced()[at], nil
 }
 
 // childStep is a step for some children of an array.
@@ -175,6 +213,15 @@ func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder
 	return groups, why, nil
 }
 
+// stepSuffix is between the name of a job and the number of its try.
+const stepSuffix = "-try"
+
+// isStepName reports whether stepNames may have made a name.
+func isStepName(name string) bool {
+	cut := strings.LastIndex(name, stepSuffix)
+	return cut > 0 && strings.Trim(name[cut+len(stepSuffix):], "0123456789") == ""
+}
+
 // stepNames returns a function that names the jobs that run a job of the plan again: NAME-try2,
 // NAME-try3, and so on.
 func stepNames(r *run, t *plannedJob) func() string {
@@ -186,7 +233,7 @@ func stepNames(r *run, t *plannedJob) func() string {
 		}
 	}
 	return func() string {
-		suffix := "-try" + strconv.Itoa(n)
+		suffix := stepSuffix + strconv.Itoa(n)
 		n++
 		return root.name[:min(len(root.name), client.MaxUserName-len(suffix))] + suffix
 	}
@@ -215,6 +262,7 @@ func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step,
 		s.at, s.target = of.at, of.target
 	}
 	if step.Target != of.at {
+		delete(in.Parameters, batch.DirectoryParameter) // only the local engine's jobs have it
 		var err error
 		if there, err = c.targets.move(ctx, s, step.Target); err != nil {
 			return nil, err
@@ -222,5 +270,5 @@ func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step,
 	}
 	s.submit = stamped(in, s.submission, true, !there.TakesOnce)
 	tagTask(c.run, s)
-	return s, s.checkSize()
+	return s, s.checkSize(c.run)
 }

@@ -29,8 +29,8 @@ func (r *run) keepEntries(l *Ledger) error {
 	}
 	var entries []Entry
 	for _, t := range r.tasks {
-		if s := t.result; t.done && s.ID != "" && !known[s.ID] {
-			entries = append(entries, Entry{t.accepted, cmp.Or(t.target, r.target), s.Queue, s.Name, s.ID, s.Definition, s.ArraySize, t.submission, r.name, r.title})
+		if t.done && t.result.ID != "" && !known[t.result.ID] {
+			entries = append(entries, t.entry(r))
 		}
 	}
 	if len(entries) == 0 {

@@ -113,12 +113,7 @@ func (d *damagedRun) check() error {
 }
 
 // everyByte is the distance between tested bytes: 1 in a long run.
-func everyByte() int {
-	if testtool.IsLong() {
-		return 1
-	}
-	return 7
-}
+func everyByte() int { return testtool.Count(1, 7) }
 
 // TestCutLog cuts a run's log at every byte. A cut among the intents is refused, since the lost
 // jobs may have been accepted. After a cut among the outcomes, all of them are found again.

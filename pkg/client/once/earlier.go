@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -44,9 +45,57 @@ func findEarlier(ctx context.Context, c *Client, r *run) error {
 				found[e.Name] = id
 			}
 			t.earlier[i].ID = id
+			if e.Type != "" {
+				continue // child by child, so it is the array itself
+			}
+			ids, err := c.counting(ctx, id)
+			if err != nil {
+				return err
+			}
+			t.earlier[i].ID = ids[0]
+			for _, id := range ids[1:] {
+				t.earlier = append(t.earlier, earlier{Name: e.Name, ID: id})
+			}
 		}
 	}
 	return checkEarlier(ctx, c, r)
+}
+
+// counting returns the jobs of a job's chain whose result counts: a job that FAILED and was healed would fail each job
+// that depends on it.
+func (c *Client) counting(ctx context.Context, id string) (ids []string, err error) {
+	if c.Ledger == nil {
+		return []string{id}, nil
+	}
+	chains, err := c.Ledger.Chains([]client.Known{{ID: id}})
+	if err != nil || len(chains[0]) == 1 {
+		return []string{id}, err
+	}
+	var here client.Chain
+	for _, k := range chains[0] {
+		if k.At == "" {
+			here, ids = append(here, k), append(ids, k.ID)
+		}
+	}
+	described, err := c.ByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var known client.Chain
+	var details []types.JobDetail
+	for _, k := range here.Described(described) {
+		if d, ok := described[k.ID]; ok {
+			known, details = append(known, k), append(details, d)
+		}
+	}
+	if known == nil {
+		return []string{id}, nil // checkEarlier reports that they are forgotten
+	}
+	ids = nil
+	for _, i := range known.Current(details) {
+		ids = append(ids, known[i].ID)
+	}
+	return ids, nil
 }
 
 // errForgotten means that a job can no longer be used as a dependency.

@@ -2,6 +2,7 @@ package once
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,44 @@ func TestEarlier(t *testing.T) {
 	}
 	if on = f.Submitted[1].DependsOn; len(on) != 2 || *on[0].JobId != clienttest.TestID(91) || *on[1].JobId != clienttest.TestID(1) {
 		t.Errorf("b depends on %+v", on)
+	}
+}
+
+// TestEarlierHealed checks that a job waits for the job that healed an earlier one: AWS Batch would fail it with the
+// earlier one. A job that also FAILED in other cells still counts.
+func TestEarlierHealed(t *testing.T) {
+	f, c := newFake(t)
+	withLedger(t, c)
+	id := clienttest.TestID
+	for _, e := range []Entry{{Name: "train", ID: id(91)}, {Name: "train-try2", ID: id(92), Again: id(91)},
+		{Name: "sweep", ID: id(93), ArraySize: 3}, {Name: "sweep-try2", ID: id(94), Again: id(93), Cells: "1"}} {
+		e.Time, e.Queue = time.Now(), "cpu"
+		if err := c.Ledger.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		status := types.JobStatusFailed
+		if e.Again != "" {
+			status = types.JobStatusRunning
+		}
+		f.Jobs[e.ID] = func(time.Duration) *types.JobDetail {
+			d := &types.JobDetail{JobName: &e.Name, Status: status}
+			if e.ArraySize > 0 {
+				d.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(3), StatusSummary: map[string]int32{"FAILED": 2, "SUCCEEDED": 1}}
+			}
+			return d
+		}
+	}
+	if _, err := c.Submit(t.Context(), planOf(before(job("a", "x"), "train"), before(job("b", "x"), "sweep"))); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{{id(92)}, {id(94), id(93)}} {
+		var on []string
+		for _, d := range f.Submitted[i].DependsOn {
+			on = append(on, *d.JobId)
+		}
+		if !slices.Equal(on, want) {
+			t.Errorf("job %d depends on %v, want %v", i, on, want)
+		}
 	}
 }
 

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/stable"
 )
 
-// Entries returns the entries of every target, oldest first, followed by those of unfinished runs.
-// A ledger that does not exist is empty. An incomplete last line is ignored: its job is still in
-// the log of its run. Damaged lines before it are skipped and reported by a *DamageError together
-// with the entries.
+// Entries returns the entries of every target, of closed and of unfinished runs, oldest first. A ledger that does not
+// exist is empty. An incomplete last line is ignored: its job is still in the log of its run. Damaged lines before it
+// are skipped and reported by a *DamageError together with the entries.
 func (l *Ledger) Entries() ([]Entry, error) {
 	// Open runs first: an entry that moves in the meantime is seen twice rather than never.
 	open, err := l.logs().entries()
@@ -18,7 +20,7 @@ func (l *Ledger) Entries() ([]Entry, error) {
 		return nil, err
 	}
 	closed, err := l.closedEntries()
-	l.addWorkflows(closed)
+	l.addRecorded(closed)
 	if len(open) == 0 {
 		return closed, err
 	}
@@ -31,31 +33,37 @@ func (l *Ledger) Entries() ([]Entry, error) {
 			closed = append(closed, e)
 		}
 	}
+	// An interrupted submission may be older than those after it.
+	stable.Sort(closed, func(a, b Entry) int { return a.Time.Compare(b.Time) })
 	return closed, err
 }
 
-// addWorkflows adds the names of workflows to entries of versions that did not write them.
-func (l *Ledger) addWorkflows(entries []Entry) {
+// addRecorded adds to entries of older versions what only runs.jsonl has: the names of workflows, and which jobs run
+// others again.
+func (l *Ledger) addRecorded(entries []Entry) {
 	jobs := map[string]int{} // of each run without a name
-	several := false
+	lacking := false
 	for _, e := range entries {
 		if e.Run != "" && e.Workflow == "" {
 			jobs[e.Run]++
-			several = several || jobs[e.Run] > 1
+			lacking = lacking || jobs[e.Run] > 1 && e.Again == ""
 		}
+		lacking = lacking || e.Again == "" && isStepName(e.Name)
 	}
-	if !several {
+	if !lacking {
 		return
 	}
-	names := map[string]string{}
+	names, again := map[string]string{}, map[string]string{}
 	runs, _ := l.closedRecords() // without them the workflows have no names
 	for _, r := range runs {
 		names[r.ID] = r.Name
+		for _, j := range r.Jobs {
+			again[j.ID] = j.Again
+		}
 	}
 	for i, e := range entries {
-		if e.Workflow == "" {
-			entries[i].Workflow = names[e.Run]
-		}
+		entries[i].Workflow = cmp.Or(e.Workflow, names[e.Run])
+		entries[i].Again = cmp.Or(e.Again, again[e.ID])
 	}
 }
 
@@ -78,25 +86,34 @@ func (d logDir) entries() ([]Entry, error) {
 
 // acceptedOf returns the jobs that a run's log records as accepted.
 func acceptedOf(lines []line) (entries []Entry) {
-	target, run, workflow, intents := "", "", "", map[string]line{}
+	r, intents, ids := &run{}, map[string]line{}, map[string]string{}
 	for _, l := range lines {
 		switch l.What {
 		case lineRun:
-			target, run, workflow = l.Target, l.Run, l.Name
+			r.target, r.name, r.title = l.Target, l.Run, l.Name
 		case lineIntent:
 			intents[l.Submission] = l
 		case lineClimbed, lineMoved:
 			for _, s := range l.Steps {
+				s.Again, s.File = ids[l.Submission], intents[l.Submission].File
 				intents[s.Submission] = s
 			}
 		case lineAccepted:
-			if l.ID != "" {
+			if ids[l.Submission] = l.ID; l.ID != "" {
 				intent := intents[l.Submission]
-				entries = append(entries, Entry{l.Time, cmp.Or(intent.Target, target), intent.Queue, l.Name, l.ID, l.Definition, l.ArraySize, l.Submission, run, workflow})
+				entries = append(entries, Entry{Time: l.Time, Target: cmp.Or(intent.Target, r.target), Queue: intent.Queue, Name: l.Name, ID: l.ID, Definition: l.Definition,
+					ArraySize: l.ArraySize, Submission: l.Submission, Run: r.name, Workflow: r.title, File: intent.File, Again: intent.Again, Cells: intent.Cells})
 			}
 		}
 	}
 	return entries
+}
+
+// entry returns the entry of an accepted job of a run.
+func (t *plannedJob) entry(r *run) Entry {
+	s := t.result
+	return Entry{Time: t.accepted, Target: cmp.Or(t.target, r.target), Queue: s.Queue, Name: s.Name, ID: s.ID, Definition: s.Definition,
+		ArraySize: s.ArraySize, Submission: t.submission, Run: r.name, Workflow: r.title, File: t.root().file, Again: t.runsAgain(), Cells: t.cells()}
 }
 
 // Own returns the entries of this ledger's target, oldest first. It skips damaged lines.
@@ -106,4 +123,26 @@ func (l *Ledger) Own() ([]Entry, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(entries, func(e Entry) bool { return !l.Covers(e.Target) }), nil
+}
+
+// Chains returns the chains of jobs, in the order of the jobs: the newest job of each chain comes first. A job that a
+// rung moved to another target has At.
+func (l *Ledger) Chains(jobs []client.Known) ([]client.Chain, error) {
+	known, err := l.known()
+	return client.ChainsOf(jobs, known), err
+}
+
+// known returns the jobs of every target, oldest first.
+func (l *Ledger) known() ([]client.Known, error) {
+	entries, err := l.Entries()
+	if err := l.passDamage(err); err != nil {
+		return nil, err
+	}
+	known := make([]client.Known, len(entries))
+	for i, e := range entries {
+		if known[i] = e.Known(); !l.Covers(e.Target) {
+			known[i].At = e.Target
+		}
+	}
+	return known, nil
 }

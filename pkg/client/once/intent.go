@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -63,11 +64,25 @@ func titleOf(p *plan.Plan) string {
 // taskFor returns the task for a job of a plan, without its relations to other jobs.
 func taskFor(j *plan.Job) *plannedJob {
 	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1, rungs: rungsOf(j.Submit), notify: j.Notify,
-		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel}
+		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel, retryOf: j.Again, file: FilePath(j.File)}
 	for _, e := range j.Earlier {
 		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
 	}
 	return t
+}
+
+// FilePath returns the absolute path of a job file, without symbolic links, as the ledger has it; "" for standard input
+// and for a file that does not exist.
+func FilePath(path string) string {
+	absolute, err := filepath.Abs(path)
+	if path == "" || path == "-" || err != nil {
+		return ""
+	}
+	absolute, err = filepath.EvalSymlinks(absolute)
+	if err != nil {
+		return ""
+	}
+	return absolute
 }
 
 // complete adds to the intents what only the service knows, and checks them.
@@ -91,15 +106,15 @@ func (c *Client) complete(ctx context.Context, r *run, p *plan.Plan) error {
 // checkSizes compares all requests with the service's limits.
 func checkSizes(r *run) error {
 	for _, t := range r.tasks {
-		if err := t.checkSize(); err != nil {
+		if err := t.checkSize(r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkSize compares the complete requests with the service's limits.
-func (t *plannedJob) checkSize() error {
+// checkSize compares the complete requests with the service's limits. A dependency on a job with rungs is not sent.
+func (t *plannedJob) checkSize(r *run) error {
 	if t.register != nil {
 		hash, err := client.ContentHash(t.register)
 		if err != nil {
@@ -114,7 +129,12 @@ func (t *plannedJob) checkSize() error {
 	}
 	in := *t.submit
 	// An id has the same length as a submission's, so this measures the final size.
-	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(edge) *string { return &t.submission })...)
+	in.DependsOn = append(slices.Clone(in.DependsOn), t.dependsOn(func(e edge) *string {
+		if r.tasks[e.Job].laddered() {
+			return nil
+		}
+		return &t.submission
+	})...)
 	if len(in.DependsOn) > maxDependencies {
 		return fmt.Errorf("submit job %s: it has %d dependencies; AWS Batch accepts at most %d", t.name, len(in.DependsOn), maxDependencies)
 	}
@@ -125,7 +145,7 @@ func (t *plannedJob) checkSize() error {
 const maxDependencies = 20
 
 // tagWorkflow tags the jobs of a workflow with its name and the run, as far as they have room for
-// tags. It removes such tags of another submission, which a converted job may have.
+// tags. It removes the tags of another submission, which a converted job may have.
 func tagWorkflow(r *run) {
 	for _, t := range r.tasks {
 		if t.submit != nil {
@@ -139,6 +159,9 @@ func tagTask(r *run, t *plannedJob) {
 	tags := maps.Clone(t.submit.Tags)
 	delete(tags, client.WorkflowTag)
 	delete(tags, client.RunTag)
+	if t.runsAgain() == "" {
+		delete(tags, client.RetryTag)
+	}
 	if r.title != "" && len(tags)+1 < client.TagLimit {
 		if tags == nil {
 			tags = map[string]string{}

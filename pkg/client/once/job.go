@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/ladder"
+	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // Submitted is a job that the service accepted. With an empty ID it is a job definition that was
@@ -24,8 +25,8 @@ type Submitted struct {
 	// Skipped is why a job was not and will not be submitted: its condition did not hold, or a job
 	// before it FAILED. It is "" for all others.
 	Skipped string
-	// Again is the id of the failed job of the same submission that this one runs again. Healed
-	// means that the job FAILED, and that the jobs that run it again SUCCEEDED.
+	// Again is the id of the failed job that this one runs again. Healed means that the job FAILED, and that the jobs
+	// that run it again SUCCEEDED.
 	Again  string
 	Healed bool
 	// At is the name of the target that a rung moved the job to; "" for the target of the submission.
@@ -63,6 +64,9 @@ type plannedJob struct {
 	climbed bool
 	steps   []*plannedJob
 	why     string
+	// retryOf is the id of the job that this one of a plan by Retry runs again. file is the absolute path of the job's
+	// file; "" if it has none.
+	retryOf, file string
 	// at is the name of the target that a rung moved the job to, and target its account and Region,
 	// as in the ledger; "" for the target of the run.
 	at, target string
@@ -105,9 +109,7 @@ type plannedJob struct {
 // submitted returns the task's job with its id.
 func (t *plannedJob) submitted(id, definition string) Submitted {
 	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit), At: t.at}
-	if t.again != nil {
-		s.Again = t.again.result.ID
-	}
+	s.Again = t.runsAgain()
 	return s
 }
 
@@ -178,6 +180,27 @@ func (t *plannedJob) taken() (steps []ladder.Step) {
 	}
 	slices.Reverse(steps)
 	return steps
+}
+
+// runsAgain returns the id of the job that this one runs again; "" for a job of a file.
+func (t *plannedJob) runsAgain() string {
+	if t.again != nil {
+		return t.again.result.ID
+	}
+	return t.retryOf
+}
+
+// cells returns the cells that a job runs, as sweep.CellsVariable has them; "" for those of its indexes.
+func (t *plannedJob) cells() string {
+	if t.submit == nil || t.submit.ContainerOverrides == nil {
+		return ""
+	}
+	for _, v := range t.submit.ContainerOverrides.Environment {
+		if aws.ToString(v.Name) == sweep.CellsVariable {
+			return aws.ToString(v.Value)
+		}
+	}
+	return ""
 }
 
 // root returns the job of the plan that a job runs again; a job of the plan itself.

@@ -18,7 +18,7 @@ import (
 func (t *plannedJob) intent() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
 		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
-		At: t.at, Target: t.target}
+		At: t.at, Target: t.target, Again: t.retryOf, File: t.file, Cells: t.cells()}
 	if t.resource != "" {
 		l.MaxParallel = t.maxParallel
 	}
@@ -45,7 +45,8 @@ func (t *plannedJob) intent() (line, error) {
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
 	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
-		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify}
+		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify,
+		retryOf: l.Again, file: l.File}
 	if l.At != "" {
 		t.at, t.target = l.At, l.Target
 	}
@@ -84,10 +85,7 @@ func (t *plannedJob) replay(l line) {
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}
-		if t.again != nil {
-			t.result.Again = t.again.result.ID
-		}
-		t.result.At = t.at
+		t.result.Again, t.result.At = t.runsAgain(), t.at
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:

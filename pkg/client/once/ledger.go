@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/jsonlines"
@@ -44,11 +44,18 @@ type Entry struct {
 	Run string `json:"run,omitempty"`
 	// Workflow is the name of that submission; "" for a single job.
 	Workflow string `json:"workflow,omitempty"`
+	// File is the absolute path of the job's file; "" for a job without one, or if an older version wrote the entry.
+	File string `json:"file,omitempty"`
+	// Again is the id of the job that this one runs again, by a rung or by Retry, and Cells the cells that it runs, as
+	// sweep.CellsVariable has them.
+	Again string `json:"again,omitempty"`
+	Cells string `json:"cells,omitempty"`
 }
 
 // Known returns the entry as the embedded client uses it.
 func (e Entry) Known() client.Known {
-	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue}
+	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue,
+		Again: e.Again, Cells: e.Cells, Size: e.ArraySize, File: e.File}
 }
 
 // path returns the file with the accepted jobs.
@@ -104,23 +111,7 @@ func (l *Ledger) passDamage(err error) error {
 // Covers reports whether the ledger's target includes jobs of a target. A read-only command does
 // not query its account, so it covers the jobs of any account.
 func (l *Ledger) Covers(target string) bool {
-	return target == l.Target || target != "" && withoutAccount(l.Target) == l.Target && withoutAccount(target) == l.Target
-}
-
-// withoutAccount removes the account from `aws 123456789012 us-east-1`.
-func withoutAccount(target string) string {
-	rest, ok := strings.CutPrefix(target, "aws ")
-	if !ok {
-		return target
-	}
-	if after, ok := strings.CutPrefix(rest, "(account not known) "); ok {
-		return "aws " + after
-	}
-	account, after, ok := strings.Cut(rest, " ")
-	if ok && strings.Trim(account, "0123456789") == "" {
-		return "aws " + after
-	}
-	return target
+	return target == l.Target || target != "" && batch.WithoutAccount(l.Target) == l.Target && batch.WithoutAccount(target) == l.Target
 }
 
 // History returns the record of attempts beside the ledger.

@@ -69,6 +69,11 @@ type line struct {
 	When       string          `json:"when,omitempty"`
 	Staged     []staged        `json:"staged,omitempty"`
 
+	// Again, File and Cells are those of the job's Entry. Again is "" for a step of the run.
+	Again string `json:"again,omitempty"`
+	File  string `json:"file,omitempty"`
+	Cells string `json:"cells,omitempty"`
+
 	// Of a failed job: the intents of the jobs that run it again. Each of those has its Step.
 	Steps []line       `json:"steps,omitempty"`
 	Step  *ladder.Step `json:"step,omitempty"`

@@ -256,7 +256,7 @@ func newService(t *testing.T, lag func() time.Duration, vcpus float64, runs atte
 			t.Error(err)
 		}
 	})
-	cfg := engine.Config("")
+	cfg := engine.Config()
 	s := &service{engine, awsbatch.NewFromConfig(cfg), &weather{next: cfg.HTTPClient, cfg: cfg, lag: lag,
 		random: rand.New(rand.NewPCG(1, 2)), visible: map[string]time.Time{}, calls: map[string]int{}}}
 	_, err = s.direct.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{
@@ -330,20 +330,14 @@ func many() int {
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_SUBMITS")); err == nil {
 		return n
 	}
-	if testtool.IsLong() {
-		return 2000
-	}
-	return 500
+	return testtool.Count(2000, 500)
 }
 
 // TestSubmittedOnce submits over an unreliable network. Exactly one job of each intent lives,
 // none is lost, and none is reported as failed.
 func TestSubmittedOnce(t *testing.T) {
 	for i, l := range lags {
-		n := 250
-		if testtool.IsLong() {
-			n = 1000
-		}
+		n := testtool.Count(1000, 250)
 		if i == 2 {
 			n = many()
 		}

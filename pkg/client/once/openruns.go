@@ -60,12 +60,26 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		for _, t := range r.tasks {
 			if t.submit != nil {
-				o.Known = append(o.Known, client.Known{ID: t.result.ID, Name: t.name, Submitted: r.began, Submission: t.submission, Run: name, Workflow: r.title})
+				o.Known = append(o.Known, client.Known{ID: t.result.ID, Name: t.name, Submitted: r.began, Submission: t.submission, Run: name, Workflow: r.title,
+					Again: t.runsAgain(), Cells: t.cells(), Size: arraySize(t.submit), File: t.root().file})
 			}
 		}
 		open = append(open, o)
 	}
 	return open, nil
+}
+
+// pending returns the jobs of open runs that run others again and have no id yet: a resume sends them.
+func (l *Ledger) pending() (jobs []client.Known, err error) {
+	open, err := l.OpenRuns()
+	for _, r := range open {
+		for _, k := range r.Known {
+			if k.ID == "" && k.Again != "" {
+				jobs = append(jobs, k)
+			}
+		}
+	}
+	return jobs, err
 }
 
 // read reads a run without locking it; nil if it has just been closed.

@@ -260,7 +260,7 @@ func TestDuplicates(t *testing.T) {
 		if err := c.CheckDuplicates(t.Context(), run.Name); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "CancelJob batchctl: twin of "+clienttest.TestID(2)) || f.Stopped[clienttest.TestID(2)] != "" {
+		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "TerminateJob batchctl: twin of "+clienttest.TestID(2)) || f.Stopped[clienttest.TestID(2)] != "" {
 			t.Errorf("stopped %v", f.Stopped)
 		}
 		if last := messages[len(messages)-1]; !strings.Contains(last, "was accepted twice") || !strings.Contains(last, "was RUNNABLE") {

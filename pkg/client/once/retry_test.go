@@ -183,7 +183,7 @@ func TestRetryKeepsTheRequest(t *testing.T) {
 		}
 		got := p.Jobs[0]
 		want := &awsbatch.SubmitJobInput{JobName: aws.String("a-retry"), JobQueue: aws.String("default"), JobDefinition: got.Submit.JobDefinition,
-			Tags: map[string]string{"Team": "research", RetryTag: jobs[0].ID}, Timeout: j.Submit.Timeout, RetryStrategy: j.Submit.RetryStrategy,
+			Tags: map[string]string{"Team": "research", client.RetryTag: jobs[0].ID}, Timeout: j.Submit.Timeout, RetryStrategy: j.Submit.RetryStrategy,
 			Parameters: j.Submit.Parameters, ArrayProperties: &types.ArrayProperties{Size: aws.Int32(2)},
 			ConsumableResourcePropertiesOverride: j.Submit.ConsumableResourcePropertiesOverride,
 			ContainerOverrides: &types.ContainerOverrides{

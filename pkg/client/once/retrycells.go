@@ -119,6 +119,6 @@ func retryJob(job types.JobDetail, in *awsbatch.SubmitJobInput, suffix string) *
 	name = name[:min(len(name), client.MaxUserName-len(suffix))]
 	in.JobName = aws.String(name + suffix)
 	bound, _ := strconv.Atoi(job.Tags[MaxParallelTag]) // "" and other text: no limit
-	return &plan.Job{Name: *in.JobName, Submit: in, Group: name + retrySuffix, MaxParallel: max(bound, 0),
+	return &plan.Job{Name: *in.JobName, Again: aws.ToString(job.JobId), Submit: in, Group: name + retrySuffix, MaxParallel: max(bound, 0),
 		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + batch.ShortID(aws.ToString(job.JobId)) + ", which is run again"}}
 }

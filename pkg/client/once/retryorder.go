@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -13,6 +14,8 @@ import (
 // runAgain is a job with the jobs that run it again.
 type runAgain struct {
 	job types.JobDetail
+	// chain is the job's chain.
+	chain client.Chain
 	// when is the job's plan.Job.When.
 	when string
 	// inClient are the jobs that the job waited for in the client before it was submitted.
@@ -66,9 +69,14 @@ func retryName(jobs []*plan.Job, runs []Run) string {
 
 // inOrder returns all jobs, each after those that it waits for.
 func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
-	byID := map[string]*runAgain{}
+	byID, byChain := map[string]*runAgain{}, map[string]*runAgain{}
 	for _, r := range all {
 		byID[*r.job.JobId] = r
+		for _, k := range r.chain {
+			if byChain[k.ID] == nil {
+				byChain[k.ID] = r
+			}
+		}
 	}
 	begun := map[*runAgain]bool{}
 	var add func(r *runAgain) error
@@ -79,6 +87,9 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 		begun[r] = true
 		for _, d := range slices.Concat(r.job.DependsOn, r.inClient) {
 			on := byID[aws.ToString(d.JobId)]
+			if on == nil { // a newer job runs it again; its children have other indexes
+				on, d.Type = byChain[aws.ToString(d.JobId)], ""
+			}
 			if on == nil || on == r {
 				continue
 			}

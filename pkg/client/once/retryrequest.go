@@ -18,9 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 )
 
-// RetryTag is the tag of a job with the id of the job that it runs again.
-const RetryTag = "batchctl:retry-of"
-
 // RetryOptions are the options of Retry.
 type RetryOptions struct {
 	// Partial includes the children that have failed so far in arrays that have not ended.
@@ -141,7 +138,7 @@ func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *
 	}
 }
 
-// retryTags returns the job's tags, with its id in RetryTag instead of those of its
+// retryTags returns the job's tags, with its id in client.RetryTag instead of those of its
 // submission.
 func retryTags(job types.JobDetail) map[string]string {
 	tags := maps.Clone(job.Tags)
@@ -151,8 +148,8 @@ func retryTags(job types.JobDetail) map[string]string {
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	if _, again := tags[RetryTag]; again || len(tags) < client.TagLimit {
-		tags[RetryTag] = aws.ToString(job.JobId)
+	if _, again := tags[client.RetryTag]; again || len(tags) < client.TagLimit {
+		tags[client.RetryTag] = aws.ToString(job.JobId)
 	}
 	return tags
 }

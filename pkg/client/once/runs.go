@@ -86,26 +86,6 @@ func (r Run) idOf(e RunEdge) string {
 	return e.ID
 }
 
-// Attempts returns the jobs of the run that ran the same job of the plan, oldest first: the job
-// itself, and those that run it again.
-func (r Run) Attempts(id string) (jobs []RunJob) {
-	root := id
-	for range r.Jobs {
-		j, ok := r.Job(root)
-		if !ok || j.Again == "" {
-			break
-		}
-		root = j.Again
-	}
-	ids := []string{root}
-	for _, j := range r.Jobs {
-		if j.ID == root && j.ID != "" || j.Again != "" && slices.Contains(ids, j.Again) {
-			jobs, ids = append(jobs, j), append(ids, j.ID)
-		}
-	}
-	return jobs
-}
-
 // runsPath returns the file with the dependencies of closed runs.
 func (l *Ledger) runsPath() string { return filepath.Join(l.Dir, "runs.jsonl") }
 

@@ -27,7 +27,7 @@ func TestStopOnFailure(t *testing.T) {
 		if want := "; stopped the accepted jobs, 1 of 3: a (00000001)"; !strings.HasSuffix(err.Error(), want) {
 			t.Error(err)
 		}
-		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "CancelJob") || f.Count("SubmitJob") != 2 {
+		if !strings.HasPrefix(f.Stopped[clienttest.TestID(1)], "TerminateJob") || f.Count("SubmitJob") != 2 {
 			t.Errorf("%v, %d calls", f.Stopped, f.Count("SubmitJob"))
 		}
 		if open, err := c.Ledger.OpenRuns(); len(open) > 0 || err != nil {
@@ -79,7 +79,7 @@ func TestStopOnFailureResumed(t *testing.T) {
 		c.StopOnFailure = true
 		ctx, cancel := context.WithCancel(t.Context())
 		f.Faults["SubmitJob"] = []clienttest.Fault{Fine, forbidden()}
-		f.Faults["CancelJob"] = []clienttest.Fault{func(func() *http.Response) (*http.Response, error) {
+		f.Faults["TerminateJob"] = []clienttest.Fault{func(func() *http.Response) (*http.Response, error) {
 			cancel()
 			return nil, context.Canceled
 		}}

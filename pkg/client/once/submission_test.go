@@ -90,7 +90,7 @@ func TestWorkflowTags(t *testing.T) {
 		}
 	}
 	job := types.JobDetail{JobId: aws.String("1"), Tags: map[string]string{"Team": "x", client.WorkflowTag: "recon", client.RunTag: "beef0001", client.SubmissionTag: "s"}}
-	if tags := retryTags(job); len(tags) != 2 || tags["Team"] != "x" || tags[RetryTag] != "1" {
+	if tags := retryTags(job); len(tags) != 2 || tags["Team"] != "x" || tags[client.RetryTag] != "1" {
 		t.Errorf("a retry has the tags %v", tags)
 	}
 }

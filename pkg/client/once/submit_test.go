@@ -210,7 +210,7 @@ func TestSubmitFaults(t *testing.T) {
 		{"lost, and listing always fails", []clienttest.Fault{clienttest.LostEOF}, clienttest.Times(999, dropped), ambiguous(nil), "searching for it failed", 1, 1},
 		{"dropped, then refused", []clienttest.Fault{dropped, denied}, nil, refused(nil), "not for you", 2, 0},
 		{"refused", clienttest.Times(9, clienttest.Reply(400, "ClientException", `{"message":"no queue"}`)), nil, refused(nil), "refused: ClientException: no queue", 1, 0},
-		{"expired", clienttest.Times(9, clienttest.Reply(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "new credentials", 1, 0},
+		{"expired", clienttest.Times(9, clienttest.Reply(403, "ExpiredTokenException", `{"message":"old"}`)), nil, refused(nil), "refused: ExpiredTokenException: old", 1, 0},
 		{"throttled for a while", clienttest.Times(5, clienttest.Throttle()), nil, nil, "", 6, 1},
 		{"always throttled", clienttest.Times(99, clienttest.Throttle()), nil, refused(nil), "busy", 8, 0},
 		{"throttled, then lost", []clienttest.Fault{clienttest.Throttle(), clienttest.LostEOF}, nil, nil, "", 2, 1},

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -149,10 +150,15 @@ func TestMove(t *testing.T) {
 			t.Fatal(runs, err)
 		}
 		var chain []string
-		for _, j := range runs[0].Attempts(jobs[0].ID) {
-			chain = append(chain, fmt.Sprint(j.Name, " ", j.Cause, " ", j.At, " ", j.Target))
+		chains, err := c.Ledger.Chains([]client.Known{{ID: jobs[0].ID}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if d := cmp.Diff([]string{"train   ", "train-try2 noCapacity west " + there, "train-try3 outOfMemory west " + there}, chain); d != "" {
+		for _, k := range chains[0] {
+			j, _ := runs[0].Job(k.ID)
+			chain = append(chain, fmt.Sprint(j.Name, " ", j.Cause, " ", j.At, " ", k.At))
+		}
+		if d := cmp.Diff([]string{"train-try3 outOfMemory west " + there, "train-try2 noCapacity west " + there, "train   "}, chain); d != "" {
 			t.Error(d)
 		}
 	})
@@ -162,10 +168,7 @@ func TestMove(t *testing.T) {
 // or before its answer, and resumes with the ledger of that moment. No job runs at both targets, and
 // none twice.
 func TestKilledWhileMoving(t *testing.T) {
-	kills, stride := 0, 7
-	if testtool.IsLong() {
-		stride = 1
-	}
+	kills, stride := 0, testtool.Count(1, 7)
 	for at, alive := 1, false; !alive; at += stride {
 		for _, sent := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
