@@ -1,17 +1,10 @@
 package templates
 
 import (
-	_ "embed" // for the files below
+	_ "embed" // for the script below
 
 	"github.com/batchctl/batchctl/pkg/packed"
 )
-
-//go:generate go run ../pkg/packed/pack infra.zip.gz infra/*.json
-
-// infraArchive has all templates.
-//
-//go:embed infra.zip.gz
-var infraArchive string
 
 // GPUHostUserData is the shell script that a GPU host runs at its first start. The
 // templates gpu-host and ecs contain the same lines; a test compares them.
@@ -66,5 +59,5 @@ func Root() Template {
 }
 
 func file(name string) []byte {
-	return []byte(packed.Text(packed.Files(infraArchive), "infra/"+name+".json"))
+	return []byte(packed.Text(files(), "infra/"+name+".json"))
 }

@@ -3,7 +3,6 @@ package templates
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,16 +13,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 type object = map[string]any
-
-func TestPacked(t *testing.T) {
-	if stale, err := packed.Stale(infraArchive, os.DirFS("."), "infra/*.json"); err != nil || len(stale) > 0 {
-		t.Errorf("infra.zip.gz lacks changes of %q: run go generate ./templates; %v", stale, err)
-	}
-}
 
 func everyTemplate() []Template { return append(Infra(), Root()) }
 
@@ -411,23 +403,23 @@ func namesOf(t *testing.T, project string) map[string]bool {
 			t.Fatalf("%s: %d resources of %d", template.Name, got, want)
 		}
 		for _, r := range e.Resources() {
-			add := func(property string, value any) {
-				name, ok := value.(string)
+			add := func(path ...string) {
+				name, ok := r.Text(path...)
 				if !ok {
-					t.Errorf("%s.%s: the value of %s is unknown", template.Name, r.Name, property)
+					t.Errorf("%s.%s: the value of %v is unknown", template.Name, r.Name, path)
 				}
 				all[r.Type+" "+name] = true
 			}
 			for property := range section(section(parse(t, template.Body), "Resources")[r.Name].(object), "Properties") {
 				if (strings.HasSuffix(property, "Name") || property == "Namespace") && !slices.Contains(notNames, r.Type+" "+property) {
-					add(property, r.Properties[property])
+					add(property)
 				}
 			}
 			switch r.Type {
 			case "AWS::Budgets::Budget":
-				add("BudgetName", at(r.Properties, "Budget", "BudgetName"))
+				add("Budget", "BudgetName")
 			case "AWS::Logs::MetricFilter":
-				add("MetricNamespace", at(list(r.Properties["MetricTransformations"])[0], "MetricNamespace"))
+				add("MetricTransformations", "0", "MetricNamespace")
 			}
 		}
 		for name := range e.Exports() {

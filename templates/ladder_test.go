@@ -17,6 +17,7 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -26,6 +27,27 @@ import (
 func ladderMachine(t *testing.T, name string) object {
 	t.Helper()
 	return at(parse(t, file("ladder")), "Resources", name, "Properties", "Definition").(object)
+}
+
+// TestLadderMisconfigured checks that the state machine and the client leave the same waiting jobs alone.
+func TestLadderMisconfigured(t *testing.T) {
+	text, err := json.Marshal(ladderMachine(t, "Ladder"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns := regexp.MustCompile(`\$misconfigured := [^/]*/([^/]*)/`).FindAllStringSubmatch(string(text), -1)
+	if len(patterns) == 0 {
+		t.Fatal("the state machine has no pattern of misconfigured jobs")
+	}
+	for _, m := range patterns {
+		machine := regexp.MustCompile(m[1])
+		for _, reason := range []string{"", "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job requires more", "MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS - x",
+			"ACTION_REQUIRED - CE(s) associated with the job queue are disabled.", "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - x", "was MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"} {
+			if got, want := batch.IsMisconfigured(reason), machine.MatchString(reason); got != want {
+				t.Errorf("%q: the client says %v, the state machine %v", reason, got, want)
+			}
+		}
+	}
 }
 
 // TestLadderCauses checks that the state machine and the client tell failures apart by the same

@@ -2,6 +2,8 @@ package templates
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,6 +32,9 @@ func filled(t *testing.T, policy any, values map[string]string) string {
 			}
 			if ok {
 				return regexp.MustCompile(`\$\{([^}]+)\}`).ReplaceAllStringFunc(text, func(name string) string { return values[name[2:len(name)-1]] })
+			}
+			if value, ok := values[fmt.Sprint(v["Ref"])]; ok && v["Ref"] != nil {
+				return value
 			}
 			if v["Ref"] != nil || v["Fn::GetAtt"] != nil {
 				return "arn:" + widest["AWS::Partition"] + ":iam::123456789012:role/" + strings.Repeat("n", 64)
@@ -132,21 +137,108 @@ func TestSubmitterPolicy(t *testing.T) {
 	}
 }
 
-// permits evaluates a policy of the template iam; of conditions it knows s3:prefix alone.
+// Submitters and the ladder stop and tag only the jobs of their project, and the ladder submits only to its queues.
+func TestOthersJobs(t *testing.T) {
+	values := map[string]string{"AWS::Partition": "aws", "AWS::Region": "eu-west-1", "AWS::AccountId": "1", "Project": "team"}
+	ours, theirs, none := object{"aws:ResourceTag/Project": "team"}, object{"aws:ResourceTag/Project": "other"}, object{}
+	submitted := object{"aws:RequestTag/Project": "team"}
+	ladder := object{"aws:ResourceTag/Project": "team", "aws:ResourceTag/batchctl:ladder": "state-machine"}
+	for _, test := range []struct {
+		policy, action, resource string
+		keys                     object
+		allowed                  bool
+	}{
+		{"SubmitterPolicy", "batch:TerminateJob", "job/1", ours, true},
+		{"SubmitterPolicy", "batch:TerminateJob", "job/1", theirs, false},
+		{"SubmitterPolicy", "batch:TerminateJob", "job/1", none, false},
+		{"SubmitterPolicy", "batch:CancelJob", "job/1", ours, true},
+		{"SubmitterPolicy", "batch:CancelJob", "job/1", theirs, false},
+		{"SubmitterPolicy", "batch:CancelJob", "job/1", none, false},
+		{"SubmitterPolicy", "batch:TagResource", "job/1", submitted, true},
+		{"SubmitterPolicy", "batch:TagResource", "job/1", merged(submitted, ours), true},
+		{"SubmitterPolicy", "batch:TagResource", "job/1", merged(submitted, theirs), false}, // to stop it
+		{"SubmitterPolicy", "batch:TagResource", "job/1", none, false},
+		{"SubmitterPolicy", "batch:TagResource", "job/1", object{"aws:RequestTag/Project": "other", "aws:ResourceTag/Project": "team"}, false},
+		{"SubmitterPolicy", "batch:SubmitJob", "job-queue/team-cpu", submitted, true},
+		{"SubmitterPolicy", "batch:SubmitJob", "job-queue/team-cpu", none, false}, // you could not stop it
+		{"SubmitterPolicy", "batch:DeregisterJobDefinition", "job-definition/train:1", ours, true},
+		{"SubmitterPolicy", "batch:DeregisterJobDefinition", "job-definition/train:1", theirs, false},
+		{"SubmitterPolicy", "batch:DeregisterJobDefinition", "job-definition/train:1", none, true}, // without the tag
+		{"SubmitterPolicy", "batch:TagResource", "job-definition/train:1", theirs, false},
+		{"LadderRole", "batch:CancelJob", "job/1", ladder, true},
+		{"LadderRole", "batch:CancelJob", "job/1", ours, false},
+		{"LadderRole", "batch:CancelJob", "job/1", merged(ladder, theirs), false},
+		{"LadderRole", "batch:TagResource", "job/1", submitted, true},
+		{"LadderRole", "batch:TagResource", "job/1", merged(submitted, theirs), false},
+		{"LadderRole", "batch:TagResource", "job-queue/team-cpu", merged(submitted, ours), false},
+		{"LadderRole", "batch:SubmitJob", "job-queue/team-cpu", submitted, true},
+		{"LadderRole", "batch:SubmitJob", "job-queue/other-cpu", submitted, false},
+		{"LadderRole", "batch:TerminateJob", "job/1", ladder, false},
+	} {
+		if permitsFor(t, test.policy, values, test.action, "arn:aws:batch:eu-west-1:1:"+test.resource, test.keys) != test.allowed {
+			t.Errorf("%s: %s on %s with %v: allowed is %v", test.policy, test.action, test.resource, test.keys, !test.allowed)
+		}
+	}
+}
+
+// merged returns an object with the members of both; the later ones count.
+func merged(a, b object) object {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// permits evaluates a policy of the template iam for a request with the tag of the project, on a job that has it;
+// prefix is s3:prefix.
 func permits(t *testing.T, name string, values map[string]string, action, resource, prefix string) bool {
 	t.Helper()
+	return permitsFor(t, name, values, action, resource, object{"s3:prefix": prefix, "aws:RequestTag/Project": values["Project"], "aws:ResourceTag/Project": values["Project"]})
+}
+
+// statementsNamed returns the statements of a policy of the template iam, or of the role of the template ladder.
+func statementsNamed(t *testing.T, name string) []any {
+	t.Helper()
+	if name == "LadderRole" {
+		policies := list(at(parse(t, file("ladder")), "Resources", name, "Properties", "Policies"))
+		return list(at(policies[0], "PolicyDocument", "Statement"))
+	}
+	return list(at(parse(t, file("iam")), "Resources", name, "Properties", "PolicyDocument", "Statement"))
+}
+
+// permitsFor evaluates a policy; keys are the condition keys of the request. Of other keys it knows nothing, and then
+// the condition holds.
+func permitsFor(t *testing.T, name string, values map[string]string, action, resource string, keys object) bool {
+	t.Helper()
 	allowed, denied := false, false
-	for _, v := range list(at(parse(t, file("iam")), "Resources", name, "Properties", "PolicyDocument", "Statement")) {
+	for _, v := range statementsNamed(t, name) {
 		var s object
 		if err := json.Unmarshal([]byte(filled(t, v, values)), &s); err != nil {
 			t.Fatal(err)
 		}
-		like := at(s, "Condition", "StringLike", "s3:prefix")
-		if anyWord(s["Action"], func(w string) bool { return w == action }) && anyWord(s["Resource"], func(w string) bool { return matches(w, resource) }) && (like == nil || anyWord(like, func(w string) bool { return matches(w, prefix) })) {
+		if anyWord(s["Action"], func(w string) bool { return w == action }) && anyWord(s["Resource"], func(w string) bool { return matches(w, resource) }) && holds(s["Condition"], keys) {
 			allowed, denied = allowed || s["Effect"] == "Allow", denied || s["Effect"] == "Deny"
 		}
 	}
 	return allowed && !denied
+}
+
+// holds reports whether a condition holds for a request.
+func holds(condition any, keys object) bool {
+	operators, _ := condition.(object)
+	for operator, v := range operators {
+		tests, _ := v.(object)
+		for key, want := range tests {
+			value, has := keys[key].(string)
+			known := key == "s3:prefix" || strings.HasPrefix(key, "aws:ResourceTag/") || strings.HasPrefix(key, "aws:RequestTag/")
+			if !known || !has && strings.HasSuffix(operator, "IfExists") {
+				continue
+			}
+			if !has || !anyWord(want, func(w string) bool { return matches(w, value) }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // matches reports whether a text is one that a pattern of IAM stands for.

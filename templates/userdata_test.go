@@ -214,7 +214,7 @@ for name in calls at-restart etc/docker etc/ecs; do
 	if [ -e "$root/$name" ]; then cp -R "$root/$name" "$3/$name"; fi
 done
 exit $status`
-	testtool.Need(t, "unshare")
+	testtool.Need(t, "unshare", "mount", "chroot") // root may have a PATH without /usr/sbin
 	arguments := []string{"--mount", "sh", "-c", namespace, "sh", fixture, t.TempDir(), out}
 	if os.Geteuid() != 0 {
 		arguments = append([]string{"--map-root-user"}, arguments...)

@@ -85,7 +85,7 @@ func engine(t testing.TB) (*Account, *cutting) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close(context.Background()) })
-	cfg := e.Config(dir)
+	cfg := e.Config()
 	cut := &cutting{HTTPClient: cfg.HTTPClient}
 	cfg.HTTPClient = cut
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
@@ -348,11 +348,11 @@ func TestStranded(t *testing.T) {
 func TestLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := engine(t)
-		first, err := a.take(t.Context(), "ann@laptop")
+		first, err := (&Runner{Account: a, Who: "ann@laptop"}).take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.take(t.Context(), "bob@ci"); err == nil || !strings.Contains(err.Error(), "ann@laptop") {
+		if _, err := (&Runner{Account: a, Who: "bob@ci"}).take(t.Context()); err == nil || !strings.Contains(err.Error(), "ann@laptop") {
 			t.Errorf("the lock of another: %v", err)
 		}
 		time.Sleep(lockTime * 3 / 4)
@@ -360,11 +360,11 @@ func TestLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(lockTime * 3 / 4)
-		if _, err := a.take(t.Context(), "bob@ci"); err == nil {
+		if _, err := (&Runner{Account: a, Who: "bob@ci"}).take(t.Context()); err == nil {
 			t.Error("an extended lock was taken")
 		}
 		time.Sleep(lockTime)
-		second, err := a.take(t.Context(), "bob@ci")
+		second, err := (&Runner{Account: a, Who: "bob@ci"}).take(t.Context())
 		if err != nil {
 			t.Fatalf("the lock of a process that has ended: %v", err)
 		}
@@ -385,7 +385,7 @@ func TestLock(t *testing.T) {
 		if err != nil || len(state.of(document.KindSchedulingPolicy)) > 0 {
 			t.Errorf("%v, %v", state, err)
 		}
-		if third, err := a.take(t.Context(), "ann@laptop"); err != nil {
+		if third, err := (&Runner{Account: a, Who: "ann@laptop"}).take(t.Context()); err != nil {
 			t.Error(err)
 		} else if err := third.release(t.Context()); err != nil {
 			t.Error(err)

@@ -30,11 +30,9 @@ func (s *State) Choose(names []string) (chosen *State, missing []string) {
 		}
 	}
 	for _, q := range s.of(document.KindJobQueue) {
-		for _, arn := range q.refersTo() {
-			for _, r := range s.resources {
-				if wanted[q] && r.ARN == arn {
-					wanted[r] = true
-				}
+		for _, ref := range q.refersTo() {
+			if r := s.referred(ref); r != nil && wanted[q] {
+				wanted[r] = true
 			}
 		}
 	}
@@ -46,19 +44,43 @@ func (s *State) Choose(names []string) (chosen *State, missing []string) {
 	return chosen, missing
 }
 
-// refersTo returns the ARNs in a queue's request.
-func (r *Resource) refersTo() (arns []string) {
-	if arn, ok := r.request["schedulingPolicyArn"].(string); ok {
-		arns = append(arns, arn)
-	}
-	for _, list := range [...]struct{ list, member string }{{"computeEnvironmentOrder", "computeEnvironment"}, {"serviceEnvironmentOrder", "serviceEnvironment"}} {
-		for _, entry := range listOf(r.request[list.list]) {
-			if entry, ok := entry.(object); ok {
-				arns = append(arns, fmt.Sprint(entry[list.member]))
-			}
+// reference is a resource to which another one refers, by its ARN or its name in the account.
+type reference struct {
+	of   document.Kind
+	text string
+}
+
+// refersTo returns what a queue or a quota share refers to; nothing for other resources.
+func (r *Resource) refersTo() (refs []reference) {
+	add := func(of document.Kind, v any) {
+		if text, ok := v.(string); ok && text != "" {
+			refs = append(refs, reference{of, text})
 		}
 	}
-	return arns
+	switch r.kind.Kind {
+	case document.KindJobQueue:
+		add(document.KindSchedulingPolicy, r.request["schedulingPolicyArn"])
+		for _, entry := range objectsOf(r.request["computeEnvironmentOrder"]) {
+			add(document.KindComputeEnvironment, entry["computeEnvironment"])
+		}
+		for _, entry := range objectsOf(r.request["serviceEnvironmentOrder"]) {
+			add(document.KindServiceEnvironment, entry["serviceEnvironment"])
+		}
+	case document.KindQuotaShare:
+		add(document.KindJobQueue, r.request["jobQueue"])
+	}
+	return refs
+}
+
+// referred returns the resource of a reference; nil if the state does not have it. A server that is not AWS may
+// describe a resource by the name that the request had.
+func (s *State) referred(ref reference) *Resource {
+	for _, r := range s.of(ref.of) {
+		if r.ARN == ref.text || !batch.IsARN(ref.text) && r.Name == ref.text {
+			return r
+		}
+	}
+	return nil
 }
 
 // Count returns how many resources Export writes.
@@ -69,8 +91,19 @@ func (s *State) Count() (n int) {
 	return n
 }
 
-// Export returns a document of document.KindResources that creates the resources. Applying it changes nothing.
-// Environments that are being replaced are left out.
+// Replaced returns the environments that others replace, each with the name of the other one. Export leaves them out:
+// the next apply deletes them once no job runs on them.
+func (s *State) Replaced() (replaced []string) {
+	for _, r := range s.of(document.KindComputeEnvironment) {
+		if newest := s.named(r.kind, r.Logical)[0]; newest != r {
+			replaced = append(replaced, fmt.Sprintf("%s, which %s replaces", r.Name, newest.Name))
+		}
+	}
+	return replaced
+}
+
+// Export returns a document of document.KindResources that creates the resources. Applying it changes nothing,
+// except that it finishes the replacement of the environments that Replaced returns.
 func (s *State) Export(schema string) ([]byte, error) {
 	type member struct {
 		name string

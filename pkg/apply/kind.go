@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -94,6 +95,12 @@ var kinds = []*kind{
 func kindOf(k document.Kind) *kind {
 	i := slices.IndexFunc(kinds, func(known *kind) bool { return known.Kind == k })
 	return kinds[i]
+}
+
+// Describe names the resource that a request creates: job queue "cpu".
+func Describe(r document.Request) string {
+	k := kindOf(r.Kind)
+	return fmt.Sprintf("%s %q", k.title, r.Get(k.name).Str())
 }
 
 // plural is the title of several.

@@ -84,9 +84,9 @@ func TestMoto(t *testing.T) {
 // forgetLock deletes the lock of an apply that was cut off, whose time has not passed.
 func forgetLock(t *testing.T, a *Account) {
 	t.Helper()
-	_, _, arn, err := a.holder(t.Context())
-	if err == nil && arn != "" {
-		err = a.call(t.Context(), "DeleteSchedulingPolicy", object{"arn": arn}, &object{})
+	h, err := a.holder(t.Context())
+	if err == nil && h.arn != "" {
+		err = a.call(t.Context(), "DeleteSchedulingPolicy", object{"arn": h.arn}, &object{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -61,6 +60,8 @@ type Plan struct {
 	Steps []*Step `json:"steps"`
 	// Equal counts the resources that need no change.
 	Equal int `json:"unchanged"`
+	// kept are the requests of the files whose resources exist unchanged, and sent are the others.
+	kept, sent []*wanted
 	// unsettled are resources of the files that AWS Batch is still creating or changing, and that no step changes.
 	unsettled []*Step
 	// Invalid are resources of the files that AWS Batch cannot use and that no step changes.
@@ -95,7 +96,10 @@ func NewPlan(files []*document.File, state *State, o Options) (*Plan, diag.List)
 	p := &planner{Options: o, state: state, removed: map[*Resource]bool{}}
 	p.collect(files)
 	for _, w := range p.wants {
-		p.resource(w)
+		kept := len(p.plan.kept)
+		if p.resource(w); len(p.plan.kept) == kept {
+			p.plan.sent = append(p.plan.sent, w)
+		}
 	}
 	p.switchQueues()
 	p.prune()
@@ -105,6 +109,39 @@ func NewPlan(files []*document.File, state *State, o Options) (*Plan, diag.List)
 	stable.Sort(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
 	p.problems.Sort()
 	return &p.plan, p.problems
+}
+
+// Keeps reports whether a place in a file belongs only to requests that no step sends, and that refer to nothing that
+// a step changes. The account has those resources, so AWS Batch has accepted the requests. With teams, several
+// requests have one place.
+func (p *Plan) Keeps(src *diag.Source, span diag.Span) bool {
+	contains := func(w *wanted) bool {
+		from, at := w.node.Location()
+		return from == src && at.Start <= span.Start && span.End <= at.End
+	}
+	changed := func(w *wanted) bool { return contains(w) && slices.ContainsFunc(p.Steps, w.refersTo) }
+	return slices.ContainsFunc(p.kept, contains) && !slices.ContainsFunc(p.kept, changed) && !slices.ContainsFunc(p.sent, contains)
+}
+
+// Others returns the resources of the account that no file mentions and that the plan does not delete.
+func (p *Plan) Others(s *State) *State {
+	others := &State{}
+	for _, r := range s.resources {
+		mentions := func(w *wanted) bool { return w.kind == r.kind && w.name == r.Logical }
+		deletes := func(step *Step) bool { return step.live == r && (step.Verb == Delete || step.Verb == Retire) }
+		if !slices.ContainsFunc(p.kept, mentions) && !slices.ContainsFunc(p.sent, mentions) && !slices.ContainsFunc(p.Steps, deletes) {
+			others.resources = append(others.resources, r)
+		}
+	}
+	return others
+}
+
+// refersTo reports whether the request refers to the resource of a step.
+func (w *wanted) refersTo(s *Step) bool {
+	r := &Resource{kind: w.kind, request: w.request}
+	return slices.ContainsFunc(r.refersTo(), func(ref reference) bool {
+		return ref.of == s.kind.Kind && (ref.text == s.Name || s.live != nil && ref.text == s.live.Logical)
+	})
 }
 
 // Equals reports whether another plan has the same steps.
@@ -182,14 +219,16 @@ func (p *planner) resource(w *wanted) {
 		p.step(&Step{Verb: Update, Name: live.Name, Changes: changes, kind: w.kind, live: live, request: w.request})
 	} else {
 		p.plan.Equal++
+		p.plan.kept = append(p.plan.kept, w)
 		if live.Status == statusCreating || live.Status == statusUpdating {
 			p.plan.unsettled = append(p.plan.unsettled, &Step{Verb: Update, Kind: w.kind.title, Name: live.Name, kind: w.kind, live: live})
 		}
 		if live.Status == statusInvalid {
-			p.plan.Invalid = append(p.plan.Invalid, live.invalid())
+			invalid := live.invalid()
+			p.plan.Invalid = append(p.plan.Invalid, invalid)
 			if len(all) > 1 {
-				p.report(w.node.Get(w.kind.name), "correct what its status reason names in the file", "%v, so it cannot replace %q", live.invalid(), all[1].Name)
-				return
+				invalid.Replaces = all[1].Name
+				return // so that the queues keep the one that it should replace
 			}
 		}
 	}
@@ -286,6 +325,16 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 			}
 			reason = "an update cannot change " + fixed
 		}
+		if c.Path == "schedulingPolicyArn" && c.From != nil && c.To != nil && p.hasQuota(c.From, false) != p.hasQuota(c.To, true) {
+			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has the scheduling policy %s; one with quotaSharePolicy cannot replace one without, or the reverse", live.Name, show(c.From))
+		}
+		if strings.HasPrefix(c.Path, "fairsharePolicy") && live.request["quotaSharePolicy"] != nil {
+			p.report(nodeAt(w.node, c.Path), anotherName, "scheduling policy %q has quotaSharePolicy and cannot have fairsharePolicy", live.Name)
+			break
+		}
+		if (c.member() == "computeEnvironmentOrder" || c.member() == "serviceEnvironmentOrder") && len(listOf(live.request[c.member()])) == 0 {
+			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has no %s and cannot get one", live.Name, c.member())
+		}
 		if c.Path == "schedulingPolicyArn" && (c.From == nil || c.To == nil) {
 			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has %s; a scheduling policy cannot be added to a queue or removed from it later", live.Name, orNo(c.From, "scheduling policy"))
 		}
@@ -304,6 +353,18 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 		return ""
 	}
 	return reason
+}
+
+// hasQuota reports whether a scheduling policy, by its name, has quotaSharePolicy: in the files, or else in the
+// account.
+func (p *planner) hasQuota(name any, inFiles bool) bool {
+	for _, w := range p.wants {
+		if inFiles && w.kind.Kind == document.KindSchedulingPolicy && w.name == name {
+			return w.request["quotaSharePolicy"] != nil
+		}
+	}
+	policy := p.state.find(kindOf(document.KindSchedulingPolicy), fmt.Sprint(name))
+	return policy != nil && policy.request["quotaSharePolicy"] != nil
 }
 
 // isLinked reports whether a value is AWS Batch's service-linked role, which is also the default.
@@ -397,7 +458,7 @@ func (p *planner) switchQueues() {
 		}
 		for _, entry := range listOf(q.request["computeEnvironmentOrder"]) {
 			entry, _ := entry.(object)
-			old := p.byARN(fmt.Sprint(entry["computeEnvironment"]))
+			old := p.environment(entry)
 			if old == nil || !p.removed[old] {
 				continue
 			}
@@ -406,7 +467,7 @@ func (p *planner) switchQueues() {
 				s.Changes = append(s.Changes, order)
 				continue
 			}
-			if slices.ContainsFunc(p.wants, func(w *wanted) bool { return w.kind == queues && w.name == q.Logical }) {
+			if p.want(q) != nil {
 				p.plan.Equal--
 			}
 			p.step(&Step{Verb: Update, Name: q.Name, Changes: []Change{order}, Why: "it has an environment that is being replaced", kind: queues, live: q})
@@ -427,14 +488,9 @@ func (p *planner) stepFor(r *Resource) *Step {
 	return nil
 }
 
-// byARN returns the environment with an ARN or name; nil without one.
-func (p *planner) byARN(text string) *Resource {
-	for _, r := range p.state.of(document.KindComputeEnvironment) {
-		if r.ARN == text || r.Name == batch.Name(text) {
-			return r
-		}
-	}
-	return nil
+// environment returns the environment of an entry of computeEnvironmentOrder; nil if the account does not have it.
+func (p *planner) environment(entry object) *Resource {
+	return p.state.referred(reference{document.KindComputeEnvironment, fmt.Sprint(entry["computeEnvironment"])})
 }
 
 // replacement returns the name of the environment that replaces another one.
@@ -453,8 +509,7 @@ func (p *planner) prune() {
 		return
 	}
 	for _, r := range p.state.resources {
-		mentioned := slices.ContainsFunc(p.wants, func(w *wanted) bool { return w.kind == r.kind && w.name == r.Logical })
-		if r.owner != p.Owner || mentioned || p.removed[r] {
+		if r.owner != p.Owner || p.want(r) != nil || p.removed[r] {
 			continue
 		}
 		p.removed[r] = true

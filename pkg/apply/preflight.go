@@ -30,34 +30,48 @@ func (p *planner) references() {
 			p.exists(document.KindJobQueue, w.node.Get("jobQueue"))
 		}
 	}
-	for _, q := range p.state.of(document.KindJobQueue) {
-		if p.removed[q] {
-			continue
+	p.taken()
+}
+
+// taken reports the resources that the plan deletes or disables, and that a queue or a quota share outside of the
+// files refers to.
+func (p *planner) taken() {
+	for _, user := range p.state.resources {
+		if p.removed[user] || p.want(user) != nil {
+			continue // references has checked its file
 		}
-		for _, name := range p.usedBy(q) {
-			i := slices.IndexFunc(p.state.resources, func(r *Resource) bool { return p.removed[r] && r.ARN == name })
-			if i >= 0 {
-				r := p.state.resources[i]
-				p.blocked("mention it in a file, or remove it from the queue first", "%s %q cannot be deleted: job queue %q uses it", r.kind.title, r.Name, q.Name)
+		for _, ref := range user.refersTo() {
+			used := p.state.referred(ref)
+			switch {
+			case used == nil:
+			case p.disables(used):
+				p.report(p.want(used).node.Get("state"), "remove the reference first", "%s %q cannot be disabled: %s %q, which is in no file, uses it", used.kind.title, used.Name, user.kind.title, user.Name)
+			case used.kind.Kind == document.KindComputeEnvironment && p.replacement(used) != used.Name:
+				// The queue gets the replacement.
+			case p.removed[used]:
+				p.blocked("mention it in a file, or remove the reference first", "%s %q cannot be deleted: %s %q uses it", used.kind.title, used.Name, user.kind.title, user.Name)
 			}
 		}
 	}
 }
 
-// usedBy returns the ARNs of what a queue uses once the plan is carried out. Environments that are being replaced do
-// not count.
-func (p *planner) usedBy(q *Resource) (arns []string) {
-	for _, w := range p.wants {
-		if w.kind == q.kind && w.name == q.Logical {
-			return nil // references has checked its file
-		}
+// want returns what the files have about a resource; nil if they do not mention it.
+func (p *planner) want(r *Resource) *wanted {
+	if i := slices.IndexFunc(p.wants, func(w *wanted) bool { return w.kind == r.kind && w.name == r.Logical }); i >= 0 {
+		return p.wants[i]
 	}
-	for _, arn := range q.refersTo() {
-		if e := p.byARN(arn); e == nil || p.replacement(e) == e.Name {
-			arns = append(arns, arn)
-		}
-	}
-	return arns
+	return nil
+}
+
+// disables reports whether the plan disables a resource, or replaces it by one that is disabled, without deleting it.
+// A queue that is DISABLED finishes its jobs.
+func (p *planner) disables(r *Resource) bool {
+	return r.kind.Kind != document.KindJobQueue && slices.ContainsFunc(p.plan.Steps, func(s *Step) bool { return s.live == r && s.disables() })
+}
+
+// disables reports whether a step changes the state of its resource to DISABLED.
+func (s *Step) disables() bool {
+	return slices.ContainsFunc(s.Changes, func(c Change) bool { return c.Path == "state" && c.To == "DISABLED" })
 }
 
 // platforms marks the queues whose environments are of another platform afterwards.
@@ -69,7 +83,7 @@ func (p *planner) platforms() {
 		before, after := map[string]bool{}, map[string]bool{}
 		for _, entry := range listOf(s.live.request["computeEnvironmentOrder"]) {
 			entry, _ := entry.(object)
-			if e := p.byARN(fmt.Sprint(entry["computeEnvironment"])); e != nil {
+			if e := p.environment(entry); e != nil {
 				before[platformOf(e.request)] = true
 				after[platformOf(p.afterwards(e.Logical, e.request))] = true
 			}
@@ -159,9 +173,9 @@ func Blocker(hint, format string, args ...any) diag.Diagnostic {
 	return diag.Diagnostic{Rule: ruleApply, Source: account, Hint: hint, Message: fmt.Sprintf(format, args...)}
 }
 
-// Stranded returns the changes of a plan that would end jobs or leave them without an environment: a queue or a quota
-// share is deleted, or a queue moves to another platform, while it has jobs; or an environment gets new instances while
-// jobs run on it.
+// Stranded returns the changes of a plan that would end jobs or leave them without what they need: a queue, a quota
+// share or a consumable resource is deleted, a quota share is disabled, or a queue moves to another platform, while it
+// has jobs; or an environment gets new instances while jobs run on it.
 func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (problems diag.List, err error) {
 	for _, s := range plan.Steps {
 		if s.kind.Kind == document.KindComputeEnvironment && s.Verb == Update && replacesInstances(s.Changes) {
@@ -174,8 +188,20 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 					"%s on compute environment %q; the update replaces its instances, and AWS Batch stops jobs that run for more than 30 more minutes", running(jobs), s.Name))
 			}
 		}
+		if s.kind.Kind == document.KindConsumableResource && s.Verb == Delete {
+			user, err := a.consumer(ctx, s.live)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case err != nil:
+				problems = append(problems, Blocker("mention it in a file, or ask for the permission", "consumable resource %q cannot be deleted: who uses it is unknown: %v", s.Name, err))
+			case user != "":
+				problems = append(problems, Blocker("mention it in a file, or remove the reference first", "consumable resource %q cannot be deleted: %s uses it", s.Name, user))
+			}
+			continue
+		}
 		queue := s.live
-		if s.kind.Kind == document.KindQuotaShare && s.Verb == Delete {
+		if s.kind.Kind == document.KindQuotaShare && (s.Verb == Delete || s.disables()) {
 			queue = state.find(kindOf(document.KindJobQueue), batch.Name(fmt.Sprint(s.live.request["jobQueue"])))
 		} else if s.kind.Kind != document.KindJobQueue || s.Verb != Delete && !s.moves {
 			continue
@@ -195,11 +221,54 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 		case s.moves:
 			what = "its new environments cannot run the jobs of its old ones"
 		case s.kind.Kind == document.KindQuotaShare:
-			what = "deleting its quota share " + fmt.Sprintf("%q", s.Name) + " would end the jobs of the share"
+			what = fmt.Sprintf("its quota share %q may have some of them", s.Name)
 		}
 		problems = append(problems, Blocker("wait until they have ended, or stop them: batchctl stop "+batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, count(len(ids), "job"), what))
 	}
 	return problems, nil
+}
+
+// consumer returns a job that has not ended, or an active job definition, that needs a consumable resource; "" if
+// there is none. A server that lacks the operation has none.
+func (a *Account) consumer(ctx context.Context, resource *Resource) (user string, err error) {
+	err = a.pages(ctx, "ListJobsByConsumableResource", object{"consumableResource": resource.ARN}, func(page object) error {
+		for _, j := range objectsOf(page["jobs"]) {
+			if status := fmt.Sprint(j["jobStatus"]); user == "" && status != "SUCCEEDED" && status != "FAILED" {
+				user = fmt.Sprintf("job %s %q", batch.ShortID(batch.Name(fmt.Sprint(j["jobArn"]))), j["jobName"])
+			}
+		}
+		return nil
+	})
+	if err != nil && !isUnknown(err) || user != "" {
+		return user, err
+	}
+	err = a.pages(ctx, "DescribeJobDefinitions", object{"status": "ACTIVE"}, func(page object) error {
+		for _, d := range objectsOf(page["jobDefinitions"]) {
+			if user == "" && refersToConsumable(d, resource) {
+				user = fmt.Sprintf("job definition \"%v:%v\"", d["jobDefinitionName"], d["revision"])
+			}
+		}
+		return nil
+	})
+	if isUnknown(err) {
+		err = nil
+	}
+	return user, err
+}
+
+// refersToConsumable reports whether a definition, or a part of it such as a range of nodes, names a consumable
+// resource.
+func refersToConsumable(v any, resource *Resource) bool {
+	switch v := v.(type) {
+	case object:
+		if text, ok := v["consumableResource"].(string); ok && (text == resource.ARN || text == resource.Name) {
+			return true
+		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), func(m any) bool { return refersToConsumable(m, resource) })
+	case []any:
+		return slices.ContainsFunc(v, func(m any) bool { return refersToConsumable(m, resource) })
+	}
+	return false
 }
 
 // running is the beginning of a sentence about jobs that run.

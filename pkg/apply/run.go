@@ -22,6 +22,10 @@ type Runner struct {
 	*Account
 	// Who names this user and machine to others who find the lock.
 	Who string
+	// Process identifies this process to others; "" if this system has no such identity. Ended reports whether the
+	// process with an identity has ended for certain; nil never does.
+	Process string
+	Ended   func(process string) bool
 	// Progress receives each step as it begins, and what it waits for. It may be nil.
 	Progress func(s *Step, doing string)
 	// Warn receives the problems that do not stop the run. It may be nil.
@@ -54,22 +58,31 @@ type InvalidError struct {
 	Title  string `json:"kind"`
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
+	// Replaces is the environment that it should replace; "" for none. That one stays in use.
+	Replaces string `json:"replaces,omitempty"`
 	// Environment is true for a compute environment, whose reasons batchctl explain knows.
 	Environment bool `json:"-"`
 }
 
 // Error has AWS Batch's reason.
 func (e *InvalidError) Error() string {
-	return fmt.Sprintf("%s %s is INVALID: %s", e.Title, e.Name, e.Reason)
+	text := fmt.Sprintf("%s %s is INVALID: %s", e.Title, e.Name, e.Reason)
+	if e.Replaces != "" {
+		text += fmt.Sprintf(", so it cannot replace %q", e.Replaces)
+	}
+	return text
 }
 
 // Lock makes sure that no other apply changes the account meanwhile. The caller calls Unlock, also after an error.
 // Without the permission to create the lock it warns.
 func (r *Runner) Lock(ctx context.Context) (err error) {
-	r.lock, err = r.take(ctx, r.Who)
+	l, err := r.take(ctx)
 	if rpc.Denied(err) || isUnknown(err) {
 		r.warn(fmt.Errorf("cannot lock out another apply while this one runs: %w", err))
 		return nil
+	}
+	if err == nil {
+		r.lock = l
 	}
 	return err
 }

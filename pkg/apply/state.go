@@ -61,7 +61,7 @@ const (
 
 // invalid is the error about a resource that AWS Batch cannot use.
 func (r *Resource) invalid() *InvalidError {
-	return &InvalidError{r.kind.title, r.Name, r.Reason, r.kind.Kind == document.KindComputeEnvironment}
+	return &InvalidError{Title: r.kind.title, Name: r.Name, Reason: r.Reason, Environment: r.kind.Kind == document.KindComputeEnvironment}
 }
 
 // State holds the resources of an account.
@@ -69,6 +69,8 @@ type State struct {
 	resources []*Resource
 	// deleting are those that are being deleted: their names are taken for a while.
 	deleting []*Resource
+	// locked is true if the account has a lock of an apply, which may have ended.
+	locked bool
 	// unread holds the error of each kind that could not be read.
 	unread map[document.Kind]error
 }
@@ -117,7 +119,7 @@ func isUnknown(err error) bool {
 func (a *Account) read(ctx context.Context, k *kind, s *State) (all []*Resource, err error) {
 	switch k.Kind {
 	case document.KindSchedulingPolicy:
-		return a.readPolicies(ctx, k)
+		return a.readPolicies(ctx, k, s)
 	case document.KindConsumableResource:
 		return a.readEach(ctx, k, "ListConsumableResources", object{}, "consumableResources", "DescribeConsumableResource")
 	case document.KindQuotaShare:
@@ -179,12 +181,14 @@ func (a *Account) readEach(ctx context.Context, k *kind, list string, in object,
 // mostPolicies is how many policies DescribeSchedulingPolicies accepts.
 const mostPolicies = 100
 
-// readPolicies reads the scheduling policies, without the lock.
-func (a *Account) readPolicies(ctx context.Context, k *kind) (all []*Resource, err error) {
+// readPolicies reads the scheduling policies, without the lock, which it notes in the state.
+func (a *Account) readPolicies(ctx context.Context, k *kind, s *State) (all []*Resource, err error) {
 	var arns []any
 	err = a.pages(ctx, "ListSchedulingPolicies", object{}, func(page object) error {
 		for _, p := range objectsOf(page["schedulingPolicies"]) {
-			if batch.Name(fmt.Sprint(p["arn"])) != lockName {
+			if batch.Name(fmt.Sprint(p["arn"])) == lockName {
+				s.locked = true
+			} else {
 				arns = append(arns, p["arn"])
 			}
 		}

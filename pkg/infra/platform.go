@@ -86,6 +86,32 @@ func AddStaging(src *diag.Source, target, staging string) (text string, added bo
 	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
 }
 
+// ProjectTag is the tag of the jobs of a prefix. The submitter policy and the ladder of the templates stop only jobs
+// that have it, with the prefix as its value.
+const ProjectTag = "Project"
+
+// AddProjectTag returns the text of a platform file whose defaults give every job the tag ProjectTag, and the value
+// that the tag has in it: another one if the file has it already. The error is a *NotPlatformError if src is not a
+// JSON object.
+func AddProjectTag(src *diag.Source, prefix string) (text, value string, err error) {
+	root, problems := jsontree.Parse(src)
+	if problems.HasErrors() || root == nil || root.Kind != jsontree.Object {
+		return "", "", &NotPlatformError{src.Name}
+	}
+	defaults := root.Get("defaults")
+	tags := defaults.Get("tags")
+	tag := fmt.Sprintf("%q: %q", ProjectTag, prefix) // a prefix has only letters, digits and hyphens
+	switch old := tags.Get(ProjectTag); {
+	case old != nil:
+		return src.Text, old.Text, nil
+	case tags != nil:
+		return insert(src.Text, tags, "      "+tag, "\n    "), prefix, nil
+	case defaults != nil:
+		return insert(src.Text, defaults, "    \"tags\": { "+tag+" }", "\n  "), prefix, nil
+	}
+	return insert(src.Text, root, "  \"defaults\": {\n    \"tags\": { "+tag+" }\n  }", "\n"), prefix, nil
+}
+
 // AliasIn returns the alias of a queue in a platform file; its own where the file does not have it.
 func AliasIn(src *diag.Source, q Queue) string {
 	root, problems := jsontree.Parse(src)

@@ -63,3 +63,24 @@ func TestAddStaging(t *testing.T) {
 		}
 	}
 }
+
+// TestAddProjectTag adds the tag that the policies of the templates require, and keeps another value.
+func TestAddProjectTag(t *testing.T) {
+	for _, test := range []struct{ old, want, value string }{
+		{"{}\n", "{\n  \"defaults\": {\n    \"tags\": { \"Project\": \"trial\" }\n  }\n}\n", "trial"},
+		{`{ "defaults": { "timeout": "1h" } }`, "{ \"defaults\": { \"timeout\": \"1h\",\n    \"tags\": { \"Project\": \"trial\" } } }", "trial"},
+		{`{ "defaults": { "tags": { "Team": "x" } } }`, "{ \"defaults\": { \"tags\": { \"Team\": \"x\",\n      \"Project\": \"trial\" } } }", "trial"},
+		{`{ "defaults": { "tags": { "Project": "prod" } } }`, `{ "defaults": { "tags": { "Project": "prod" } } }`, "prod"},
+	} {
+		text, value, err := AddProjectTag(diag.NewSource("batchctl.json", test.old), "trial")
+		if err != nil || text != test.want || value != test.value {
+			t.Errorf("%s: %v %q\n%s", test.old, err, value, text)
+		}
+		if _, problems := jsontree.Parse(diag.NewSource("x", text)); problems.HasErrors() {
+			t.Errorf("%s: no JSON any more: %s", test.old, text)
+		}
+	}
+	if _, _, err := AddProjectTag(diag.NewSource("batchctl.json", "[1"), "trial"); err == nil {
+		t.Error("no error for a file that is not an object")
+	}
+}

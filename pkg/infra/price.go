@@ -142,7 +142,7 @@ func (p *Price) change(c Change, before, after *Evaluation, prices *catalog.Pric
 	quoteIn := func(e *Evaluation) (quote, EvaluatedResource) {
 		// A macro of the template can have added a resource that the text does not have.
 		r := EvaluatedResource{Name: c.Name, Type: c.Type}
-		if e != nil && e.declares(c.Name) {
+		if e != nil && e.Resource(c.Name) != nil {
 			found, exists := e.resource(c.Name)
 			if !exists {
 				return quote{}, found

@@ -54,7 +54,7 @@ func (q quoting) quote(r EvaluatedResource) quote {
 	case "AWS::EC2::VPCEndpoint":
 		return q.endpoint(r)
 	case "AWS::EC2::Volume":
-		return q.volume("volume", r.Properties["VolumeType"], r.Properties["Size"], r.Properties["Iops"], r.Properties["Throughput"], "gp2")
+		return q.volume(r.properties, "Size")
 	case "AWS::EC2::Instance":
 		return q.instance(r)
 	case "AWS::Batch::ComputeEnvironment":
@@ -84,7 +84,7 @@ func (q quoting) quote(r EvaluatedResource) quote {
 	case "AWS::ECS::Cluster":
 		return q.cluster(r)
 	case "AWS::SSM::Parameter":
-		if tier, _ := r.Properties["Tier"].(string); tier == "" || tier == "Standard" {
+		if tier := r.get("Tier").str(); tier == "" || tier == "Standard" {
 			return quote{}
 		}
 	default:
@@ -130,14 +130,14 @@ func (q quoting) each(what, item, unit string) string {
 
 // endpoint returns the quote of a VPC endpoint. Gateway endpoints are free.
 func (q quoting) endpoint(r EvaluatedResource) quote {
-	switch kind, isText := r.Properties["VpcEndpointType"].(string); {
-	case isText && kind == "Interface":
-	case kind == "Gateway" || r.Properties["VpcEndpointType"] == nil:
+	switch kind := r.get("VpcEndpointType"); {
+	case kind.str() == "Interface":
+	case kind.str() == "Gateway" || kind.isAbsent():
 		return quote{}
 	default:
 		return quote{unknown: "the price of this type of VPC endpoint is unknown"}
 	}
-	subnets, ok := r.Properties["SubnetIds"].([]any)
+	subnets, ok := r.get("SubnetIds").list()
 	if !ok {
 		return quote{unknown: "an interface endpoint costs money in each zone, and its subnets are unknown"}
 	}
@@ -149,8 +149,8 @@ func (q quoting) endpoint(r EvaluatedResource) quote {
 }
 
 // number returns a number of a template, which can be a text.
-func number(v any) (float64, bool) {
-	text, ok := textOf(v)
+func number(v value) (float64, bool) {
+	text, ok := v.text()
 	if !ok {
 		return 0, false
 	}
@@ -159,49 +159,48 @@ func number(v any) (float64, bool) {
 }
 
 // orNumber returns a number of a template; fallback for an absent one.
-func orNumber(v any, fallback float64) (float64, bool) {
-	if v == nil {
+func orNumber(v value, fallback float64) (float64, bool) {
+	if v.isAbsent() {
 		return fallback, true
 	}
 	return number(v)
 }
 
-// volume returns the quote of an EBS volume.
-func (q quoting) volume(what string, kind, size, iops, throughput any, fallback string) quote {
-	v := catalog.Volume{Type: fallback}
+// volume returns the quote of an EBS volume, whose size is the member of that name.
+func (q quoting) volume(of value, sizeMember string) quote {
+	v := catalog.Volume{Type: "gp2"}
 	okType := true
-	if kind != nil {
-		v.Type, okType = textOf(kind)
+	if kind := of.get("VolumeType"); !kind.isAbsent() {
+		v.Type, okType = kind.text()
 	}
 	var okSize, okIOPS, okThroughput, ok bool
-	v.GB, okSize = number(size)
-	v.IOPS, okIOPS = orNumber(iops, 0)
-	v.MiBps, okThroughput = orNumber(throughput, 0)
+	v.GB, okSize = number(of.get(sizeMember))
+	v.IOPS, okIOPS = orNumber(of.get("Iops"), 0)
+	v.MiBps, okThroughput = orNumber(of.get("Throughput"), 0)
 	if !okType || !okSize || !okIOPS || !okThroughput {
-		return quote{unknown: "batchctl does not know the size and type of a " + what}
+		return quote{unknown: "batchctl does not know the size and type of a volume"}
 	}
 	usd, ok := q.prices.VolumeMonth(q.region, v)
 	if !ok {
 		return quote{unknown: q.noPrice(v.Type + " volumes")}
 	}
-	return quote{what: what, how: fmt.Sprintf(" of %s GB, %s", strconv.FormatFloat(v.GB, 'f', -1, 64), v.Type), low: usd, high: usd}
+	return quote{what: "volume", how: fmt.Sprintf(" of %s GB, %s", strconv.FormatFloat(v.GB, 'f', -1, 64), v.Type), low: usd, high: usd}
 }
 
 // instance returns the quote of an instance that runs all the time, with its volumes.
 func (q quoting) instance(r EvaluatedResource) quote {
-	name, _ := r.Properties["InstanceType"].(string)
+	name := r.get("InstanceType").str()
 	usd, ok := q.prices.Instance(q.region, name)
 	if !ok {
 		return quote{unknown: q.noPrice("an instance " + name)}
 	}
 	out := quote{what: "instance", how: " " + name, low: usd * catalog.HoursPerMonth, high: usd * catalog.HoursPerMonth}
-	devices, _ := r.Properties["BlockDeviceMappings"].([]any)
+	devices, _ := r.get("BlockDeviceMappings").list()
 	if len(devices) == 0 {
 		out.usage = append(out.usage, "the root volume of the instance")
 	}
 	for _, d := range devices {
-		ebs := objectOf(objectOf(d)["Ebs"])
-		disk := q.volume("volume", ebs["VolumeType"], ebs["VolumeSize"], ebs["Iops"], ebs["Throughput"], "gp2")
+		disk := q.volume(d.get("Ebs"), "VolumeSize")
 		if disk.unknown != "" {
 			return disk
 		}
@@ -212,9 +211,9 @@ func (q quoting) instance(r EvaluatedResource) quote {
 
 // cluster returns the quote of an ECS cluster, which costs money only for Container Insights.
 func (q quoting) cluster(r EvaluatedResource) (out quote) {
-	settings, _ := r.Properties["ClusterSettings"].([]any)
+	settings, _ := r.get("ClusterSettings").list()
 	for _, s := range settings {
-		if value := objectOf(s)["Value"]; objectOf(s)["Name"] == "containerInsights" && value != "disabled" {
+		if s.get("Name").str() == "containerInsights" && s.get("Value").str() != "disabled" {
 			out.usage = append(out.usage, "metrics of Container Insights")
 		}
 	}
@@ -223,16 +222,16 @@ func (q quoting) cluster(r EvaluatedResource) (out quote) {
 
 // environment returns the quote of a compute environment of AWS Batch: the instances that minvCpus keeps.
 func (q quoting) environment(r EvaluatedResource) quote {
-	resources := objectOf(r.Properties["ComputeResources"])
-	kind, _ := resources["Type"].(string)
+	resources := r.get("ComputeResources")
+	kind := resources.get("Type").str()
 	usage := []string{"instances and their volumes while jobs run"}
 	switch {
-	case r.Properties["ComputeResources"] == nil && r.Properties["Type"] == "UNMANAGED":
+	case resources.isAbsent() && r.get("Type").str() == "UNMANAGED":
 		return quote{}
 	case strings.HasPrefix(kind, "FARGATE"):
 		return quote{usage: []string{"Fargate while jobs run"}}
 	}
-	least, ok := orNumber(resources["MinvCpus"], 0)
+	least, ok := orNumber(resources.get("MinvCpus"), 0)
 	switch {
 	case ok && least == 0:
 		return quote{usage: usage}
@@ -240,11 +239,10 @@ func (q quoting) environment(r EvaluatedResource) quote {
 		return quote{unknown: "batchctl does not know minvCpus of a compute environment", usage: usage}
 	}
 	out := quote{what: "compute environment", how: fmt.Sprintf(", %s vCPUs of minvCpus always on", strconv.FormatFloat(least, 'f', -1, 64)), low: math.Inf(1), usage: usage}
-	entries, _ := resources["InstanceTypes"].([]any)
+	entries, _ := resources.get("InstanceTypes").list()
 	var types *catalog.Catalog
 	for _, entry := range entries {
-		name, _ := entry.(string)
-		for _, t := range types.Expand(name) {
+		for _, t := range types.Expand(entry.str()) {
 			low, high, known := q.instanceHour(t.Name, kind == "SPOT")
 			if !known {
 				return quote{unknown: q.noPrice(t.Name + map[bool]string{true: " on Spot"}[kind == "SPOT"]), usage: usage}
@@ -272,8 +270,8 @@ func (q quoting) instanceHour(name string, spot bool) (low, high float64, ok boo
 // group returns the quote of an Auto Scaling group: the instances that it always has.
 func (q quoting) group(r EvaluatedResource) quote {
 	usage := []string{"instances and their volumes while tasks run"}
-	least, ok := orNumber(r.Properties["MinSize"], 0)
-	if wanted, has := number(r.Properties["DesiredCapacity"]); has {
+	least, ok := orNumber(r.get("MinSize"), 0)
+	if wanted, has := number(r.get("DesiredCapacity")); has {
 		least = max(least, wanted)
 	}
 	switch {
@@ -282,9 +280,9 @@ func (q quoting) group(r EvaluatedResource) quote {
 	case !ok:
 		return quote{unknown: "batchctl does not know MinSize of an Auto Scaling group", usage: usage}
 	}
-	id, _ := objectOf(r.Properties["LaunchTemplate"])["LaunchTemplateId"].(string)
+	id := r.get("LaunchTemplate").get("LaunchTemplateId").str()
 	template, _ := q.of.resource(strings.TrimPrefix(id, idOf("")))
-	name, _ := objectOf(template.Properties["LaunchTemplateData"])["InstanceType"].(string)
+	name := template.get("LaunchTemplateData").get("InstanceType").str()
 	usd, ok := q.prices.Instance(q.region, name)
 	if !ok {
 		return quote{unknown: q.noPrice("the instances that an Auto Scaling group keeps running"), usage: usage}

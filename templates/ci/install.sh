@@ -17,8 +17,8 @@ fail() {
 
 directory=${1:-$HOME/.local/bin} version=${2-}
 releases=${BATCHCTL_RELEASES:-https://github.com/batchctl/batchctl/releases}
-command -v curl >/dev/null || fail "not here: curl"
-download() { curl --silent --show-error --fail --location --retry 3 --max-time 300 "$@"; }
+command -v curl >/dev/null || fail "curl is not installed"
+download() { curl --silent --fail --location --retry 3 --max-time 300 "$@"; }
 
 if [ -z "$version" ]; then
 	# The address of the newest release ends with its tag.
