@@ -26,10 +26,11 @@ type Advice struct {
 	// Requested is what the newest first attempt requested.
 	Requested history.Resources `json:"requested"`
 	// Attempts is all of them. Runs is the ones that were measured and show a need. OutOfMemory is the ones that ran
-	// out of memory.
+	// out of memory, and Failed the ones that FAILED for another reason.
 	Attempts    int     `json:"attempts"`
 	Runs        int     `json:"runs"`
 	OutOfMemory int     `json:"outOfMemory,omitempty"`
+	Failed      int     `json:"failed,omitempty"`
 	Hours       float64 `json:"hours"`
 	// Memory is the peak in MiB, CPUs the mean number of busy processors, GPUMemory the peak of one GPU in MiB, and
 	// GPUUtilization the mean share of time in which it was busy. Nil is unmeasured.
@@ -121,11 +122,11 @@ func For(g Group, requested history.Resources, m Market) Advice {
 		return a
 	}
 	n := needsOf(g.Attempts)
-	a.Runs, a.OutOfMemory = len(n.memory), n.outOfMemory
+	a.Runs, a.OutOfMemory, a.Failed = len(n.memory), n.outOfMemory, n.failed
 	a.Memory, a.CPUs = UseOf(n.memory), UseOf(n.cpus)
 	a.GPUMemory, a.GPUUtilization = UseOf(n.gpuMemory), UseOf(n.gpuBusy)
 	a.Axes = axesOf(g.Attempts)
-	a.propose(n, m)
+	a.propose(g.Attempts, n, m)
 	a.note(n)
 	return a
 }
@@ -151,6 +152,10 @@ type needs struct {
 	limit                   float64
 	// atLimit is how many runs succeeded at their limit.
 	atLimit int
+	// succeeded is how many runs SUCCEEDED, and failed how many FAILED for another reason than memory. mostFailed is the
+	// highest peak of the latter in MiB.
+	succeeded, failed int
+	mostFailed        float64
 }
 
 // full is the share of its limit from which a run counts as having used all of it. Programs that size their heap or
@@ -160,10 +165,10 @@ const full = 0.99
 // MiB is the number of bytes in a MiB.
 const MiB = 1 << 20
 
-// needsOf returns what attempts needed. A run that SUCCEEDED needed its peak. One that FAILED ended early: it counts
-// only if its peak is above those of all others. An attempt that ran out of memory needed more than its limit. If a
-// later attempt of the same job SUCCEEDED, that one shows the need. If not, it counts as the largest run above its
-// limit, which is the worst case among what was seen (as Efron's redistribution to the right for censored data).
+// needsOf returns what attempts needed. A run that SUCCEEDED needed its peak. One that FAILED ended early, so its peak
+// shows no need. An attempt that ran out of memory needed more than its limit. If a later attempt of the same job
+// SUCCEEDED, that one shows the need. If not, it counts as the largest run above its limit, which is the worst case
+// among what was seen (as Efron's redistribution to the right for censored data).
 func needsOf(attempts []history.Attempt) (n needs) {
 	succeeded := map[string]bool{}
 	for _, a := range attempts {
@@ -173,7 +178,7 @@ func needsOf(attempts []history.Attempt) (n needs) {
 		mib float64
 		job int
 	}
-	var early, censored []run
+	var censored []run
 	numbers := map[string]int{}
 	for _, a := range attempts {
 		array, _ := batch.SplitID(a.Job)
@@ -191,25 +196,21 @@ func needsOf(attempts []history.Attempt) (n needs) {
 		}
 		p := peak(a)
 		switch {
-		case p == 0:
-		case a.Status == types.JobStatusSucceeded:
+		case a.Status == types.JobStatusFailed:
+			n.failed++
+			n.mostFailed = max(n.mostFailed, p)
+		case p > 0 && a.Status == types.JobStatusSucceeded:
+			n.succeeded++
 			n.add(p, job)
 			if limit := limitOf(a); limit > 0 && p >= full*limit {
 				n.atLimit++
 			}
 			n.addOthers(a)
-		default:
-			early = append(early, run{p, job})
 		}
 	}
 	largest := 0.0
 	if len(n.memory) > 0 {
 		largest = slices.Max(n.memory)
-	}
-	for _, r := range early {
-		if r.mib > largest {
-			n.add(r.mib, r.job)
-		}
 	}
 	for _, r := range censored {
 		if r.mib < largest {
@@ -276,6 +277,9 @@ func limitOf(a history.Attempt) float64 {
 	return float64(a.Requested.MemoryMiB)
 }
 
+// Unmeasured is why there is no advice on attempts without figures.
+const Unmeasured = "unmeasured"
+
 // step is by how much the memory grows after attempts that ran out of it, if no run shows the need.
 const step = 1.5
 
@@ -283,7 +287,7 @@ const step = 1.5
 const worthwhile = 0.9
 
 // propose adds the proposal, or why there is none.
-func (a *Advice) propose(n needs, m Market) {
+func (a *Advice) propose(attempts []history.Attempt, n needs, m Market) {
 	now := a.Requested
 	if n.unresolved > 0 {
 		most := max(n.limit, float64(now.MemoryMiB))
@@ -296,19 +300,26 @@ func (a *Advice) propose(n needs, m Market) {
 			return
 		}
 		a.Proposal = m.snapped(a.Queue, now, Proposal{VCPUs: now.VCPUs, MemoryMiB: int64(math.Ceil(step * n.limit)), Margin: step - 1})
-		a.Proposal.Saving.total(a.Hours)
+		a.Proposal.Saving.total(attempts)
 		return
 	}
-	if len(n.memory) == 0 {
-		a.Why = "unmeasured"
+	switch {
+	case n.succeeded == 0 && n.failed > 0:
+		a.Why = fmt.Sprintf("no measured run SUCCEEDED, and %s no need: %d SUCCEEDED runs give a bound", failedRuns(n.failed, "shows", "show"), LeastRuns)
+		return
+	case n.succeeded == 0:
+		a.Why = Unmeasured
+		return
+	case n.succeeded < LeastRuns:
+		a.Why = fmt.Sprintf("too few runs (%d; %d give a bound)", n.succeeded, LeastRuns)
+		if n.failed > 0 {
+			a.Why += fmt.Sprintf("; %s no need", failedRuns(n.failed, "shows", "show"))
+		}
 		return
 	}
 	b := UpperBound(n.memory, n.jobs)
 	if b.Value == 0 {
-		a.Why = fmt.Sprintf("%s (%d; %d give a bound)", b.Why, len(n.memory), LeastRuns)
-		if len(n.memory) >= LeastRuns {
-			a.Why = fmt.Sprintf("%s (%d)", b.Why, len(n.memory))
-		}
+		a.Why = fmt.Sprintf("%s (%d)", b.Why, len(n.memory))
 		return
 	}
 	largest := slices.Max(n.memory)
@@ -329,9 +340,21 @@ func (a *Advice) propose(n needs, m Market) {
 		a.Why = fmt.Sprintf("the request fits: 99 %% of runs need at most %.0f MiB", b.Value)
 		return
 	}
+	if n.mostFailed > float64(p.MemoryMiB) {
+		a.Why = fmt.Sprintf("%s up to %.0f MiB, more than the %.0f MiB that 99 %% of SUCCEEDED runs need at most", failedRuns(n.failed, "used", "used"), n.mostFailed, b.Value)
+		return
+	}
 	p.Margin = float64(p.MemoryMiB)/largest - 1
-	p.Saving.total(a.Hours)
+	p.Saving.total(attempts)
 	a.Proposal = p
+}
+
+// failedRuns begins a clause about n runs that FAILED, with the verb for one or for several.
+func failedRuns(n int, one, several string) string {
+	if n == 1 {
+		return "the FAILED run " + one
+	}
+	return fmt.Sprintf("the %d FAILED runs %s", n, several)
 }
 
 // idleCPUs is how much of a vCPU can be missing: a busy program of one thread also has moments of other threads.
@@ -373,8 +396,8 @@ func (a *Advice) note(n needs) {
 	if n.atLimit > 0 && p != nil {
 		add("%d of %d runs used all of their limit: a program that adapts to its limit may need less", n.atLimit, a.Runs)
 	}
-	if unmeasured := a.Attempts - a.Runs - a.OutOfMemory; unmeasured > 0 && a.Runs > 0 {
-		add("%s are not in the figures: unmeasured, or FAILED", plural(unmeasured, "attempt"))
+	if others := a.Attempts - a.Runs - a.OutOfMemory; others > 0 && a.Runs > 0 {
+		add("%s are not in the figures: unmeasured, or FAILED", plural(others, "attempt"))
 	}
 	if a.GPUUtilization != nil && a.GPUUtilization.Max < 0.01 && a.GPUMemory.Max < unusedGPU {
 		add("no run used its GPU: remove \"gpus\" if the program does not need one")

@@ -98,8 +98,52 @@ func TestFailedRunsAreNoNeed(t *testing.T) {
 	}
 	attempts[70].Usage[0].PeakMemory = new(int64)
 	*attempts[70].Usage[0].PeakMemory = 9000 * MiB
-	if a := adviceOf(t, attempts, Market{}); a.Runs != 61 || a.Memory.Max != 9000 {
-		t.Errorf("a failed run above all others is not counted: %+v", a.Memory)
+	if a := adviceOf(t, attempts, Market{}); a.Runs != 60 || a.Proposal != nil || !strings.HasPrefix(a.Why, "the 60 FAILED runs used up to 9000 MiB, more than the ") {
+		t.Errorf("a failed run above the bound: %+v, %s", a.Proposal, a.Why)
+	}
+}
+
+// TestFailedRunsAreNoBound checks that advise proposes nothing without enough SUCCEEDED runs, however many FAILED or
+// ran out of memory below them.
+func TestFailedRunsAreNoBound(t *testing.T) {
+	for succeeded, want := range map[int]string{
+		0:             "no measured run SUCCEEDED, and the 40 FAILED runs show no need: 30 SUCCEEDED runs give a bound",
+		1:             "too few runs (1; 30 give a bound); the 40 FAILED runs show no need",
+		LeastRuns - 1: "too few runs (29; 30 give a bound); the 40 FAILED runs show no need",
+	} {
+		attempts := steady(succeeded, big)
+		for i := range 40 {
+			crash := run(100+i, 5000+float64(i), 0.1, big)
+			crash.Status = types.JobStatusFailed
+			attempts = append(attempts, crash)
+		}
+		if a := adviceOf(t, attempts, Market{}); a.Proposal != nil || a.Why != want || a.Runs != succeeded {
+			t.Errorf("%d SUCCEEDED: %+v, %q from %d runs", succeeded, a.Proposal, a.Why, a.Runs)
+		}
+	}
+	attempts := steady(3, big)
+	for i := range 40 {
+		attempts = append(attempts, outOfMemory(100+i, 1, 1000))
+	}
+	if a := adviceOf(t, attempts, Market{}); a.Proposal != nil || a.Why != "too few runs (3; 30 give a bound)" {
+		t.Errorf("3 SUCCEEDED beside 40 that ran out of memory: %+v, %q", a.Proposal, a.Why)
+	}
+}
+
+// TestSavingOnFargate checks that the amounts of short runs contain Fargate's minimum of a minute.
+func TestSavingOnFargate(t *testing.T) {
+	attempts := steady(60, big)
+	for i := range attempts {
+		attempts[i].StoppedAt = attempts[i].StartedAt + 5000
+	}
+	queue := document.Queue{Name: "q", Environments: []document.Environment{{Type: "FARGATE", MaxvCpus: 64}}}
+	a := adviceOf(t, attempts, Market{Platform: &document.Platform{Queues: []document.Queue{queue}}})
+	if a.Proposal == nil {
+		t.Fatal(a.Why)
+	}
+	// 60 tasks of 5 s are billed as an hour of one.
+	if s := a.Proposal.Saving; s.HourBefore == 0 || math.Abs(s.USDBefore-s.HourBefore) > 1e-9 || math.Abs(s.USD-(s.HourBefore-s.HourAfter)) > 1e-9 {
+		t.Errorf("60 runs of 5 s cost %v of %v an hour, and save %v", s.USDBefore, s.HourBefore, s.USD)
 	}
 }
 

@@ -35,11 +35,14 @@ type Saving struct {
 	HourBefore float64 `json:"usdPerHourBefore"`
 	HourAfter  float64 `json:"usdPerHourAfter"`
 	Unknown    string  `json:"unknown,omitempty"`
-	// Hours are those of the attempts, and USD the difference for them: negative for a larger size.
-	Hours float64 `json:"hours"`
-	USD   float64 `json:"usd"`
+	// Hours are those of the attempts, USDBefore their cost, and USD the difference: negative for a larger size.
+	Hours     float64 `json:"hours"`
+	USDBefore float64 `json:"usdBefore"`
+	USD       float64 `json:"usd"`
 	// Places are the environments of the queue.
 	Places []Place `json:"places,omitempty"`
+
+	before, after cost.Rate
 }
 
 // Place compares two sizes of a job in one compute environment.
@@ -56,11 +59,15 @@ type Place struct {
 	AtOnceAfter  int    `json:"atOnceAfter,omitempty"`
 }
 
-// total sets the saving for some hours.
-func (s *Saving) total(hours float64) {
-	s.Hours = hours
-	if s.Unknown == "" {
-		s.USD = (s.HourBefore - s.HourAfter) * hours
+// total sets the saving for some attempts.
+func (s *Saving) total(attempts []history.Attempt) {
+	for _, a := range attempts {
+		s.Hours += a.Duration().Hours()
+		if seconds := a.Duration().Seconds(); s.Unknown == "" && a.StartedAt > 0 {
+			before := s.before.ShareUSD(seconds)
+			s.USDBefore += before
+			s.USD += before - s.after.ShareUSD(seconds)
+		}
 	}
 }
 
@@ -166,7 +173,7 @@ func (m Market) saving(before, after plan.JobReview) *Saving {
 			s.Unknown = size.Unknown
 		}
 	default:
-		s.HourBefore, s.HourAfter = old.Share, size.Share
+		s.HourBefore, s.HourAfter, s.before, s.after = old.Share, size.Share, old, size
 	}
 	for i, fit := range before.Environments {
 		if i < len(after.Environments) && fit.Proven() && after.Environments[i].Proven() {
@@ -194,13 +201,13 @@ func (s *Saving) Parallel() (gain float64) {
 	return gain
 }
 
-// Hour returns what an hour of a job of this size costs in its queue: its share of the smallest machine, on demand, in
-// US dollars. ok is false if nothing is known about the queue's machines or their prices.
-func (m Market) Hour(queue string, r history.Resources) (usd float64, ok bool) {
+// Rate returns what a job of this size costs in its queue. ok is false if nothing is known about the queue's machines
+// or their prices.
+func (m Market) Rate(queue string, r history.Resources) (rate cost.Rate, ok bool) {
 	v := m.review(queue, r, m.isFargate(queue, r))
 	if len(v.Environments) == 0 {
-		return 0, false
+		return rate, false
 	}
-	rate := cost.RateOf(v, m.Prices, "", false)
-	return rate.Share, rate.Unknown == "" && rate.Free == "" && rate.On != ""
+	rate = cost.RateOf(v, m.Prices, "", false)
+	return rate, rate.Unknown == "" && rate.Free == "" && rate.On != ""
 }

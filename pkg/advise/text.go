@@ -35,7 +35,7 @@ func (a Advice) SavingTexts() (texts []string) {
 	}
 	switch {
 	case s.Unknown == "" && s.USD > 0:
-		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD), cost.Figure(s.HourBefore*s.Hours), SpanText(s.Hours)))
+		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD), cost.Figure(s.USDBefore), SpanText(s.Hours)))
 	case s.Unknown == "" && s.USD < 0:
 		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), SpanText(s.Hours)))
 	}

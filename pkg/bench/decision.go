@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"math"
+
+	"github.com/batchctl/batchctl/pkg/catalog"
 )
 
 // Price is the price of an hour of one side.
@@ -32,7 +34,7 @@ func (p Price) String() string {
 }
 
 // of returns the price of a number of seconds.
-func (p Price) of(seconds float64) float64 { return p.USDPerHour / 3600 * seconds }
+func (p Price) of(seconds float64) float64 { return catalog.Meter{}.USD(p.USDPerHour, seconds, 1) }
 
 // Prices are the prices of the two sides; nil if unknown.
 type Prices struct {

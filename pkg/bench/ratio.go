@@ -12,7 +12,7 @@ import (
 // Ratio is a quotient of two times.
 type Ratio struct {
 	Value float64 `json:"value"`
-	// Interval is nil where a side has a single repeat.
+	// Interval is nil where a side has a single repeat, or repeats whose spread is below the timer's resolution.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
@@ -61,7 +61,7 @@ func logInterval(value, variance float64, n int) *Interval {
 // logMedianVariance estimates the variance of the logarithm of a sample's median: half
 // the distance of the c-th smallest and c-th largest, c = (n+1)/2 - sqrt(n) rounded,
 // over the normal deviate of the confidence that they have as an interval. It is false
-// for fewer than two values.
+// for fewer than two values, and if these two are equal: a coarse timer hides the spread.
 func logMedianVariance(values []float64) (v float64, ok bool) {
 	n := len(values)
 	if n < 2 {
@@ -69,6 +69,9 @@ func logMedianVariance(values []float64) (v float64, ok bool) {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	c := max(int(math.Round(float64(n+1)/2-math.Sqrt(float64(n)))), 1)
+	if sorted[c-1] == sorted[n-c] {
+		return 0, false
+	}
 	outside := headsAtMost(c-1, n) // on one side
 	z := mathext.NormalQuantile(1 - outside)
 	return math.Pow((math.Log(sorted[n-c])-math.Log(sorted[c-1]))/(2*z), 2), true

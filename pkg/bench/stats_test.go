@@ -172,6 +172,15 @@ func TestHolm(t *testing.T) {
 	}
 }
 
+// TestMedianRatioOfEqualTimes checks that repeats that a coarse timer reports as equal prove nothing.
+func TestMedianRatioOfEqualTimes(t *testing.T) {
+	for _, a := range [][]float64{{5, 5, 5}, {5, 5}, {4, 5, 6}} {
+		if r := MedianRatio(a, []float64{6, 6, 6}); r.Clear() || r.Interval != nil {
+			t.Errorf("%v over three times 6 is clear: %+v", a, r)
+		}
+	}
+}
+
 // TestMedianRatioCoverage draws samples with a known ratio of medians, and counts how
 // often the interval holds it.
 func TestMedianRatioCoverage(t *testing.T) {

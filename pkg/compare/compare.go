@@ -239,7 +239,7 @@ const (
 )
 
 // topics are in the order in which they explain that a program failed.
-var topics = [...]string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "memory", "vcpus", "gpus", "container", "array",
+var topics = [...]string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "memory", "vcpus", "gpus", "container", "array", "dependencies",
 	"instance type", "queue", "timeout", "retries", "share", "outputs", "definition", "tags", "name"}
 
 // causes are the topics that explain a symptom, the best first.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/usage"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -23,7 +24,7 @@ const described = `{
   "createdAt": 1, "startedAt": 1000, "stoppedAt": 5000, "isCancelled": false,
   "attempts": [{"startedAt": 1000, "stoppedAt": 5000, "container": {"exitCode": 0, "logStreamName": "s"}}],
   "dependsOn": [{"jobId": "aaaa"}], "shareIdentifier": "research", "schedulingPriority": 10, "propagateTags": true,
-  "parameters": {"epochs": "10", "reason": "none"}, "tags": {"Team": "research", "status": "x", "batchctl:run": "r1", "batchctl:workflow": "w"},
+  "parameters": {"epochs": "10", "reason": "none", "batchctl:directory": "/w"}, "tags": {"Team": "research", "status": "x", "batchctl:run": "r1", "batchctl:workflow": "w"},
   "retryStrategy": {"attempts": 3, "evaluateOnExit": [{"onStatusReason": "Host EC2*", "action": "RETRY"}, {"onReason": "*", "action": "EXIT"}]},
   "timeout": {"attemptDurationSeconds": 3600}, "platformCapabilities": ["EC2"],
   "container": {
@@ -68,12 +69,15 @@ type leaf struct {
 
 // leavesOf lists the scalars below a value that describe the request, as this test understands the description.
 func leavesOf(path, name string, value any, replace func(any)) (all []leaf) {
-	ignored := strings.Fields("attempts containerInstanceArn createdAt dependsOn exitCode isCancelled jobArn jobId logStreamName reason startedAt status statusReason statusSummary stoppedAt taskArn")
+	ignored := strings.Fields("containerInstanceArn createdAt dependsOn exitCode isCancelled jobArn jobId logStreamName reason startedAt status statusReason statusSummary stoppedAt taskArn")
 	userNames := slices.Contains(strings.Fields("tags parameters options"), name)
+	if path == "" {
+		ignored = append(ignored, "attempts")
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		for member, inner := range v {
-			if !userNames && slices.Contains(ignored, member) || strings.HasPrefix(member, "batchctl:run") {
+			if !userNames && slices.Contains(ignored, member) || member == "batchctl:run" || member == batch.DirectoryParameter {
 				continue
 			}
 			all = append(all, leavesOf(strings.TrimPrefix(path+"."+member, "."), member, inner, func(x any) { v[member] = x })...)
@@ -188,6 +192,7 @@ func TestOneMember(t *testing.T) {
 		}
 		// These differ between any two runs.
 		bad.Job.JobId, bad.Job.StartedAt, bad.Job.Tags["batchctl:run"] = aws.String("other"), aws.Int64(7), "r2"
+		bad.Job.Parameters[batch.DirectoryParameter] = "/other"
 		names[want] = true
 		c := compared(t, good, bad)
 		if len(c.Changes) != 1 || c.Changes[0].Path != want {
@@ -334,7 +339,8 @@ func TestForgottenRunWithDefinition(t *testing.T) {
 	good := runOf(jobOf(t, described))
 	bad := runOf(types.JobDetail{JobId: aws.String("9"), JobName: aws.String("train"), JobQueue: aws.String("gpu"), JobDefinition: aws.String("train:8"), Status: types.JobStatusFailed})
 	bad.Forgotten = true
-	bad.Definition = &types.JobDefinition{ContainerProperties: &types.ContainerProperties{}}
+	bad.Definition = &types.JobDefinition{ContainerProperties: &types.ContainerProperties{}, RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(2), EvaluateOnExit: good.Job.RetryStrategy.EvaluateOnExit},
+		Timeout: good.Job.Timeout, PlatformCapabilities: good.Job.PlatformCapabilities, SchedulingPriority: good.Job.SchedulingPriority, PropagateTags: good.Job.PropagateTags}
 	text, err := wire.Marshal(good.Job.Container)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +360,7 @@ func TestForgottenRunWithDefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := compared(t, good, bad)
-	if len(c.Changes) != 2 || c.Changes[0].Path != "container.user" || c.Changes[1].Path != "jobDefinition" {
+	if len(c.Changes) != 3 || c.Changes[0].Path != "container.user" || c.Changes[1].Path != "retryStrategy.attempts" || c.Changes[2].Path != "jobDefinition" {
 		t.Errorf("changes are %+v", c.Changes)
 	}
 	if len(c.Unknown) != 2 || !strings.Contains(c.Unknown[0], "overrides of the submission") {

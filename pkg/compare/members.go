@@ -74,13 +74,31 @@ func imageOf(r Run) string {
 	return r.last().Image
 }
 
-// perRun are members of descriptions that differ in every run, or say how it went.
-var perRun = [...]string{"attempts", "containerInstanceArn", "createdAt", "dependsOn", "eksAttempts", "exitCode", "isCancelled", "isTerminated", "jobArn", "jobId",
-	"logStreamName", "networkInterfaces", "nodeDetails", "nodeName", "podName", "reason", "startedAt", "status", "statusReason", "statusSummary",
-	"statusSummaryLastUpdatedAt", "stoppedAt", "taskArn"}
-
-// chosen are members whose own members have names that the user chose.
-var chosen = [...]string{"tags", "parameters", "options", "labels", "annotations", "limits", "requests"}
+// perRun are the members of a job's description that differ in every run, or say how it went, by the path of the object
+// that has them. All others are what was asked for.
+func perRun(path string) []string {
+	switch path {
+	case "":
+		return []string{"attempts", "createdAt", "eksAttempts", "isCancelled", "isTerminated", "jobArn", "jobId", "nodeDetails", "startedAt", "status", "statusReason", "stoppedAt"}
+	case "container":
+		return []string{"containerInstanceArn", "exitCode", "logStreamName", "networkInterfaces", "reason", "taskArn"}
+	case "dependsOn":
+		return []string{"jobId"}
+	case "arrayProperties":
+		return []string{"statusSummary", "statusSummaryLastUpdatedAt"}
+	case "ecsProperties.taskProperties":
+		return []string{"containerInstanceArn", "taskArn"}
+	case "ecsProperties.taskProperties.containers":
+		return []string{"exitCode", "logStreamName", "networkInterfaces", "reason"}
+	case "eksProperties.podProperties":
+		return []string{"nodeName", "podName"}
+	case "eksProperties.podProperties.containers", "eksProperties.podProperties.initContainers":
+		return []string{"exitCode", "reason"}
+	case "tags", "parameters": // batchctl's own
+		return []string{client.RunTag, client.SubmissionTag, batch.DirectoryParameter}
+	}
+	return nil
+}
 
 // haveDigests reports whether the digests of both images are recorded.
 func haveDigests(good, bad Run) bool {
@@ -107,16 +125,25 @@ func (r Run) document(s scope, digests bool) (*jsontree.Node, error) {
 			return nil, err
 		}
 		for m := range described.Children() {
-			if m.Name != "jobQueue" && m.Name != "jobDefinition" {
-				set(object, m.Name, cleaned(m))
+			if m.Name != "jobQueue" && m.Name != "jobDefinition" && !slices.Contains(perRun(""), m.Name) {
+				set(object, m.Name, cleaned(m, m.Name))
 			}
 		}
 	case defined:
-		container, err := r.containerOfDefinition()
+		described, err := r.definition()
 		if err != nil {
 			return nil, err
 		}
-		set(object, "container", cleaned(container))
+		for m := range described.Children() {
+			name := strings.Replace(m.Name, "containerProperties", "container", 1)
+			if slices.Contains(ofDefinitions[:], name) {
+				set(object, name, cleaned(m, name))
+			}
+		}
+		retries := object.Get("retryStrategy")
+		if n := retries.Get("attempts"); n != nil && n.Text == "1" { // AWS Batch adds the default to a job
+			retries.Remove(n)
+		}
 	default:
 		r.recordedMembers(object)
 	}
@@ -167,15 +194,16 @@ func (r Run) recordedMembers(object *jsontree.Node) {
 	set(object, "container", container)
 }
 
-// containerOfDefinition returns the container of the description, or of the definition of a forgotten job.
-func (r Run) containerOfDefinition() (*jsontree.Node, error) {
-	if !r.Forgotten && r.Job.Container != nil {
-		return nodeOf(*r.Job.Container)
+// ofDefinitions are the members that a definition and the description of a job have in common.
+var ofDefinitions = [...]string{"container", "ecsProperties", "eksProperties", "nodeProperties", "retryStrategy", "timeout", "platformCapabilities", "schedulingPriority", "propagateTags",
+	"consumableResourceProperties"}
+
+// definition returns the description of the job, or the definition of a forgotten one.
+func (r Run) definition() (*jsontree.Node, error) {
+	if !r.Forgotten {
+		return nodeOf(r.Job)
 	}
-	if r.Definition != nil && r.Definition.ContainerProperties != nil {
-		return nodeOf(*r.Definition.ContainerProperties)
-	}
-	return nil, nil
+	return nodeOf(*r.Definition)
 }
 
 // nodeOf returns a shape of the SDK with the names of the API.
@@ -198,24 +226,18 @@ func set(object *jsontree.Node, name string, value *jsontree.Node) {
 	}
 }
 
-// cleaned returns a copy without members that differ in every run. The document of batchctl stage becomes its inputs
-// and outputs.
-func cleaned(n *jsontree.Node) *jsontree.Node {
+// cleaned returns a copy without the members that differ in every run. path is that of the value, without the indexes
+// of lists. The document of batchctl stage becomes its inputs and outputs.
+func cleaned(n *jsontree.Node, path string) *jsontree.Node {
 	switch {
-	case n == nil || slices.Contains(perRun[:], n.Name):
+	case n == nil:
 		return nil
-	case n.Is(jsontree.Object) && slices.Contains(chosen[:], n.Name):
-		object := jsontree.NewObject(nil)
-		for m := range n.Children() {
-			if n.Name != "tags" || m.Name != client.RunTag && m.Name != client.SubmissionTag {
-				object.Set(m.Name, m.Clone())
-			}
-		}
-		return object
 	case n.Is(jsontree.Object):
 		object := jsontree.NewObject(nil)
 		for m := range n.Children() {
-			set(object, m.Name, cleaned(m))
+			if !slices.Contains(perRun(path), m.Name) {
+				set(object, m.Name, cleaned(m, strings.TrimPrefix(path+"."+m.Name, ".")))
+			}
 		}
 		addStaging(object, n.Get("environment"))
 		return object
@@ -228,7 +250,8 @@ func cleaned(n *jsontree.Node) *jsontree.Node {
 			if n.Name == "environment" && isOfSubmission(e) {
 				continue
 			}
-			if c := cleaned(e); c != nil {
+			// A dependency without its id says nothing, unless it has a type.
+			if c := cleaned(e, path); c != nil && (path != "dependsOn" || c.Len() > 0) {
 				list.Append(c)
 			}
 		}
@@ -304,7 +327,9 @@ func textObject(pairs ...string) *jsontree.Node {
 func leaves(document *jsontree.Node) (paths []string) {
 	for m := range document.Children() {
 		if m.Name != "container" {
-			paths = append(paths, m.Name)
+			if m.Name != "dependsOn" || m.Len() > 0 {
+				paths = append(paths, m.Name)
+			}
 			continue
 		}
 		for c := range m.Children() {
@@ -365,6 +390,8 @@ func topicOf(path string) string {
 		return "parameters"
 	case has("arrayProperties"):
 		return "array"
+	case has("dependsOn"):
+		return "dependencies"
 	}
 	if member == "environment" && strings.HasPrefix(key, sweep.DocumentVariable) { // and its URL
 		return "array"

@@ -21,8 +21,8 @@ type agentMetadata struct {
 
 // agentCheck examines the ECS agent: its answer, its log and its list of GPUs.
 type agentCheck struct {
-	*probe
-	*findings
+	host   *probe
+	report *findings
 	config *config
 	gpus   []string
 	// loaded is the version of the driver.
@@ -31,17 +31,17 @@ type agentCheck struct {
 
 // checkAgent is the check of the topic agent.
 func checkAgent(in *inspection) {
-	c := agentCheck{in.probe, in.findings, in.facts.config, in.facts.gpus, in.facts.loaded}
+	c := agentCheck{in.host, in.report, in.facts.config, in.facts.gpus, in.facts.loaded}
 	c.check()
 }
 
 // check examines the ECS agent: its answer, its log and its list of GPUs.
 func (c *agentCheck) check() {
 	registered := false
-	if c.canAsk() {
+	if c.host.canAsk() {
 		registered = c.agentAnswers()
 	} else {
-		c.skip("agent's metadata", "the files do not belong to a running system")
+		c.host.skip("agent's metadata", "the files do not belong to a running system")
 	}
 	c.agentLog(registered)
 	if s := c.config.get("ECS_ENABLE_GPU_SUPPORT"); s != nil && isTrue(s.value) {
@@ -52,8 +52,8 @@ func (c *agentCheck) check() {
 // agentAnswers queries the agent, and reports whether it is registered.
 func (c *agentCheck) agentAnswers() bool {
 	// A hanging agent and a missing one need different remedies, so both answers count.
-	state := c.state("ecs")
-	status, body, err := c.http("GET", agentAddress, nil)
+	state := c.host.state("ecs")
+	status, body, err := c.host.http("GET", agentAddress, nil)
 	var m agentMetadata
 	bad := json.Unmarshal([]byte(body), &m)
 	evidence := []Evidence{seen(agentAddress, strings.Join(strings.Fields(orElse(body, "no answer")), " "))}
@@ -62,18 +62,18 @@ func (c *agentCheck) agentAnswers() bool {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		c.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs, and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
+		c.report.problem("agent-hangs", "the ECS agent does not answer", "it accepts no more jobs, and loses its connection to ECS", "sudo systemctl restart --no-block ecs; see /var/log/ecs/ecs-agent.log", evidence...)
 	case err != nil && (state == "active" || state == "activating"):
-		c.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
+		c.report.problem("agent-starting", "the ECS agent's service is "+state+", but the agent does not answer", "without the agent AWS Batch places no job on this instance; if this lasts, ecs-init restarts it again and again",
 			"see /var/log/ecs/ecs-init.log; it does not start without Docker, or if the GPU driver does not load", evidence...)
 	case err != nil:
-		c.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
+		c.report.problem("agent-down", "the ECS agent is not running", "without the agent AWS Batch places no job on this instance", "find the cause: journalctl -u ecs, /var/log/ecs/ecs-init.log; then: sudo systemctl start --no-block ecs", evidence...)
 	case status != 200 || bad != nil:
-		c.warning("agent-answer", "the ECS agent's answer is not its metadata", "another program may be listening on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
+		c.report.warning("agent-answer", "the ECS agent's answer is not its metadata", "another program may be listening on port 51678", "sudo ss -ltnp 'sport = :51678'", evidence...)
 	case m.ContainerInstanceArn == "":
-		c.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
+		c.report.problem("agent-not-registered", "the ECS agent runs, but is not registered", "it has no cluster, so AWS Batch places no job on this instance", "find the cause in /var/log/ecs/ecs-agent.log", evidence...)
 	default:
-		c.ok("agent-registered", "the ECS agent "+clean(strings.TrimPrefix(m.Version, "Amazon ECS Agent - "))+" is registered in "+clean(m.Cluster), seen(agentAddress, m.ContainerInstanceArn))
+		c.report.ok("agent-registered", "the ECS agent "+clean(strings.TrimPrefix(m.Version, "Amazon ECS Agent - "))+" is registered in "+clean(m.Cluster), seen(agentAddress, m.ContainerInstanceArn))
 		c.joined(m.Cluster)
 		return true
 	}
@@ -97,7 +97,7 @@ func (c *agentCheck) joined(cluster string) {
 	if s != nil {
 		evidence = append(evidence, s.evidence())
 	}
-	c.problem("agent-other-cluster", "the ECS agent is not in the cluster that ecs.config names", "it stays in the first cluster that it joined: the file was written after the agent started, or the image was created from an instance that had joined a cluster",
+	c.report.problem("agent-other-cluster", "the ECS agent is not in the cluster that ecs.config names", "it stays in the first cluster that it joined: the file was written after the agent started, or the image was created from an instance that had joined a cluster",
 		"on this host: sudo systemctl stop ecs && sudo rm -r /var/lib/ecs/data && sudo systemctl start --no-block ecs; in the image: remove /var/lib/ecs/data", evidence...)
 }
 
@@ -139,25 +139,25 @@ func agentCauses() []agentCause {
 // agentLog reads the last errors of the agent, or of ecs-init, which starts it.
 func (c *agentCheck) agentLog(registered bool) {
 	for _, name := range []string{"var/log/ecs/ecs-agent.log", "var/log/ecs/ecs-init.log"} {
-		errs := agentErrors(c.tail(name))
+		errs := agentErrors(c.host.tail(name))
 		if len(errs) == 0 {
 			continue
 		}
 		last := errs[len(errs)-1]
 		// A registered agent works, so its errors cannot explain a missing registration.
 		if registered {
-			c.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may concern a single job", "see /"+name, at(name, last))
+			c.report.note("agent-log-error", "the ECS agent's log has errors since it registered", "they may concern a single job", "see /"+name, at(name, last))
 			return
 		}
 		for _, cause := range agentCauses() {
 			for _, line := range slices.Backward(errs) {
 				if slices.ContainsFunc(cause.messages, func(s string) bool { return strings.Contains(line, s) }) {
-					c.problem(cause.id, cause.what, cause.why, cause.do, at(name, line))
+					c.report.problem(cause.id, cause.what, cause.why, cause.do, at(name, line))
 					return
 				}
 			}
 		}
-		c.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be the reason why it does not register", "see /"+name, at(name, last))
+		c.report.warning("agent-log-error", "the ECS agent's log ends with errors", "they may be the reason why it does not register", "see /"+name, at(name, last))
 		return
 	}
 }
@@ -167,10 +167,10 @@ const gpuInfoFile = "var/lib/ecs/gpu/nvidia-gpu-info.json"
 
 // gpuInfo compares that file with the GPUs on the PCI bus and with the loaded driver.
 func (c *agentCheck) gpuInfo() {
-	text, ok := c.read(gpuInfoFile)
+	text, ok := c.host.read(gpuInfoFile)
 	if !ok {
-		if !c.mayExist(gpuInfoFile) {
-			c.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
+		if !c.host.mayExist(gpuInfoFile) {
+			c.report.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent", "the agent registers none, and GPU jobs stay in RUNNABLE",
 				"see /var/log/ecs/ecs-init.log; once the driver works: sudo systemctl restart --no-block ecs", seen("/"+gpuInfoFile, "missing"))
 		}
 		return
@@ -182,17 +182,17 @@ func (c *agentCheck) gpuInfo() {
 	err := json.Unmarshal([]byte(text), &info)
 	switch {
 	case err != nil:
-		c.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "write it again: sudo systemctl restart --no-block ecs", at(gpuInfoFile, err.Error()))
+		c.report.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read", "the agent registers no GPUs", "write it again: sudo systemctl restart --no-block ecs", at(gpuInfoFile, err.Error()))
 	case len(info.GPUIDs) == 0:
-		c.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
+		c.report.problem("gpu-info-empty", "the list of GPUs for the agent is empty", "the agent registers none, and GPU jobs stay in RUNNABLE", "fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
 	// ecs-init writes the file when it starts: GPUs that appear later are missing.
 	case len(c.gpus) > len(info.GPUIDs):
-		c.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs", "sudo systemctl restart --no-block ecs; if that does not help, check the driver",
+		c.report.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs", "sudo systemctl restart --no-block ecs; if that does not help, check the driver",
 			at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")), seen("/sys/bus/pci/devices", strings.Join(c.gpus, ", ")))
 	case c.loaded != "" && c.loaded != "loaded" && info.DriverVersion != c.loaded:
-		c.warning("gpu-info-old", "the agent's driver version differs from the loaded driver", "jobs that are placed by driver version get the wrong instance; the image may contain an old file",
+		c.report.warning("gpu-info-old", "the agent's driver version differs from the loaded driver", "jobs that are placed by driver version get the wrong instance; the image may contain an old file",
 			"sudo systemctl restart --no-block ecs", at(gpuInfoFile, "DriverVersion "+info.DriverVersion), seen("NVIDIA driver", c.loaded))
 	default:
-		c.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
+		c.report.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"), at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
 	}
 }

@@ -87,13 +87,13 @@ func readResult(text string) ([]string, error) {
 
 // cloudInitCheck examines whether user data ran.
 type cloudInitCheck struct {
-	*probe
-	*findings
+	host   *probe
+	report *findings
 }
 
 // checkCloudInit is the check of the topic cloud-init.
 func checkCloudInit(in *inspection) {
-	c := cloudInitCheck{in.probe, in.findings}
+	c := cloudInitCheck{in.host, in.report}
 	c.check()
 }
 
@@ -101,7 +101,7 @@ func checkCloudInit(in *inspection) {
 func (c *cloudInitCheck) check() {
 	c.unhandled()
 	state, known := c.initState()
-	traps := findTraps(c.probe)
+	traps := findTraps(c.host)
 	stage := at(state.from, "stage "+orElse(state.stage, "not ended"))
 	switch {
 	case !known:
@@ -113,22 +113,22 @@ func (c *cloudInitCheck) check() {
 			summary, why = "cloud-init waits for a script that waits for cloud-init", "user data waits until cloud-init has ended, and cloud-init ends after user data: neither continues, and the instance never registers"
 		}
 		remedy := unblock(traps)
-		if c.canAsk() && len(c.waiting()) > 0 {
+		if c.host.canAsk() && len(c.waiting()) > 0 {
 			remedy += "; on this host: sudo systemctl cancel"
 		}
-		c.problem("start-deadlock", summary, why, remedy, append([]Evidence{stage}, append(evidenceOf(traps), c.waiting()...)...)...)
+		c.report.problem("start-deadlock", summary, why, remedy, append([]Evidence{stage}, append(evidenceOf(traps), c.waiting()...)...)...)
 	case len(state.errors) > 0:
-		c.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped early or did not run: part of its setup is missing",
+		c.report.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped early or did not run: part of its setup is missing",
 			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance", at(state.from, strings.Join(state.errors, "; ")))
 		c.blocks(traps)
 	case state.done:
-		c.ok("cloud-init", "cloud-init has ended without errors", at(state.from, "errors: none"))
+		c.report.ok("cloud-init", "cloud-init has ended without errors", at(state.from, "errors: none"))
 		c.blocks(traps)
-	case !c.canAsk():
-		c.warning("cloud-init-running", "cloud-init had not ended when these files were last written", "the ECS agent starts after it has ended, so this instance may never have registered",
+	case !c.host.canAsk():
+		c.report.warning("cloud-init-running", "cloud-init had not ended when these files were last written", "the ECS agent starts after it has ended, so this instance may never have registered",
 			"read the end of /var/log/cloud-init-output.log: it shows what user data did last", stage)
 	default:
-		c.warning("cloud-init-running", "cloud-init is still running", "the ECS agent starts after it has ended: a long download in user data delays every job",
+		c.report.warning("cloud-init-running", "cloud-init is still running", "the ECS agent starts after it has ended: a long download in user data delays every job",
 			"check again in a minute; to see what it does: ps axf, /var/log/cloud-init-output.log", stage)
 	}
 }
@@ -136,7 +136,7 @@ func (c *cloudInitCheck) check() {
 // blocks warns of traps on a host where cloud-init has ended, or may have.
 func (c *cloudInitCheck) blocks(traps []trap) {
 	if len(traps) > 0 {
-		c.warning("user-data-blocks", "user data waits for something that starts only after cloud-init", "cloud-init ends only after user data: where user data waits for docker, ecs or cloud-init, an instance may never register",
+		c.report.warning("user-data-blocks", "user data waits for something that starts only after cloud-init", "cloud-init ends only after user data: where user data waits for docker, ecs or cloud-init, an instance may never register",
 			unblock(traps), evidenceOf(traps)...)
 	}
 }
@@ -145,34 +145,34 @@ func (c *cloudInitCheck) blocks(traps []trap) {
 func (c *cloudInitCheck) initState() (initState, bool) {
 	for _, dir := range initDirs {
 		// The result is final. The status may be older than it, so it counts only without a result.
-		if text, ok := c.read(dir + "/" + initResult); ok {
+		if text, ok := c.host.read(dir + "/" + initResult); ok {
 			errs, err := readResult(text)
 			if err == nil {
 				return initState{done: true, errors: errs, from: dir + "/" + initResult}, true
 			}
-			c.skip("/"+dir+"/"+initResult, clean(err.Error()))
+			c.host.skip("/"+dir+"/"+initResult, clean(err.Error()))
 		}
-		text, ok := c.read(dir + "/" + initStatus)
+		text, ok := c.host.read(dir + "/" + initStatus)
 		if !ok {
 			continue
 		}
 		s, err := readStatus(text)
 		if err != nil {
-			c.skip("/"+dir+"/"+initStatus, clean(err.Error()))
+			c.host.skip("/"+dir+"/"+initStatus, clean(err.Error()))
 		}
 		s.from = dir + "/" + initStatus
 		return s, err == nil
 	}
-	c.skip("cloud-init", "it has no status in /run/cloud-init or /var/lib/cloud/data")
+	c.host.skip("cloud-init", "it has no status in /run/cloud-init or /var/lib/cloud/data")
 	return initState{}, false
 }
 
 // waiting returns the jobs of systemd that wait, as evidence.
 func (c *cloudInitCheck) waiting() (found []Evidence) {
-	if !c.canAsk() {
+	if !c.host.canAsk() {
 		return nil
 	}
-	out, err := c.run("systemctl", "list-jobs", "--no-legend", "--no-pager")
+	out, err := c.host.run("systemctl", "list-jobs", "--no-legend", "--no-pager")
 	if err != nil {
 		return nil
 	}
@@ -197,9 +197,9 @@ func (c *cloudInitCheck) ecsWaits() bool {
 
 // unhandled finds user data with a content type that cloud-init does not run.
 func (c *cloudInitCheck) unhandled() {
-	for _, line := range c.tail("var/log/cloud-init.log") {
+	for _, line := range c.host.tail("var/log/cloud-init.log") {
 		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line, "Unhandled unknown content-type") {
-			c.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch accepts only MIME multi-part, and adds its own part",
+			c.report.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch accepts only MIME multi-part, and adds its own part",
 				"write it as MIME multi-part (Content-Type: multipart/mixed) in the launch template", at("var/log/cloud-init.log", line))
 			return
 		}

@@ -7,36 +7,36 @@ import (
 
 // diskCheck examines the file systems that fill up.
 type diskCheck struct {
-	*probe
-	*findings
-	kind HostKind
+	host   *probe
+	report *findings
+	kind   HostKind
 }
 
 // checkDisk is the check of the topic disk.
 func checkDisk(in *inspection) {
-	c := diskCheck{in.probe, in.findings, in.facts.kind}
+	c := diskCheck{in.host, in.report, in.facts.kind}
 	c.check()
 }
 
 // check examines the file systems that fill up: the root's and Docker's.
 func (c *diskCheck) check() {
-	if !c.canAsk() {
-		c.skip("disk", "the files do not belong to a running system")
+	if !c.host.canAsk() {
+		c.host.skip("disk", "the files do not belong to a running system")
 		return
 	}
-	root, err := c.Ask.Space("/")
+	root, err := c.host.Ask.Space("/")
 	if err != nil {
-		c.skip("disk", clean(err.Error()))
+		c.host.skip("disk", clean(err.Error()))
 		return
 	}
 	c.space("/", root)
 	if c.kind == Container {
 		return
 	}
-	d, _, _ := loadDaemon(c.probe)
+	d, _, _ := loadDaemon(c.host)
 	dir := path.Clean(orElse(d.DataRoot, "/var/lib/docker"))
 	// Equal numbers mean that Docker's directory is on the root's file system.
-	if s, err := c.Ask.Space(dir); err == nil && s != root {
+	if s, err := c.host.Ask.Space(dir); err == nil && s != root {
 		c.space(dir, s)
 	}
 }
@@ -53,17 +53,17 @@ func (c *diskCheck) space(dir string, s Space) {
 	// 1 GiB is too little for any image, 10 GiB for most images with CUDA.
 	switch {
 	case s.Bytes == 0:
-		c.skip("disk", dir+" does not report its size")
+		c.host.skip("disk", dir+" does not report its size")
 		return
 	case s.FreeBytes < gib:
-		c.problem("disk-full", "the file system of "+dir+" is full: "+free, "images cannot be pulled, and containers end with \"no space left on device\"", remedy, evidence)
+		c.report.problem("disk-full", "the file system of "+dir+" is full: "+free, "images cannot be pulled, and containers end with \"no space left on device\"", remedy, evidence)
 	case s.FreeBytes < 10*gib && c.kind != Container || s.FreeBytes < s.Bytes/20:
-		c.warning("disk-low", "the file system of "+dir+" is almost full: "+free, "an image with CUDA is 5 to 20 GiB: the next pull may fail with \"no space left on device\"", remedy, evidence)
+		c.report.warning("disk-low", "the file system of "+dir+" is almost full: "+free, "an image with CUDA is 5 to 20 GiB: the next pull may fail with \"no space left on device\"", remedy, evidence)
 	default:
-		c.ok("disk", "the file system of "+dir+" has space: "+free, evidence)
+		c.report.ok("disk", "the file system of "+dir+" has space: "+free, evidence)
 	}
 	if s.Files > 0 && s.FreeFiles < s.Files/20 {
-		c.warning("inodes-low", fmt.Sprintf("the file system of %s has %d of %d inodes left", dir, s.FreeFiles, s.Files), "without inodes no file can be created, even if there is space",
+		c.report.warning("inodes-low", fmt.Sprintf("the file system of %s has %d of %d inodes left", dir, s.FreeFiles, s.Files), "without inodes no file can be created, even if there is space",
 			"remove directories with many small files, such as old images: sudo docker system prune", evidence)
 	}
 }

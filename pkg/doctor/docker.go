@@ -23,13 +23,13 @@ func (c *dockerCheck) registrations(d daemon) (all []registered) {
 	if r, ok := d.Runtimes["nvidia"]; ok {
 		all = append(all, registered{daemonFile, r.Path, false})
 	}
-	if c.exists("etc/docker-runtimes.d/nvidia") {
+	if c.host.exists("etc/docker-runtimes.d/nvidia") {
 		all = append(all, registered{"etc/docker-runtimes.d/nvidia", "/etc/docker-runtimes.d/nvidia", true})
 	}
 	// Files from which the unit reads dockerd's flags.
-	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"}, c.glob("etc/systemd/system/docker.service.d/*.conf")...)
+	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"}, c.host.glob("etc/systemd/system/docker.service.d/*.conf")...)
 	for _, name := range names {
-		text, _ := c.read(name)
+		text, _ := c.host.read(name)
 		for _, line := range lines(text) {
 			if strings.HasPrefix(strings.TrimSpace(line), "#") {
 				continue
@@ -45,35 +45,35 @@ func (c *dockerCheck) registrations(d daemon) (all []registered) {
 
 // dockerCheck examines Docker's daemon and its runtimes.
 type dockerCheck struct {
-	*probe
-	*findings
-	kind HostKind
-	gpu  bool
+	host   *probe
+	report *findings
+	kind   HostKind
+	gpu    bool
 }
 
 // checkDocker is the check of the topic docker.
 func checkDocker(in *inspection) {
-	c := dockerCheck{in.probe, in.findings, in.facts.kind, in.facts.gpu}
+	c := dockerCheck{in.host, in.report, in.facts.kind, in.facts.gpu}
 	c.check()
 }
 
 // check examines the daemon and its runtimes.
 func (c *dockerCheck) check() {
-	if c.program("dockerd") == "" && !c.exists("etc/docker") && c.kind != ECSInstance {
+	if c.host.program("dockerd") == "" && !c.host.exists("etc/docker") && c.kind != ECSInstance {
 		return // a machine without Docker is not faulty
 	}
-	d, exists, err := loadDaemon(c.probe)
-	state := c.state("docker")
+	d, exists, err := loadDaemon(c.host)
+	state := c.host.state("docker")
 	switch {
 	case errors.Is(err, errEmpty):
 		if err = nil; state != "active" {
-			c.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "remove the file, or write {}", at(daemonFile, errEmpty.Error()))
+			c.report.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "remove the file, or write {}", at(daemonFile, errEmpty.Error()))
 		}
 	case err != nil:
-		c.problem("daemon-json-invalid", "Docker cannot read daemon.json", "dockerd does not start with it, and neither does the ECS agent",
+		c.report.problem("daemon-json-invalid", "Docker cannot read daemon.json", "dockerd does not start with it, and neither does the ECS agent",
 			"correct it, then: sudo dockerd --validate && sudo systemctl restart --no-block docker", at(daemonFile, err.Error()))
 	case exists:
-		c.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
+		c.report.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
 	c.dockerState(state)
 	if c.gpu {
@@ -88,17 +88,17 @@ func (c *dockerCheck) check() {
 func (c *dockerCheck) dockerState(state string) {
 	switch state {
 	case "active", "reloading":
-		c.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
+		c.report.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
 	case "activating":
-		c.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
+		c.report.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
 	case "":
-		if !c.canAsk() {
-			c.skip("docker service", "the files do not belong to a running system")
+		if !c.host.canAsk() {
+			c.host.skip("docker service", "the files do not belong to a running system")
 		} else {
-			c.skip("docker service", "systemctl does not report it")
+			c.host.skip("docker service", "systemctl does not report it")
 		}
 	default:
-		c.problem("docker-not-active", "the docker service is "+state, "no container starts, not even the ECS agent's",
+		c.report.problem("docker-not-active", "the docker service is "+state, "no container starts, not even the ECS agent's",
 			"find the cause: sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen("systemctl is-active docker", state))
 	}
 }
@@ -106,12 +106,12 @@ func (c *dockerCheck) dockerState(state string) {
 // toolkit checks for the programs that add GPUs to containers.
 func (c *dockerCheck) toolkit() {
 	for _, name := range []string{"nvidia-container-runtime", "nvidia-ctk", "nvidia-container-cli"} {
-		if p := c.program(name); p != "" {
-			c.ok("nvidia-toolkit", "the NVIDIA container toolkit is installed", at(p, "exists"))
+		if p := c.host.program(name); p != "" {
+			c.report.ok("nvidia-toolkit", "the NVIDIA container toolkit is installed", at(p, "exists"))
 			return
 		}
 	}
-	c.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed", "containers get neither the GPU nor its libraries: jobs find no libcuda",
+	c.report.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed", "containers get neither the GPU nor its libraries: jobs find no libcuda",
 		"install nvidia-container-toolkit, or use the ECS GPU-optimized AMI", seen("/usr/bin", "neither nvidia-container-runtime, nvidia-ctk nor nvidia-container-cli"))
 }
 
@@ -119,7 +119,7 @@ func (c *dockerCheck) toolkit() {
 func (c *dockerCheck) runtimes(d daemon, state string) {
 	all := c.registrations(d)
 	if len(all) == 0 {
-		c.problem("nvidia-runtime-missing", "Docker has no runtime nvidia", "the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
+		c.report.problem("nvidia-runtime-missing", "Docker has no runtime nvidia", "the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
 			"sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart --no-block docker", at(daemonFile, "no runtimes.nvidia"), seen("/etc/docker-runtimes.d", "no nvidia"))
 		return
 	}
@@ -138,11 +138,11 @@ func (c *dockerCheck) runtimes(d daemon, state string) {
 		if state == "active" {
 			severity = Warning
 		}
-		c.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json", "dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
+		c.report.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json", "dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
 			"remove runtimes from daemon.json: the image sets it already", at(inFile.from, "runtimes.nvidia"), at(byFlag.from, "adds --add-runtime nvidia"))
 	}
 	if inFile != nil && d.DefaultRuntime != "nvidia" {
-		c.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default", "the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
+		c.report.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default", "the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
 			"if containers that request no GPU should see one: \"default-runtime\": \"nvidia\" in daemon.json", at(inFile.from, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
 	c.running()
@@ -150,18 +150,18 @@ func (c *dockerCheck) runtimes(d daemon, state string) {
 
 // runtimePath checks whether a runtime's program exists.
 func (c *dockerCheck) runtimePath(r registered) {
-	if r.path == "" || c.program(r.path) == "" {
-		c.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist", orElse(clean(r.path), "without a path")),
+	if r.path == "" || c.host.program(r.path) == "" {
+		c.report.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist", orElse(clean(r.path), "without a path")),
 			"Docker starts no container with it", "sudo nvidia-ctk runtime configure --runtime=docker, or correct the path; then: sudo systemctl restart --no-block docker", at(r.from, "path "+r.path))
 		return
 	}
-	text, _ := c.read(strings.TrimPrefix(path.Clean(r.path), "/"))
-	if target := execs(text); strings.HasPrefix(target, "/") && c.program(target) == "" {
-		c.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist", "Docker starts no container with it",
+	text, _ := c.host.read(strings.TrimPrefix(path.Clean(r.path), "/"))
+	if target := execs(text); strings.HasPrefix(target, "/") && c.host.program(target) == "" {
+		c.report.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist", "Docker starts no container with it",
 			"install nvidia-container-toolkit", at(strings.TrimPrefix(r.path, "/"), "exec "+target))
 		return
 	}
-	c.ok("nvidia-runtime", "Docker's runtime nvidia is set up", at(r.from, r.path))
+	c.report.ok("nvidia-runtime", "Docker's runtime nvidia is set up", at(r.from, r.path))
 }
 
 // execs returns the program that a small shell script executes, such as the runtime on Amazon's
@@ -177,29 +177,29 @@ func execs(text string) string {
 
 // running asks the daemon for its runtimes: it reads daemon.json only when it starts.
 func (c *dockerCheck) running() {
-	if !c.canAsk() {
+	if !c.host.canAsk() {
 		return
 	}
 	const command = "docker info --format {{json .Runtimes}}"
-	out, err := c.run("docker", "info", "--format", "{{json .Runtimes}}")
+	out, err := c.host.run("docker", "info", "--format", "{{json .Runtimes}}")
 	var known map[string]json.RawMessage
 	// Without permission docker exits with an error and prints no JSON.
 	answer := firstWith(out, "{")
 	bad := json.Unmarshal([]byte(answer), &known)
 	switch {
 	case missing(err):
-		c.skip("docker info", "the docker command is not installed")
+		c.host.skip("docker info", "the docker command is not installed")
 	case errors.Is(err, context.DeadlineExceeded):
-		c.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
+		c.report.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
 	case strings.Contains(out, "permission denied"):
-		c.skipDenied("docker info", "permission denied")
+		c.host.skipDenied("docker info", "permission denied")
 	case err != nil || bad != nil || known == nil:
-		c.skip("docker info", clean(orElse(firstLine(out), fmt.Sprint(errors.Join(err, bad)))))
+		c.host.skip("docker info", clean(orElse(firstLine(out), fmt.Sprint(errors.Join(err, bad)))))
 	case known["nvidia"] == nil:
-		c.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration", "it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
+		c.report.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration", "it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
 			"sudo systemctl restart --no-block docker (in user data always with --no-block)", seen(command, strings.Join(sortedKeys(known), ", ")))
 	default:
-		c.ok("docker-answers", "Docker answers, and has the runtime nvidia", seen(command, strings.Join(sortedKeys(known), ", ")))
+		c.report.ok("docker-answers", "Docker answers, and has the runtime nvidia", seen(command, strings.Join(sortedKeys(known), ", ")))
 	}
 }
 

@@ -62,7 +62,7 @@ func Examine(ctx context.Context, h Host) Report {
 	}
 	r := Report{Root: h.Root, Findings: []Finding{}}
 	// The facts decide which checks run, so they are gathered first.
-	first := begin(ctx, &h, &facts{}, func(in *inspection) { *in.facts = gatherFacts(in.probe) })
+	first := begin(ctx, &h, &facts{}, func(in *inspection) { *in.facts = gatherFacts(in.host) })
 	in := first.end()
 	if in == nil {
 		r.Kind, r.GPU, r.Unread = Machine, Unknown, []Unread{first.hung("the file system")}
@@ -78,7 +78,7 @@ func Examine(ctx context.Context, h Host) Report {
 			running = append(running, s)
 		}
 	}
-	r.Unread = in.unread.list
+	r.Unread = in.host.unread.list
 	// The checks run concurrently; their findings keep the order of Checks.
 	for _, s := range running {
 		in := s.end()
@@ -86,11 +86,11 @@ func Examine(ctx context.Context, h Host) Report {
 			r.Unread = append(r.Unread, s.hung(s.topic))
 			continue
 		}
-		for _, found := range in.findings.list {
+		for _, found := range in.report.list {
 			found.Topic = s.topic
 			r.Findings = append(r.Findings, found)
 		}
-		r.Unread = append(r.Unread, in.unread.list...)
+		r.Unread = append(r.Unread, in.host.unread.list...)
 	}
 	r.Unread = once(r.Unread)
 	stable.Sort(r.Findings, func(a, b Finding) int {

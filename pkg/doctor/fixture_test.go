@@ -240,7 +240,7 @@ func TestTopicsAlone(t *testing.T) {
 				f := gatherFacts(p)
 				in := &inspection{p, &findings{}, &f}
 				c.run(in)
-				for _, found := range in.findings.list {
+				for _, found := range in.report.list {
 					found.Topic = c.Topic
 					got = append(got, found)
 				}
@@ -272,7 +272,7 @@ func TestEveryFinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := regexp.MustCompile(`(?m)(?:\bc\.(?:problem|warning|note)\(|\bc\.found\(severity, |^\t\t\{)"([a-z]+-[a-z0-9-]+|xid)",`)
+	id := regexp.MustCompile(`(?m)(?:\bc\.report\.(?:problem|warning|note)\(|\bc\.report\.found\(severity, |^\t\t\{)"([a-z]+-[a-z0-9-]+|xid)",`)
 	for _, p := range paths {
 		if strings.HasSuffix(p, "_test.go") || p == "doctor.go" {
 			continue

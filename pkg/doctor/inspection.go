@@ -3,7 +3,7 @@ package doctor
 // inspection is one check in progress: what it examines, and what it has found. Only the check's
 // goroutine uses it. Each topic takes what it needs.
 type inspection struct {
-	*probe
-	*findings
-	facts *facts
+	host   *probe
+	report *findings
+	facts  *facts
 }

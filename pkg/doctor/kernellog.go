@@ -45,14 +45,14 @@ func readXids(log []string) (found []xid) {
 
 // kernelLogCheck examines the errors of the driver, and processes killed for memory.
 type kernelLogCheck struct {
-	*probe
-	*findings
-	gpu bool
+	host   *probe
+	report *findings
+	gpu    bool
 }
 
 // checkKernelLog is the check of the topic kernel log.
 func checkKernelLog(in *inspection) {
-	c := kernelLogCheck{in.probe, in.findings, in.facts.gpu}
+	c := kernelLogCheck{in.host, in.report, in.facts.gpu}
 	c.check()
 }
 
@@ -68,31 +68,31 @@ func (c *kernelLogCheck) check() {
 		return !strings.Contains(line, "Out of memory: Killed process") && !strings.Contains(line, "Memory cgroup out of memory")
 	})
 	if len(killed) > 0 {
-		c.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
+		c.report.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
 			"request more memory in the job", seen(from, killed[len(killed)-1]))
 	}
 }
 
 // kernelLines returns the kernel's log and its source; nil if it cannot be read.
 func (c *kernelLogCheck) kernelLines() ([]string, string) {
-	if c.canAsk() {
+	if c.host.canAsk() {
 		// Many distributions allow dmesg only to root, but the journal to a group.
 		for _, command := range [][]string{{"dmesg"}, {"journalctl", "-k", "-b", "--no-pager", "-q", "-n", "5000"}} {
-			out, err := c.run(command[0], command[1:]...)
+			out, err := c.host.run(command[0], command[1:]...)
 			if all := lines(out); err == nil && len(all) > 0 {
 				return all, strings.Join(command, " ")
 			}
 		}
 	}
 	for _, name := range []string{"var/log/dmesg", "var/log/kern.log", "var/log/messages"} {
-		if all := c.tail(name); len(all) > 0 {
+		if all := c.host.tail(name); len(all) > 0 {
 			return all, "/" + name
 		}
 	}
-	if c.canAsk() {
-		c.skipDenied("kernel log", "dmesg and journalctl show nothing to this user")
+	if c.host.canAsk() {
+		c.host.skipDenied("kernel log", "dmesg and journalctl show nothing to this user")
 	} else {
-		c.skip("kernel log", "this root has none in /var/log")
+		c.host.skip("kernel log", "this root has none in /var/log")
 	}
 	return nil, ""
 }
@@ -102,7 +102,7 @@ func (c *kernelLogCheck) xids(log []string, from string) {
 	found := readXids(log)
 	if len(found) == 0 {
 		if c.gpu {
-			c.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
+			c.report.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
 		}
 		return
 	}
@@ -116,15 +116,15 @@ func (c *kernelLogCheck) xids(log []string, from string) {
 	}
 	// One broken GPU explains errors of programs, so the hardware comes first.
 	if x := last(hardwareXid); x != nil {
-		c.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
+		c.report.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
 			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it", seen(from, x.line))
 		return
 	}
 	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
-		c.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it can end a GPU program", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
+		c.report.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it can end a GPU program", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
 		return
 	}
 	x := last(programXid)
-	c.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
+	c.report.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
 		"check the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
 }

@@ -8,15 +8,15 @@ import (
 
 // memoryCheck examines memory, and /dev/shm in a container.
 type memoryCheck struct {
-	*probe
-	*findings
-	kind HostKind
-	gpu  bool
+	host   *probe
+	report *findings
+	kind   HostKind
+	gpu    bool
 }
 
 // checkMemory is the check of the topic memory.
 func checkMemory(in *inspection) {
-	c := memoryCheck{in.probe, in.findings, in.facts.kind, in.facts.gpu}
+	c := memoryCheck{in.host, in.report, in.facts.kind, in.facts.gpu}
 	c.check()
 }
 
@@ -27,7 +27,7 @@ func (c *memoryCheck) check() {
 		c.sharedMemory()
 		return
 	}
-	text, ok := c.read("proc/meminfo")
+	text, ok := c.host.read("proc/meminfo")
 	if !ok {
 		return
 	}
@@ -37,10 +37,10 @@ func (c *memoryCheck) check() {
 	}
 	summary := fmt.Sprintf("%s of %s memory available", size(free), size(total))
 	if free < total/20 {
-		c.warning("memory-low", "little memory is free: "+summary, "when none is free, the kernel kills processes: jobs, or the agent", "find the processes that use it: ps aux --sort -rss; request more memory in the jobs", at("proc/meminfo", summary))
+		c.report.warning("memory-low", "little memory is free: "+summary, "when none is free, the kernel kills processes: jobs, or the agent", "find the processes that use it: ps aux --sort -rss; request more memory in the jobs", at("proc/meminfo", summary))
 		return
 	}
-	c.ok("memory", summary, at("proc/meminfo", summary))
+	c.report.ok("memory", summary, at("proc/meminfo", summary))
 }
 
 // kilobytes returns a line of /proc/meminfo in bytes; 0 if it is missing.
@@ -57,16 +57,16 @@ func kilobytes(text, name string) uint64 {
 // cgroup checks the container's memory limit, and whether processes were killed for it.
 func (c *memoryCheck) cgroup() {
 	// Version 2 of control groups, then version 1.
-	name := c.firstOf("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+	name := c.host.firstOf("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
 	if name == "" {
 		return
 	}
-	limit := c.firstLine(name)
-	c.ok("memory-limit", "the container's memory limit: "+readLimit(limit), at(name, limit))
+	limit := c.host.firstLine(name)
+	c.report.ok("memory-limit", "the container's memory limit: "+readLimit(limit), at(name, limit))
 	const events = "sys/fs/cgroup/memory.events"
-	for _, line := range lines(c.orEmpty(events)) {
+	for _, line := range lines(c.host.orEmpty(events)) {
 		if n, ok := strings.CutPrefix(line, "oom_kill "); ok && n != "0" {
-			c.warning("container-oom", "processes of this container were killed for memory: "+clean(n), "the job needs more than its limit, "+readLimit(limit), "request more memory in the job", at(events, line))
+			c.report.warning("container-oom", "processes of this container were killed for memory: "+clean(n), "the job needs more than its limit, "+readLimit(limit), "request more memory in the job", at(events, line))
 		}
 	}
 }
@@ -82,18 +82,18 @@ func readLimit(text string) string {
 
 // sharedMemory checks /dev/shm, which is 64 MiB unless the job requests more.
 func (c *memoryCheck) sharedMemory() {
-	if !c.canAsk() {
+	if !c.host.canAsk() {
 		return
 	}
-	s, err := c.Ask.Space("/dev/shm")
+	s, err := c.host.Ask.Space("/dev/shm")
 	if err != nil || s.Bytes == 0 {
 		return
 	}
 	what := "/dev/shm is " + size(s.Bytes)
 	if s.Bytes > 64<<20 || !c.gpu {
-		c.ok("shared-memory", what, seen("statfs /dev/shm", size(s.FreeBytes)+" free"))
+		c.report.ok("shared-memory", what, seen("statfs /dev/shm", size(s.FreeBytes)+" free"))
 		return
 	}
-	c.warning("shared-memory-small", what+", Docker's default", "PyTorch's DataLoader workers and NCCL between GPUs need more: they fail with \"bus error\" or \"unhandled system error\"",
+	c.report.warning("shared-memory-small", what+", Docker's default", "PyTorch's DataLoader workers and NCCL between GPUs need more: they fail with \"bus error\" or \"unhandled system error\"",
 		`"sharedMemory": "8 GiB" in the job file (linuxParameters.sharedMemorySize, in MiB)`, seen("statfs /dev/shm", size(s.Bytes)))
 }

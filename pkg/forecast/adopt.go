@@ -109,8 +109,8 @@ func (r *run) instanceFor(environment int, need model.Amount) int {
 	if t < 0 {
 		return -1
 	}
-	i := r.fleet.add(environment, t)
-	r.pay(&r.fleet.instances[i], 1)
+	i := r.fleet.add(environment, t, r.now)
+	r.offer(&r.fleet.instances[i], 1)
 	r.fleet.open(i)
 	return i
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // Change is a proposed member of an environment or a queue, such as gpu.maxvCpus=512.
@@ -176,7 +178,7 @@ func (s *State) Changed(changes []Change, expand func(entry string, spot bool) (
 		}
 		set, ok := environmentMembers[c.Member]
 		if !ok {
-			return nil, fmt.Errorf("%s.%s: unknown member; the members are: %s", c.Of, c.Member, strings.Join(Members(), " "))
+			return nil, fmt.Errorf("%s.%s: unknown member; %s", c.Of, c.Member, diag.Instead(c.Member, Members(), diag.Offer{Near: "did you mean %s?", Are: "the members are"}))
 		}
 		at, err := next.environment(c.Of)
 		if err != nil {
@@ -212,12 +214,13 @@ func (s *State) Without(share string) *State {
 	return &next
 }
 
-// Reclaimed returns a State in which EC2 takes Spot instances back so often in an hour.
+// Reclaimed returns a State in which EC2 takes the instances of an environment back so often in an hour while it is on
+// Spot.
 func (s *State) Reclaimed(perHour float64) *State {
 	next := *s
 	next.Environments = slices.Clone(s.Environments)
 	for i := range next.Environments {
-		if e := &next.Environments[i]; e.IsSpot() && !e.IsFargate() {
+		if e := &next.Environments[i]; !e.IsFargate() && s.Machine == nil {
 			e.ReclaimsPerHour = perHour
 		}
 	}

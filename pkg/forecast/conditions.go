@@ -82,7 +82,7 @@ func (c *conditions) choose(environment int, need model.Amount, n, room int64) i
 	}
 	within := func(i int) bool { return e.Types[i].Size.MilliCPU <= room }
 	if !slices.ContainsFunc(fitting, within) {
-		if e.Strategy == types.CRAllocationStrategyBestFit && !e.IsSpot() || e.Strategy == "" && !e.IsSpot() {
+		if e.keepsLimit() {
 			return -1
 		}
 		// By one instance at most, so by the smallest that fits.

@@ -126,7 +126,7 @@ func play(t *testing.T, state *State) ([]string, error) {
 		return nil, err
 	}
 	begin := time.Now()
-	c := awsbatch.NewFromConfig(e.Config(""))
+	c := awsbatch.NewFromConfig(e.Config())
 	names, err := submitAll(t, c, state, begin)
 	if err == nil {
 		time.Sleep(24 * time.Hour) // longer than all jobs together

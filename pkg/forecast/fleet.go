@@ -14,8 +14,10 @@ type instance struct {
 	jobs              []int32 // that run on it; empty on the machine of an engine
 	stamp             uint32  // changes whenever a job comes or goes, so that a planned end lapses
 	life              uint32  // of the number: a later instance may have the same
+	from              int64   // when it was requested, and AWS begins to bill it
 	freed             int64   // when a job last left
 	open, hadJobs     bool
+	gone              bool // the number is unused
 }
 
 // fleet is the instances of a run. It implements model.Fleet.
@@ -70,9 +72,9 @@ func newFleet(s *Simulator) *fleet {
 }
 
 // add adds an instance that does not serve yet and returns its number.
-func (f *fleet) add(environment, kind int) int {
+func (f *fleet) add(environment, kind int, now int64) int {
 	size := f.s.state.Environments[environment].Types[kind].Size
-	v := instance{environment: environment, kind: kind, size: size}
+	v := instance{environment: environment, kind: kind, size: size, from: now}
 	f.vcpus[environment] += size.MilliCPU
 	if n := len(f.unused); n > 0 {
 		i := f.unused[n-1]
@@ -101,7 +103,7 @@ func (f *fleet) remove(i int) {
 	f.serving[v.environment] = slices.Delete(list, at, at+1)
 	f.free = minus(f.free, f.frees[i])
 	f.vcpus[v.environment] -= v.size.MilliCPU
-	v.open = false
+	v.open, v.gone = false, true
 	v.stamp++
 	f.unused = append(f.unused, i)
 }

@@ -99,6 +99,52 @@ func TestIdleInstancesGoAndCost(t *testing.T) {
 	}
 }
 
+// TestPricesAreOrdered checks that the instance type does not depend on the order of the types, even if the first
+// costs the same as the second, and the second as the third, but the first less than the third.
+func TestPricesAreOrdered(t *testing.T) {
+	kinds := []InstanceType{{Name: "a", Hour: 0.4}, {Name: "b", Hour: 0.2016}, {Name: "c", Hour: 0.1016}}
+	for i, milli := range []int64{8000, 4000, 2000} {
+		kinds[i].Size = model.Amount{MilliCPU: milli, MemoryMiB: 16000}
+	}
+	orders := map[string]bool{}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		s := aFleet(func(e *Environment) {
+			e.Types = nil
+			for _, i := range order {
+				e.Types = append(e.Types, kinds[i])
+			}
+		}).with(1, 1, minute)
+		sim, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := ""
+		for _, i := range sim.fittingTypes(0, s.Jobs[0].Need) {
+			names += s.Environments[0].Types[i].Name
+		}
+		orders[names] = true
+	}
+	if len(orders) != 1 || !orders["bac"] {
+		t.Errorf("orders %v, want bac", orders)
+	}
+}
+
+// TestUnstartedHaveCome checks that a job that may come later is not counted as one that did not start.
+func TestUnstartedHaveCome(t *testing.T) {
+	s := aFleet(nil).with(1, 4, minute)
+	s.RateSpread = 0.1
+	for i, chance := range []float64{9, 1e-9, 1e-9, 0} { // the first comes in every draw
+		s.Jobs = append(s.Jobs, Job{Submitted: int64(600+i) * minute, Chance: chance, Need: s.Jobs[0].Need, Exact: minute})
+	}
+	sim, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if totals := sim.Run(1, Options{Until: 60 * minute}, func(Event) bool { return true }); totals.Unstarted != 1 {
+		t.Errorf("%d unstarted, want 1", totals.Unstarted)
+	}
+}
+
 func TestEnvironmentOrder(t *testing.T) {
 	s := aFleet(func(e *Environment) { e.MaxvCpus = 4 }).with(2, 4, minute)
 	second := s.Environments[0]

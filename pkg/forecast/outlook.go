@@ -52,13 +52,17 @@ type Outlook struct {
 type Group struct {
 	Name string `json:"name"`
 	Jobs int    `json:"jobs"`
-	// WaitMs, P50 and P95 are the mean, median and 95th percentile of the waits in milliseconds. A job that does not
-	// start counts with the wait until then.
-	WaitMs    Band `json:"waitMs"`
-	P50       Band `json:"waitP50Ms"`
-	P95       Band `json:"waitP95Ms"`
-	VCPUHours Band `json:"vcpuHours"`
-	// CostUSD is the group's part of the cost, by vCPU hours: idle instances count for all.
+	// Never is how many of them never start: they fit no environment of their queue, or a run until the last job has
+	// ended leaves them waiting.
+	Never int `json:"neverStart,omitempty"`
+	// WaitMs is the mean wait of the others in milliseconds, and P50 and P95 are the median and 95th percentile of all
+	// waits. A job that starts after the time counts with the wait until then. Absent: such a job never starts.
+	WaitMs    Band  `json:"waitMs"`
+	P50       *Band `json:"waitP50Ms,omitempty"`
+	P95       *Band `json:"waitP95Ms,omitempty"`
+	VCPUHours Band  `json:"vcpuHours"`
+	// CostUSD is the cost of the group's Fargate tasks, and its part of that of instances, by vCPU hours: idle instances
+	// count for all.
 	CostUSD Band `json:"costUsd"`
 	// Used are the vCPUs in use in each step.
 	Used []Band `json:"usedVcpus,omitempty"`
@@ -69,19 +73,27 @@ type sample struct {
 	groups, teams map[string]*groupSample
 	totals        Totals
 	fairness      float64
+	// tasks is the cost of all Fargate tasks, and instanceHours the vCPU hours of the jobs on instances.
+	tasks, instanceHours float64
 }
 
 type groupSample struct {
-	waits      []int64
+	waits      []int64 // of jobs that start, or that may start later
+	never      int
 	milliHours float64
-	running    float64 // milliseconds
-	used       []float64
+	// tasks is the cost of the group's Fargate tasks, and instanceHours the vCPU hours of its jobs on instances.
+	tasks, instanceHours float64
+	running              float64 // milliseconds
+	used                 []float64
 }
+
+// noShare is the group of jobs without a share.
+const noShare = "-"
 
 // GroupOf returns the group of a job in an Outlook: its share, with its queue if there are several.
 func (s *Simulator) GroupOf(job int) string {
 	j := &s.state.Jobs[job]
-	name := cmp.Or(j.Share, "-")
+	name := cmp.Or(j.Share, noShare)
 	if len(s.state.Queues) > 1 {
 		name = s.state.Queues[j.Queue].Name + "/" + name
 	}
@@ -127,8 +139,14 @@ func (s *Simulator) sample(seed uint64, until int64, steps int) sample {
 			do(groupIn(v.teams, team, steps))
 		}
 	}
+	onInstance := make([]bool, len(jobs))
 	ran := func(job int, from, to int64) {
 		each(job, func(g *groupSample) { g.add(from, to, jobs[job].Need.MilliCPU, s.state.Now, end, steps) })
+		if from = max(from, s.state.Now); onInstance[job] && to > from {
+			hours := float64(jobs[job].Need.MilliCPU) / 1000 * float64(to-from) / 3_600_000
+			v.instanceHours += hours
+			each(job, func(g *groupSample) { g.instanceHours += hours })
+		}
 	}
 	v.totals = s.Run(seed, Options{Until: until, Coarse: true}, func(e Event) bool {
 		switch e.Kind {
@@ -137,7 +155,7 @@ func (s *Simulator) sample(seed uint64, until int64, steps int) sample {
 				waited[e.Job] = true
 				each(e.Job, func(g *groupSample) { g.waits = append(g.waits, e.At-jobs[e.Job].Submitted) })
 			}
-			started[e.Job] = e.At
+			started[e.Job], onInstance[e.Job] = e.At, e.Instance >= 0
 		case Ended, Interrupted:
 			ran(e.Job, started[e.Job], e.At)
 			started[e.Job] = 0
@@ -151,8 +169,16 @@ func (s *Simulator) sample(seed uint64, until int64, steps int) sample {
 		switch {
 		case started[i] > 0:
 			ran(i, started[i], end)
+		case jobs[i].Started == 0 && !waited[i] && (until == 0 || !s.Fits(i) && jobs[i].Submitted < end):
+			each(i, func(g *groupSample) { g.never++ })
 		case jobs[i].Started == 0 && !waited[i] && jobs[i].Submitted < end:
 			each(i, func(g *groupSample) { g.waits = append(g.waits, end-jobs[i].Submitted) })
+		}
+	}
+	for i, usd := range v.totals.Tasks {
+		if usd > 0 {
+			v.tasks += usd
+			each(i, func(g *groupSample) { g.tasks += usd })
 		}
 	}
 	var speeds []float64
@@ -239,20 +265,29 @@ func groupsOf(samples []sample, of func(sample) map[string]*groupSample, steps i
 		}
 		for _, v := range samples {
 			if one := of(v)[name]; one != nil {
-				g.Jobs = max(g.Jobs, len(one.waits))
+				g.Jobs, g.Never = max(g.Jobs, len(one.waits)+one.never), max(g.Never, one.never)
 			}
+		}
+		percentile := func(q float64) *Band {
+			if g.Never > 0 && q*float64(g.Jobs-1) > float64(g.Jobs-g.Never-1) {
+				return nil
+			}
+			band := figure(func(_ sample, one *groupSample) float64 { // those that never start would be the last
+				last := max(len(one.waits)-1, 1)
+				return float64(Quantile(one.waits, min(q*float64(len(one.waits)+one.never-1)/float64(last), 1)))
+			})
+			return &band
 		}
 		g.WaitMs = figure(func(_ sample, one *groupSample) float64 {
 			return float64(sum(one.waits)) / float64(max(len(one.waits), 1))
 		})
-		g.P50 = figure(func(_ sample, one *groupSample) float64 { return float64(Quantile(one.waits, 0.5)) })
-		g.P95 = figure(func(_ sample, one *groupSample) float64 { return float64(Quantile(one.waits, 0.95)) })
+		g.P50, g.P95 = percentile(0.5), percentile(0.95)
 		g.VCPUHours = figure(func(_ sample, one *groupSample) float64 { return one.milliHours / 1000 })
 		g.CostUSD = figure(func(v sample, one *groupSample) float64 {
-			if v.totals.UsedVCPUHours <= 0 {
-				return 0
+			if v.instanceHours <= 0 {
+				return one.tasks
 			}
-			return v.totals.Cost * min(one.milliHours/1000/v.totals.UsedVCPUHours, 1)
+			return one.tasks + (v.totals.Cost-v.tasks)*min(one.instanceHours/v.instanceHours, 1)
 		})
 		for i := range steps {
 			g.Used = append(g.Used, figure(func(_ sample, one *groupSample) float64 { return one.used[i] }))

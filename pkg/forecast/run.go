@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -34,6 +35,8 @@ func (s *Simulator) dispatcher(f *fleet) (*model.Dispatcher, []*model.Environmen
 // placement is what a run knows of a job that runs.
 type placement struct {
 	started     int64
+	from        int64 // when AWS begins to bill a Fargate task: at its placement, so before the image is there
+	runs        bool
 	instance    int32
 	environment int16
 	tries       uint16
@@ -69,10 +72,11 @@ type Totals struct {
 	Until int64
 	// Cost is in USD, VCPUHours is what instances and Fargate offered, UsedVCPUHours what jobs used of it.
 	Cost, VCPUHours, UsedVCPUHours float64
+	// Tasks is the part of Cost of each job that runs on Fargate; nil if no environment is on Fargate.
+	Tasks []float64
 	// Unstarted is how many jobs had not started when the run stopped.
 	Unstarted int
-	hourly    float64 // USD per hour now
-	offered   int64   // thousandths of a vCPU now
+	offered   int64 // thousandths of a vCPU now
 	used      int64
 }
 
@@ -126,11 +130,16 @@ func (s *Simulator) Run(seed uint64, o Options, on func(Event) bool) Totals {
 	if limited && !r.stopped {
 		r.advance(until)
 	}
+	r.settle()
 	r.totals.Until = r.now
 	for _, n := range r.waiting {
 		r.totals.Unstarted += int(n)
 	}
-	r.totals.Unstarted += len(jobs) - r.next
+	for _, j := range jobs[r.next:] {
+		if j.Chance == 0 { // others have not come in this draw
+			r.totals.Unstarted++
+		}
+	}
 	return r.totals
 }
 
@@ -138,6 +147,9 @@ func (s *Simulator) Run(seed uint64, o Options, on func(Event) bool) Totals {
 func (s *Simulator) start(seed uint64, on func(Event) bool) *run {
 	r := &run{conditions: newConditions(s, seed), now: s.state.Now, on: on, fleet: newFleet(s),
 		attempts: make([]placement, len(s.state.Jobs)), live: map[int]*model.Task{}, waiting: make([]int32, len(s.shapes))}
+	if s.fargate {
+		r.totals.Tasks = make([]float64, len(s.state.Jobs))
+	}
 	r.dispatcher, r.handles = s.dispatcher(r.fleet)
 	if s.base != nil {
 		r.dispatcher.CopyWaiting(s.base)
@@ -175,11 +187,10 @@ func (r *run) emit(e Event) {
 	}
 }
 
-// advance moves the clock and adds up what the time cost.
+// advance moves the clock and adds up the vCPUs of the time.
 func (r *run) advance(to int64) {
 	hours := float64(to-r.now) / 3_600_000
 	t := &r.totals
-	t.Cost += hours * t.hourly
 	t.VCPUHours += hours * float64(t.offered) / 1000
 	t.UsedVCPUHours += hours * float64(t.used) / 1000
 	r.now = to
@@ -276,7 +287,7 @@ func (r *run) begin(job, environment, at int) {
 // occupy records that a job runs, and plans its end.
 func (r *run) occupy(job, environment, at int, started, elapsed int64) {
 	a := &r.attempts[job]
-	a.started, a.environment, a.instance = started, int16(environment), int32(at)
+	a.started, a.from, a.environment, a.instance, a.runs = started, min(r.now, started), int16(environment), int32(at), true
 	a.tries++
 	j := &r.s.state.Jobs[job]
 	ms := j.Exact
@@ -292,13 +303,52 @@ func (r *run) occupy(job, environment, at int, started, elapsed int64) {
 	}
 }
 
-// charge adds (sign 1) or removes (sign -1) what a running job costs and uses.
+// charge adds (sign 1) or removes (sign -1) what a running job uses.
 func (r *run) charge(job int, sign int64) {
 	a, j := &r.attempts[job], &r.s.state.Jobs[job]
 	r.totals.used += sign * j.Need.MilliCPU
-	if e := &r.s.state.Environments[a.environment]; a.instance < 0 {
+	if a.instance < 0 {
 		r.totals.offered += sign * j.Need.MilliCPU
-		r.totals.hourly += float64(sign) * (float64(j.Need.MilliCPU)/1000*e.VCPUHour + float64(j.Need.MemoryMiB)/1024*e.GiBHour)
+	}
+}
+
+// bill adds the cost of a machine until now, and returns it. What it cost before the time of the State is no part of
+// the run.
+func (r *run) bill(m catalog.Meter, perHour float64, from int64) float64 {
+	cost := m.USD(perHour, float64(r.now-from)/1000, 1)
+	if start := r.s.state.Now; from < start {
+		cost -= m.USD(perHour, float64(start-from)/1000, 1)
+	}
+	r.totals.Cost += cost
+	return cost
+}
+
+// billTask adds the cost of a Fargate task.
+func (r *run) billTask(job int) {
+	a := &r.attempts[job]
+	task, size := r.s.state.Jobs[job].Task, r.s.shapes[r.s.shapeOf[job]].task
+	r.totals.Tasks[job] += r.bill(catalog.FargateMeter(task.platform()), r.s.state.Environments[a.environment].Fargate.hour(size, task), a.from)
+}
+
+// billInstance adds the cost of an instance.
+func (r *run) billInstance(v *instance) {
+	r.bill(catalog.InstanceMeter(), r.s.state.Environments[v.environment].Types[v.kind].Hour, v.from)
+}
+
+// settle adds the cost of what still runs at the end.
+func (r *run) settle() {
+	if r.s.local {
+		return
+	}
+	for i := range r.attempts {
+		if a := &r.attempts[i]; a.runs && a.instance < 0 {
+			r.billTask(i)
+		}
+	}
+	for i := range r.fleet.instances {
+		if v := &r.fleet.instances[i]; !v.gone {
+			r.billInstance(v)
+		}
 	}
 }
 
@@ -364,8 +414,11 @@ func (r *run) finish(job int) {
 func (r *run) leave(job int) placement {
 	r.charge(job, -1)
 	r.runs--
+	r.attempts[job].runs = false
 	a := r.attempts[job]
-	if a.instance >= 0 {
+	if a.instance < 0 {
+		r.billTask(job)
+	} else {
 		i := int(a.instance)
 		r.fleet.occupy(i, r.s.state.Jobs[job].Need, -1)
 		r.fleet.instances[i].freed = r.now
@@ -383,15 +436,13 @@ func (r *run) leave(job int) placement {
 func (r *run) terminate(i int) {
 	v := &r.fleet.instances[i]
 	r.emit(Event{At: r.now, Kind: Terminated, Job: -1, Environment: v.environment, Instance: i})
-	r.pay(v, -1)
+	r.offer(v, -1)
+	r.billInstance(v)
 	r.fleet.remove(i)
 }
 
-// pay adds (sign 1) or removes (sign -1) the price of an instance.
-func (r *run) pay(v *instance, sign int64) {
-	r.totals.offered += sign * v.size.MilliCPU
-	r.totals.hourly += float64(sign) * r.s.state.Environments[v.environment].Types[v.kind].Hour
-}
+// offer adds (sign 1) or removes (sign -1) the vCPUs of an instance.
+func (r *run) offer(v *instance, sign int64) { r.totals.offered += sign * v.size.MilliCPU }
 
 // reclaim ends the jobs of a Spot instance, which return to their queues, and the instance.
 func (r *run) reclaim(i int) {

@@ -57,8 +57,8 @@ func (r *run) scaleFor(environment int, need model.Amount, n int64, coming map[i
 
 // launch starts an instance that is ready at a time.
 func (r *run) launch(environment, t int, ready int64) {
-	i := r.fleet.add(environment, t)
-	r.pay(&r.fleet.instances[i], 1)
+	i := r.fleet.add(environment, t, r.now)
+	r.offer(&r.fleet.instances[i], 1)
 	r.emit(Event{At: r.now, Kind: Launched, Job: -1, Environment: environment, Instance: i})
 	if ready <= r.now {
 		r.ready(i)
@@ -77,7 +77,8 @@ func (r *run) ready(i int) {
 	v := &r.fleet.instances[i]
 	r.emit(Event{At: r.now, Kind: Ready, Job: -1, Environment: v.environment, Instance: i})
 	r.idle(i)
-	if rate := r.s.state.Environments[v.environment].ReclaimsPerHour; rate > 0 {
+	if e := &r.s.state.Environments[v.environment]; e.IsSpot() && e.ReclaimsPerHour > 0 {
+		rate := e.ReclaimsPerHour
 		hours := r.rand.ExpFloat64() / rate
 		r.push(pending{at: r.now + int64(min(hours*3_600_000, 1<<50)), kind: dueReclaim, instance: int32(i), stamp: v.life})
 	}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -37,6 +39,8 @@ type shape struct {
 	platform     types.PlatformCapability
 	need         model.Amount
 	environments []int // in which they may run, in order
+	// task is the size that Fargate bills for one of the jobs: its smallest at or above the need.
+	task model.Amount
 }
 
 // choices are the instance types of an environment that fit a size, by price per vCPU.
@@ -120,6 +124,9 @@ type shapeKey struct {
 // shapeFor returns a shape with the environments that may run it.
 func (s *Simulator) shapeFor(key shapeKey, names map[string]int) shape {
 	v := shape{queue: key.queue, platform: key.platform, need: key.need}
+	if vcpus, memory, ok := catalog.FargateFit(float64(key.need.MilliCPU)/1000, int(min(key.need.MemoryMiB, math.MaxInt32))); ok && key.need.GPUs == 0 {
+		v.task = model.Amount{MilliCPU: int64(vcpus * 1000), MemoryMiB: int64(memory)}
+	}
 	for _, name := range s.state.Queues[key.queue].Environments {
 		at := names[name]
 		e := &s.state.Environments[at]
@@ -150,12 +157,19 @@ func (s *Simulator) prepareTypes(environment int, need model.Amount) {
 		}
 	}
 	perVCPU := func(i int) float64 { return list[i].Hour / float64(max(list[i].Size.MilliCPU, 1)) }
-	slices.SortStableFunc(fitting, func(a, b int) int {
-		if samePrice(list[a], list[b]) {
-			return cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU)
-		}
-		return cmp.Compare(perVCPU(a), perVCPU(b))
+	slices.SortFunc(fitting, func(a, b int) int {
+		return cmp.Or(cmp.Compare(perVCPU(a), perVCPU(b)), cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU), strings.Compare(list[a].Name, list[b].Name))
 	})
+	// samePrice is no order: a may cost the same as b, and b as c, but a less than c. So each group has the types that
+	// cost the same as its first one.
+	for rest := fitting; len(rest) > 0; {
+		n := slices.IndexFunc(rest, func(i int) bool { return !samePrice(list[rest[0]], list[i]) })
+		if n < 0 {
+			n = len(rest)
+		}
+		slices.SortStableFunc(rest[:n], func(a, b int) int { return cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU) })
+		rest = rest[n:]
+	}
 	s.choices[environment][need] = fitting
 }
 
@@ -174,13 +188,25 @@ func (s *Simulator) fitsAnywhere(v *shape) bool {
 			return slices.Contains(s.state.Queues[v.queue].Environments, e.Name) && !e.Disabled && (e.MaxvCpus == 0 || e.MaxvCpus*1000 >= v.need.MilliCPU)
 		})
 	}
-	for _, e := range v.environments {
-		environment := &s.state.Environments[e]
-		if environment.MaxvCpus*1000 >= v.need.MilliCPU && (environment.IsFargate() || len(s.fittingTypes(e, v.need)) > 0) {
+	for _, at := range v.environments {
+		e := &s.state.Environments[at]
+		if e.MaxvCpus*1000 < v.need.MilliCPU {
+			continue
+		}
+		// An instance beyond maxvCpus starts unless BEST_FIT chooses it. Instances in service are of unknown types.
+		inService := e.DesiredvCpus > 0 || e.MinvCpus > 0
+		if e.IsFargate() && v.task.MilliCPU > 0 || slices.ContainsFunc(s.fittingTypes(at, v.need), func(i int) bool {
+			return !e.keepsLimit() || inService || e.Types[i].Size.MilliCPU <= e.MaxvCpus*1000
+		}) {
 			return true
 		}
 	}
 	return false
+}
+
+// keepsLimit reports whether AWS Batch starts no instance that exceeds the environment's maxvCpus.
+func (e *Environment) keepsLimit() bool {
+	return (e.Strategy == types.CRAllocationStrategyBestFit || e.Strategy == "") && !e.IsSpot()
 }
 
 // requestOf returns the request that would create an environment, as far as the scheduler reads it. nil is the

@@ -20,8 +20,10 @@ type Sizing struct {
 	// MaxvCpus is the sum of its environments, or the vCPUs of a local engine's machine.
 	MaxvCpus int64   `json:"maxvCpus"`
 	Outlook  Outlook `json:"outlook"`
-	// P95Ms is the 95th percentile of the waits of all jobs, in milliseconds: of the group that waits most.
-	P95Ms float64 `json:"waitP95Ms"`
+	// P95Ms is the 95th percentile of the waits of all jobs, in milliseconds: of the group that waits most. Absent
+	// means that such a job never starts, and Never is how many never start.
+	P95Ms *float64 `json:"waitP95Ms,omitempty"`
+	Never int      `json:"neverStart,omitempty"`
 	// Keeps is true if that is within the limit, and all jobs start.
 	Keeps bool `json:"keepsLimit"`
 	state *State
@@ -143,7 +145,7 @@ func (v *search) try(sets []Sizing, most int) error {
 		case a.Keeps != b.Keeps:
 			return 1
 		case !a.Keeps:
-			return cmp.Compare(a.P95Ms, b.P95Ms)
+			return cmp.Or(cmp.Compare(a.Never, b.Never), cmp.Compare(a.wait(), b.wait()))
 		}
 		return cmp.Compare(a.Outlook.CostUSD.Median, b.Outlook.CostUSD.Median)
 	})
@@ -156,9 +158,17 @@ func (v Sizing) gains(other Sizing) bool {
 	case v.Keeps != other.Keeps:
 		return v.Keeps
 	case !v.Keeps:
-		return v.P95Ms < 0.99*other.P95Ms
+		return v.Never < other.Never || v.Never == other.Never && v.wait() < 0.99*other.wait()
 	}
 	return v.Outlook.CostUSD.Median < 0.99*other.Outlook.CostUSD.Median
+}
+
+// wait is the 95th percentile of the waits; infinite if such a job never starts.
+func (v Sizing) wait() float64 {
+	if v.P95Ms == nil {
+		return math.Inf(1)
+	}
+	return *v.P95Ms
 }
 
 // key is the same for sets with the same environments.
@@ -245,13 +255,7 @@ func (v *search) reclaim(s *State) {
 	for _, e := range v.present.Environments {
 		rate = max(rate, e.ReclaimsPerHour)
 	}
-	for i := range s.Environments {
-		if e := &s.Environments[i]; !e.IsSpot() || e.IsFargate() {
-			e.ReclaimsPerHour = 0
-		} else {
-			e.ReclaimsPerHour = cmp.Or(rate, spotReclaims)
-		}
-	}
+	*s = *s.Reclaimed(cmp.Or(rate, spotReclaims))
 }
 
 // sizingDraws is how many draws a set gets: the jobs and their durations are known, only instances vary.
@@ -271,10 +275,19 @@ func (v *Sizing) try(limit int64) error {
 		v.MaxvCpus = m.MilliCPU / 1000
 	}
 	v.Outlook = sim.Outlook(1, 0, 0, sizingDraws, 1)
+	longest := 0.0
 	for _, g := range v.Outlook.Groups {
-		v.P95Ms = max(v.P95Ms, g.P95.Median)
+		v.Never += g.Never
+		if g.P95 == nil {
+			longest = math.Inf(1)
+		} else {
+			longest = max(longest, g.P95.Median)
+		}
 	}
-	v.Keeps = v.P95Ms <= float64(limit) && v.Outlook.Unstarted.High == 0
+	if !math.IsInf(longest, 1) {
+		v.P95Ms = &longest
+	}
+	v.Keeps = v.wait() <= float64(limit) && v.Never == 0
 	return nil
 }
 

@@ -1,8 +1,11 @@
 package forecast
 
 import (
+	"cmp"
+
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/local/model"
 )
 
@@ -50,11 +53,41 @@ type Environment struct {
 	Entries []string
 	// KeepIdle is the scale-down delay of its scaling policy; 0 if it has none.
 	KeepIdle int64
-	// ReclaimsPerHour is how often EC2 takes a Spot instance back.
+	// ReclaimsPerHour is how often EC2 takes an instance back while the environment is on Spot.
 	ReclaimsPerHour float64
-	// VCPUHour and GiBHour are the prices of Fargate in USD; 0 if they are unknown.
-	VCPUHour, GiBHour float64
+	// Fargate has the prices of its tasks.
+	Fargate FargatePrices
 }
+
+// FargatePrices are prices of Fargate in USD an hour; 0 is unknown.
+type FargatePrices struct {
+	// Platforms has the prices by platform, as catalog names it.
+	Platforms map[string]catalog.FargatePrice
+	// StorageGB is for a GB of storage, and Address for a public IPv4 address.
+	StorageGB, Address float64
+}
+
+// hour returns the price an hour of a task of some size.
+func (p FargatePrices) hour(size model.Amount, t Task) float64 {
+	price := p.Platforms[t.platform()]
+	hour := float64(size.MilliCPU)/1000*price.VCPU + float64(size.MemoryMiB)/1024*price.GB + float64(t.StorageGB)*p.StorageGB
+	if t.PublicIP {
+		hour += p.Address
+	}
+	return hour
+}
+
+// Task is what a job pays for on Fargate besides the size of its task.
+type Task struct {
+	// Platform is catalog.X86, Arm or Windows; "" is X86.
+	Platform string
+	// StorageGB is the storage beyond what is free.
+	StorageGB int
+	// PublicIP reports that it has a public IPv4 address.
+	PublicIP bool
+}
+
+func (t Task) platform() string { return cmp.Or(t.Platform, catalog.X86) }
 
 // IsFargate reports whether the environment starts no instances.
 func (e Environment) IsFargate() bool {
@@ -83,6 +116,7 @@ type Job struct {
 	Team     string
 	Priority int32
 	Platform types.PlatformCapability
+	Task     Task
 	Need     model.Amount
 	// Submitted is when the job may start for the first time, so after the jobs that it depends on.
 	Submitted int64

@@ -64,7 +64,41 @@ var Figures = []Figure{
 
 // Cells returns the figures of a group: jobs, the 50th and 95th percentile of its waits, vCPU hours and cost.
 func (g Group) Cells() []string {
-	return []string{fmt.Sprint(g.Jobs), g.P50.Text(WaitText), g.P95.Text(WaitText), g.VCPUHours.Text(hours), g.CostUSD.Text(dollars)}
+	wait := func(b *Band) string {
+		switch {
+		case g.Jobs == 0: // its jobs run already, or only the other outlook has the group
+			return "-"
+		case b == nil:
+			return neverText
+		}
+		return b.Text(WaitText)
+	}
+	return []string{fmt.Sprint(g.Jobs), wait(g.P50), wait(g.P95), g.VCPUHours.Text(hours), g.CostUSD.Text(dollars)}
+}
+
+// neverText is the wait of a job that never starts.
+const neverText = "never"
+
+// NeverTexts names the groups of an outlook with jobs that never start.
+func (o Outlook) NeverTexts() (texts []string) {
+	for _, g := range o.Groups {
+		if g.Never > 0 {
+			of := ""
+			if g.Name != noShare {
+				of = " of share " + g.Name
+			}
+			texts = append(texts, fmt.Sprintf("%s: no enabled environment of the queue fits", neverStart(g.Never, of)))
+		}
+	}
+	return texts
+}
+
+// neverStart says how many jobs of a group never start.
+func neverStart(n int, of string) string {
+	if n == 1 {
+		return "1 job" + of + " never starts"
+	}
+	return fmt.Sprintf("%d jobs%s never start", n, of)
 }
 
 // Limits returns the lower ends, the medians and the upper ends of bands.
@@ -82,7 +116,15 @@ func (s Sizing) Cells() []string {
 	if s.Keeps {
 		keeps = "yes"
 	}
-	return []string{s.Name, fmt.Sprint(s.MaxvCpus), WaitText(s.P95Ms), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
+	return []string{s.Name, fmt.Sprint(s.MaxvCpus), s.WaitText(), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
+}
+
+// WaitText is the 95th percentile of the waits of a set.
+func (s Sizing) WaitText() string {
+	if s.P95Ms == nil {
+		return neverText
+	}
+	return WaitText(*s.P95Ms)
 }
 
 // Verdict names the cheapest set that keeps a limit of waiting, or the nearest. The sets are those of Sizings, the best
@@ -95,7 +137,10 @@ func Verdict(sets []Sizing, mostWaitMs int64) string {
 	if best := sets[0]; best.Keeps {
 		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
 	}
-	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the closest: %s, with %s", limit, sets[0].Name, WaitText(sets[0].P95Ms))
+	if n := sets[0].Never; n > 0 {
+		return "no set starts all jobs: in each, at least " + neverStart(n, "")
+	}
+	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the closest: %s, with %s", limit, sets[0].Name, sets[0].WaitText())
 }
 
 // Searched reports how many sets of queues a sizing report tried, and that a cheaper one may exist.

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/stable"
 )
@@ -195,6 +197,13 @@ func ReadCSV(r io.Reader) (*Trace, error) {
 	}
 }
 
+// runsOnFargate reports whether a queue has a Fargate environment. AWS Batch mixes no others with it.
+func (s *State) runsOnFargate(queue int) bool {
+	return slices.ContainsFunc(s.Environments, func(e Environment) bool {
+		return e.IsFargate() && slices.Contains(s.Queues[queue].Environments, e.Name)
+	})
+}
+
 // Replay returns a State in which the jobs of a trace go to a queue, which has no other jobs. assign returns the
 // queue's index for a job.
 func (t *Trace) Replay(s *State, assign func(Job) int) *State {
@@ -203,6 +212,9 @@ func (t *Trace) Replay(s *State, assign func(Job) int) *State {
 	for i, j := range t.Jobs {
 		j.Queue = assign(j)
 		j.Submitted += s.Now
+		if j.Platform == "" && s.runsOnFargate(j.Queue) {
+			j.Platform = types.PlatformCapabilityFargate
+		}
 		next.Jobs[i] = j
 	}
 	next.Environments = slices.Clone(s.Environments)

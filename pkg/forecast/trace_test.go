@@ -54,10 +54,7 @@ func traceJobs(n int, machine model.Amount) (jobs []Job) {
 // TestReplayOfATraceWaitsAsLong plays generated jobs in an engine, in virtual time, writes what happened in the form of
 // Alibaba's trace, and replays that file: the waits agree within 10 % in the median and at the 95th percentile.
 func TestReplayOfATraceWaitsAsLong(t *testing.T) {
-	n := 300
-	if testtool.IsLong() {
-		n = 3000
-	}
+	n := testtool.Count(3000, 300)
 	machine := model.Amount{MilliCPU: 192_000, MemoryMiB: 768 << 10, GPUs: 16}
 	var text []byte
 	synctest.Test(t, func(t *testing.T) { text = traceOf(t, traceJobs(n, machine), machine) })
@@ -106,7 +103,7 @@ func traceOf(t *testing.T, jobs []Job, machine model.Amount) []byte {
 			t.Error(err)
 		}
 	}()
-	c := awsbatch.NewFromConfig(e.Config(""))
+	c := awsbatch.NewFromConfig(e.Config())
 	if _, err := c.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("work"), Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), ResourceRequirements: requirements(model.Amount{MilliCPU: 1000, MemoryMiB: 64})}}); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,8 @@ type Answer struct {
 	Start Interval `json:"start"`
 	// Never is the part of the draws in which the jobs do not start.
 	Never float64 `json:"never,omitempty"`
+	// Unfit names the jobs that no environment of the queue fits. Start is for the others.
+	Unfit []string `json:"unfit,omitempty"`
 	// Behind counts the waiting jobs that start before, by share, the most first.
 	Behind []Behind `json:"behind,omitempty"`
 	// Sources counts the jobs that matter by where their durations come from.
@@ -49,7 +51,8 @@ const Draws = 200
 // soon is a wait that counts as none, in milliseconds.
 const soon = 60_000
 
-// When returns when the last of some jobs of a State starts. workers is how many draws run at the same time.
+// When returns when the last of some jobs of a State starts, except for those that fit nowhere. workers is how many
+// draws run at the same time.
 func When(state *State, jobs []int, seed uint64, workers int) (Answer, error) {
 	state, perHour := state.expecting(seed, jobs)
 	s, err := New(state)
@@ -57,6 +60,17 @@ func When(state *State, jobs []int, seed uint64, workers int) (Answer, error) {
 		return Answer{}, err
 	}
 	a := Answer{Queue: state.Queues[state.Jobs[jobs[0]].Queue].Name, Now: state.Now, Sources: map[Source]int{}}
+	jobs = slices.DeleteFunc(slices.Clone(jobs), func(j int) bool {
+		fits := s.Fits(j)
+		if name := state.Jobs[j].Name; !fits && !slices.Contains(a.Unfit, name) {
+			a.Unfit = append(a.Unfit, name)
+		}
+		return !fits
+	})
+	if len(jobs) == 0 {
+		a.Never = 1
+		return a, nil
+	}
 	draws := s.Starts(jobs, seed, Draws, workers)
 	started := slices.DeleteFunc(draws, func(v int64) bool { return v == never })
 	a.Never = 1 - float64(len(started))/Draws

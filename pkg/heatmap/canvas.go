@@ -4,17 +4,15 @@ import (
 	_ "embed"
 	"image"
 	"image/color"
-	"math"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/image/font/opentype"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
-
-	"github.com/batchctl/batchctl/pkg/packed"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 )
 
 // capHeight is the height of the font's capitals and digits, relative to its size.
@@ -24,40 +22,89 @@ const capHeight = 0.688
 const longest = 300
 
 // canvas draws on a page. Lengths are points, from the upper left corner.
-type canvas struct {
-	canvas vg.Canvas
-	height float64
+type canvas interface {
+	fill(x, y, width, height float64, c color.RGBA)
+	lines(thick float64, c color.RGBA, all ...line)
+	// text draws a text with the middle of its capitals' height at a point.
+	text(x, y float64, text string, as style)
 	// image draws an image over a rectangle, without blurring the edges of its pixels.
 	// Transparent pixels keep the background.
-	image func(left, top, width, height float64, img image.Image)
+	image(left, top, width, height float64, img image.Image)
 }
 
-// letters measures and draws text.
-type letters struct{ font *opentype.Font }
+// line is a straight line between two points.
+type line struct{ x1, y1, x2, y2 float64 }
 
-// fontArchive holds Liberation Sans, which has the widths of Arial and Helvetica. Its module embeds twice as many
-// bytes. TestFont compares them and, with -update, packs the font.
-//
-//go:embed font.zip.gz
-var fontArchive string
+// anchor says which end of a text is at its point.
+type anchor float64
 
-const fontFile = "LiberationSans-Regular.ttf"
+const (
+	start  anchor = 0
+	middle anchor = 0.5
+	end    anchor = 1
+)
 
-// newLetters loads the font that is part of the program.
+// style is how a text is drawn. turn is in degrees, against the clock.
+type style struct {
+	size   float64
+	anchor anchor
+	turn   float64
+	colour color.RGBA
+}
+
+// frame draws the edges of a rectangle.
+func frame(s canvas, x, y, width, height float64) {
+	const thick = 0.5
+	right, bottom, out := x+width, y+height, thick/2
+	s.lines(thick, grey, line{x - out, y, right + out, y}, line{x - out, bottom, right + out, bottom},
+		line{x, y + out, x, bottom - out}, line{right, y + out, right, bottom - out})
+}
+
+// hatch fills a rectangle with stripes, which mean no value. They run through the whole
+// rectangle, so that even the smallest cells show them.
+func hatch(s canvas, x, y, width, height float64) {
+	const apart, thick = 5, 0.75
+	s.fill(x, y, width, height, ground)
+	var all []line
+	for d := float64(apart); d < width+height; d += apart {
+		all = append(all, line{x + min(d, width), y + max(d-width, 0), x + max(d-height, 0), y + min(d, height)})
+	}
+	s.lines(thick, stripe, all...)
+}
+
+// letters measures text and has its outlines.
+type letters struct{ font *sfnt.Font }
+
+// newLetters loads Liberation Sans, which has the widths of Arial and Helvetica.
 var newLetters = sync.OnceValues(func() (letters, error) {
-	f, err := opentype.Parse([]byte(packed.Text(packed.Files(fontArchive), fontFile)))
+	f, err := sfnt.Parse(liberationsansregular.TTF)
 	return letters{f}, err
 })
 
-// face returns the font in a size.
-func (l letters) face(size float64) font.Face {
-	return font.Face{Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Length(size)}, Face: l.font}
+// em is the size at which a length of the font is one of its own units.
+func (l letters) em() fixed.Int26_6 { return fixed.Int26_6(l.font.UnitsPerEm()) }
+
+// glyphs calls draw with each glyph of a text and its distance from the start, and returns the width of the text.
+// Lengths are in the font's units. For a pair of glyphs without kerning, the font returns an error and 0.
+func (l letters) glyphs(text string, draw func(g sfnt.GlyphIndex, at fixed.Int26_6)) (width fixed.Int26_6) {
+	var b sfnt.Buffer
+	var previous sfnt.GlyphIndex
+	for i, r := range text {
+		g, _ := l.font.GlyphIndex(&b, r)
+		if i > 0 {
+			kern, _ := l.font.Kern(&b, previous, g, l.em(), font.HintingNone)
+			width += kern
+		}
+		draw(g, width)
+		advance, _ := l.font.GlyphAdvance(&b, g, l.em(), font.HintingNone)
+		width, previous = width+advance, g
+	}
+	return width
 }
 
 // width returns the width of a text.
 func (l letters) width(text string, size float64) float64 {
-	face := l.face(size)
-	return float64(face.Width(text))
+	return float64(l.glyphs(text, func(sfnt.GlyphIndex, fixed.Int26_6) {})) * size / float64(l.em())
 }
 
 // widest returns the width of the widest text.
@@ -97,89 +144,4 @@ func oneLine(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// anchor says which end of a text is at its point.
-type anchor float64
-
-const (
-	start  anchor = 0
-	middle anchor = 0.5
-	end    anchor = 1
-)
-
-// style is how a text is drawn. turn is in degrees, against the clock.
-type style struct {
-	size   float64
-	anchor anchor
-	turn   float64
-	colour color.Color
-}
-
-// text draws a text with the middle of its capitals' height at a point.
-func (s *canvas) text(l letters, x, y float64, text string, as style) {
-	if text == "" {
-		return
-	}
-	s.canvas.Push()
-	s.canvas.SetColor(as.colour)
-	s.canvas.Translate(s.point(x, y))
-	if as.turn != 0 {
-		s.canvas.Rotate(as.turn * math.Pi / 180)
-	}
-	at := vg.Point{X: vg.Length(0 - float64(as.anchor)*l.width(text, as.size)), Y: vg.Length(-capHeight / 2 * as.size)}
-	s.canvas.FillString(l.face(as.size), at, text)
-	s.canvas.Pop()
-}
-
-// point converts a position to the library's coordinates, whose origin is the
-// lower left corner.
-func (s *canvas) point(x, y float64) vg.Point {
-	return vg.Point{X: vg.Length(x), Y: vg.Length(s.height - y)}
-}
-
-// rectangle returns the outline of a rectangle.
-func (s *canvas) rectangle(x, y, width, height float64) vg.Path {
-	var p vg.Path
-	p.Move(s.point(x, y))
-	p.Line(s.point(x+width, y))
-	p.Line(s.point(x+width, y+height))
-	p.Line(s.point(x, y+height))
-	p.Close()
-	return p
-}
-
-func (s *canvas) fill(x, y, width, height float64, c color.Color) {
-	s.canvas.SetColor(c)
-	s.canvas.Fill(s.rectangle(x, y, width, height))
-}
-
-func (s *canvas) frame(x, y, width, height, thick float64, c color.Color) {
-	s.canvas.SetColor(c)
-	s.canvas.SetLineWidth(vg.Length(thick))
-	s.canvas.Stroke(s.rectangle(x, y, width, height))
-}
-
-func (s *canvas) line(x1, y1, x2, y2, thick float64, c color.Color) {
-	s.canvas.SetColor(c)
-	s.canvas.SetLineWidth(vg.Length(thick))
-	var p vg.Path
-	p.Move(s.point(x1, y1))
-	p.Line(s.point(x2, y2))
-	s.canvas.Stroke(p)
-}
-
-// hatch fills a rectangle with stripes, which mean no value. They run through the whole
-// rectangle, so that even the smallest cells show them.
-func (s *canvas) hatch(x, y, width, height float64) {
-	const apart, thick = 5, 0.75
-	s.fill(x, y, width, height, ground)
-	s.canvas.SetColor(stripe)
-	s.canvas.SetLineWidth(thick)
-	var p vg.Path
-	for d := float64(apart); d < width+height; d += apart {
-		p.Move(s.point(x+min(d, width), y+max(d-width, 0)))
-		p.Line(s.point(x+max(d-height, 0), y+min(d, height)))
-	}
-	s.canvas.Stroke(p)
 }

@@ -14,31 +14,52 @@ var (
 	stripe = color.RGBA{0xb0, 0xb0, 0xb0, 0xff}
 )
 
+// page is a table that is ready to be drawn.
+type page struct {
+	*layout
+	grid    grid
+	letters letters
+}
+
+// page calculates the picture.
+func (t *Table) page(o Options) (*page, error) {
+	g, err := t.grid(o.Combine)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLetters()
+	if err != nil {
+		return nil, err
+	}
+	return &page{arrange(t, &g, o, l), g, l}, nil
+}
+
 // drawAll draws everything at its place.
-func drawAll(s *canvas, p *layout, g *grid, l letters) {
+func drawAll(s canvas, page *page) {
+	p, g := page.layout, &page.grid
 	s.fill(0, 0, p.width, p.height, white)
-	s.text(l, p.left, margin+titleSize/2, p.title, style{titleSize, start, 0, black})
+	s.text(p.left, margin+titleSize/2, p.title, style{titleSize, start, 0, black})
 	drawCells(s, p, g)
-	drawNumbers(s, p, g, l)
-	drawAxes(s, p, l)
-	drawBar(s, p, g, l)
+	drawNumbers(s, p, g)
+	drawAxes(s, p)
+	drawBar(s, p, g)
 	if g.missing {
 		y := p.legendTop()
-		s.hatch(p.barLeft, y, swatch+4, swatch)
-		s.frame(p.barLeft, y, swatch+4, swatch, 0.5, grey)
-		s.text(l, p.barLeft+swatch+4+gap, y+swatch/2, noValue, style{noteSize, start, 0, black})
+		hatch(s, p.barLeft, y, swatch+4, swatch)
+		frame(s, p.barLeft, y, swatch+4, swatch)
+		s.text(p.barLeft+swatch+4+gap, y+swatch/2, noValue, style{noteSize, start, 0, black})
 	}
 }
 
 // drawCells draws the colours of the cells. Small cells are one image without
 // lines between them.
-func drawCells(s *canvas, p *layout, g *grid) {
+func drawCells(s canvas, p *layout, g *grid) {
 	if g.missing {
-		s.hatch(p.left, p.top, p.plotWidth, p.plotHigh)
+		hatch(s, p.left, p.top, p.plotWidth, p.plotHigh)
 	}
 	if !p.separated() {
 		s.image(p.left, p.top, p.plotWidth, p.plotHigh, picture(g))
-		s.frame(p.left, p.top, p.plotWidth, p.plotHigh, 0.5, grey)
+		frame(s, p.left, p.top, p.plotWidth, p.plotHigh)
 		return
 	}
 	for j := range g.ny {
@@ -50,11 +71,11 @@ func drawCells(s *canvas, p *layout, g *grid) {
 	}
 	for i := 1; i < g.nx; i++ {
 		x := p.left + float64(i)*p.cellWidth
-		s.line(x, p.top, x, p.top+p.plotHigh, 1, white)
+		s.lines(1, white, line{x, p.top, x, p.top + p.plotHigh})
 	}
 	for j := 1; j < g.ny; j++ {
 		y := p.top + float64(j)*p.cellHigh
-		s.line(p.left, y, p.left+p.plotWidth, y, 1, white)
+		s.lines(1, white, line{p.left, y, p.left + p.plotWidth, y})
 	}
 }
 
@@ -72,7 +93,7 @@ func picture(g *grid) image.Image {
 }
 
 // drawNumbers draws the values in the cells, if they fit.
-func drawNumbers(s *canvas, p *layout, g *grid, l letters) {
+func drawNumbers(s canvas, p *layout, g *grid) {
 	if p.numbers == nil {
 		return
 	}
@@ -82,39 +103,39 @@ func drawNumbers(s *canvas, p *layout, g *grid, l letters) {
 			if math.IsNaN(v) {
 				continue
 			}
-			s.text(l, p.left+(float64(i)+0.5)*p.cellWidth, p.top+(float64(j)+0.5)*p.cellHigh, p.numbers[j*g.nx+i],
+			s.text(p.left+(float64(i)+0.5)*p.cellWidth, p.top+(float64(j)+0.5)*p.cellHigh, p.numbers[j*g.nx+i],
 				style{p.numbersSize, middle, 0, ink(g.scale.colour(v))})
 		}
 	}
 }
 
 // drawAxes draws the labels and names of both axes.
-func drawAxes(s *canvas, p *layout, l letters) {
+func drawAxes(s canvas, p *layout) {
 	bottom := p.top + p.plotHigh
 	for i, label := range p.xLabels {
 		x := p.left + (float64(i)+0.5)*p.cellWidth
 		if p.turned {
-			s.text(l, x+1, bottom+gap+labelSize/4, label, style{labelSize, end, 45, black})
+			s.text(x+1, bottom+gap+labelSize/4, label, style{labelSize, end, 45, black})
 		} else {
-			s.text(l, x, bottom+gap+labelSize/2, label, style{labelSize, middle, 0, black})
+			s.text(x, bottom+gap+labelSize/2, label, style{labelSize, middle, 0, black})
 		}
 		if label != "" && !p.separated() {
-			s.line(x, bottom, x, bottom+3, 0.5, grey)
+			s.lines(0.5, grey, line{x, bottom, x, bottom + 3})
 		}
 	}
 	for j, label := range p.yLabels {
 		y := p.top + (float64(j)+0.5)*p.cellHigh
-		s.text(l, p.left-gap, y, label, style{labelSize, end, 0, black})
+		s.text(p.left-gap, y, label, style{labelSize, end, 0, black})
 		if label != "" && !p.separated() {
-			s.line(p.left-3, y, p.left, y, 0.5, grey)
+			s.lines(0.5, grey, line{p.left - 3, y, p.left, y})
 		}
 	}
-	s.text(l, p.left+p.plotWidth/2, p.below()-nameSize/2, p.xName, style{nameSize, middle, 0, black})
-	s.text(l, p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
+	s.text(p.left+p.plotWidth/2, p.below()-nameSize/2, p.xName, style{nameSize, middle, 0, black})
+	s.text(p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
 }
 
 // drawBar draws the scale of colours with its numbers.
-func drawBar(s *canvas, p *layout, g *grid, l letters) {
+func drawBar(s canvas, p *layout, g *grid) {
 	if g.scale.empty() {
 		return
 	}
@@ -127,11 +148,11 @@ func drawBar(s *canvas, p *layout, g *grid, l letters) {
 		img.SetRGBA(0, i, c)
 	}
 	s.image(p.barLeft, p.top, barWidth, p.barHigh, img)
-	s.frame(p.barLeft, p.top, barWidth, p.barHigh, 0.5, grey)
+	frame(s, p.barLeft, p.top, barWidth, p.barHigh)
 	for _, tick := range p.ticks {
 		y := p.top + (1-g.scale.part(tick.value))*p.barHigh
-		s.line(p.barLeft+barWidth, y, p.barLeft+barWidth+3, y, 0.5, grey)
-		s.text(l, p.ticksLeft(), y, tick.label, style{labelSize, start, 0, black})
+		s.lines(0.5, grey, line{p.barLeft + barWidth, y, p.barLeft + barWidth + 3, y})
+		s.text(p.ticksLeft(), y, tick.label, style{labelSize, start, 0, black})
 	}
-	s.text(l, p.ticksLeft()+p.ticksWide+gap+nameSize/2, p.top+p.barHigh/2, p.value, style{nameSize, middle, 90, black})
+	s.text(p.ticksLeft()+p.ticksWide+gap+nameSize/2, p.top+p.barHigh/2, p.value, style{nameSize, middle, 90, black})
 }

@@ -16,15 +16,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/fstest"
 
-	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
-
-	"github.com/batchctl/batchctl/pkg/packed"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -318,43 +312,31 @@ func TestCombine(t *testing.T) {
 
 // measured is a canvas that notes where texts are.
 type measured struct {
-	vg.Canvas
-	stack []frame
+	letters
 	texts []box
 }
 
-// frame is a place to draw from: moved, then turned.
-type frame struct{ x, y, turn float64 }
-
+// box is the rectangle around a text.
 type box struct {
 	text                     string
-	left, right, low, height float64
+	left, right, top, bottom float64
 }
 
-func (m *measured) top() *frame            { return &m.stack[len(m.stack)-1] }
-func (m *measured) Push()                  { m.stack = append(m.stack, *m.top()) }
-func (m *measured) Pop()                   { m.stack = m.stack[:len(m.stack)-1] }
-func (m *measured) Rotate(r float64)       { m.top().turn += r }
-func (m *measured) SetColor(color.Color)   {}
-func (m *measured) SetLineWidth(vg.Length) {}
-func (m *measured) Stroke(vg.Path)         {}
-func (m *measured) Fill(vg.Path)           {}
-func (m *measured) Translate(p vg.Point) {
-	f := m.top()
-	sin, cos := math.Sincos(f.turn)
-	f.x += cos*float64(p.X) - sin*float64(p.Y)
-	f.y += sin*float64(p.X) + cos*float64(p.Y)
-}
-
-func (m *measured) FillString(f font.Face, at vg.Point, text string) {
-	t := m.top()
-	sin, cos := math.Sincos(t.turn)
+func (m *measured) fill(x, y, width, height float64, c color.RGBA)          {}
+func (m *measured) lines(thick float64, c color.RGBA, all ...line)          {}
+func (m *measured) image(left, top, width, height float64, img image.Image) {}
+func (m *measured) text(x, y float64, text string, as style) {
+	if text == "" {
+		return
+	}
+	sin, cos := math.Sincos(-as.turn * math.Pi / 180)
 	b := box{text, math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
-	w, h := float64(f.Width(text)), float64(f.Font.Size)*capHeight
-	for _, corner := range [][2]float64{{0, 0}, {w, 0}, {0, h}, {w, h}} {
-		x, y := float64(at.X)+corner[0], float64(at.Y)+corner[1]
-		px, py := t.x+cos*x-sin*y, t.y+sin*x+cos*y
-		b.left, b.right, b.low, b.height = min(b.left, px), max(b.right, px), min(b.low, py), max(b.height, py)
+	w, h := m.width(text, as.size), as.size*capHeight
+	for _, along := range []float64{-float64(as.anchor) * w, (1 - float64(as.anchor)) * w} {
+		for _, down := range []float64{-h / 2, h / 2} {
+			px, py := x+along*cos-down*sin, y+along*sin+down*cos
+			b.left, b.right, b.top, b.bottom = min(b.left, px), max(b.right, px), min(b.top, py), max(b.bottom, py)
+		}
 	}
 	m.texts = append(m.texts, b)
 }
@@ -380,11 +362,11 @@ func TestLayoutProperty(t *testing.T) {
 			return size * math.Sin(float64(3*i+j))
 		})
 		p := pageOf(t, all, Options{Title: word.Draw(t, "title"), Value: word.Draw(t, "value")})
-		m := &measured{stack: []frame{{}}}
-		drawPage(&canvas{canvas: m, height: p.height, image: func(float64, float64, float64, float64, image.Image) {}}, p)
+		m := &measured{letters: p.letters}
+		drawAll(m, p)
 		const hair = 0.01
 		for i, b := range m.texts {
-			if b.left < -hair || b.right > p.width+hair || b.low < -hair || b.height > p.height+hair {
+			if b.left < -hair || b.right > p.width+hair || b.top < -hair || b.bottom > p.height+hair {
 				t.Fatalf("%+v is not on the page of %v x %v", b, p.width, p.height)
 			}
 			if p.turned && strings.Contains(strings.Join(p.xLabels, "|"), b.text) {
@@ -394,28 +376,10 @@ func TestLayoutProperty(t *testing.T) {
 				if p.turned && strings.Contains(strings.Join(p.xLabels, "|"), other.text) {
 					continue
 				}
-				if min(b.right, other.right)-max(b.left, other.left) > hair && min(b.height, other.height)-max(b.low, other.low) > hair {
+				if min(b.right, other.right)-max(b.left, other.left) > hair && min(b.bottom, other.bottom)-max(b.top, other.top) > hair {
 					t.Fatalf("%+v lies on %+v", b, other)
 				}
 			}
 		}
 	})
-}
-
-// The archive in the program must be the font of the module.
-func TestFont(t *testing.T) {
-	module := fstest.MapFS{fontFile: {Data: liberationsansregular.TTF}}
-	if *update {
-		archive, err := packed.Pack(module, fontFile)
-		if err == nil {
-			err = os.WriteFile("font.zip.gz", archive, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if stale, err := packed.Stale(fontArchive, module, fontFile); err != nil || len(stale) > 0 {
-		t.Fatalf("the archive differs from the module (%q, %v); run go test ./pkg/heatmap -run TestFont -update", stale, err)
-	}
 }

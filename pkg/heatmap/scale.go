@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot/palette/moreland"
+	"github.com/lucasb-eyer/go-colorful"
 )
 
 // controls are the colours that the scale goes through, dark to light. Their hues stay
 // apart for the usual kinds of colour blindness. In between, lightness grows evenly
 // with the value, so a print in grey shows the same order and the same distances.
-var controls = []color.Color{
-	color.RGBA{0x44, 0x01, 0x54, 0xff},
-	color.RGBA{0x3b, 0x52, 0x8b, 0xff},
-	color.RGBA{0x21, 0x91, 0x8c, 0xff},
-	color.RGBA{0x5e, 0xc9, 0x62, 0xff},
-	color.RGBA{0xfd, 0xe7, 0x25, 0xff},
+var controls = []color.RGBA{
+	{0x44, 0x01, 0x54, 0xff},
+	{0x3b, 0x52, 0x8b, 0xff},
+	{0x21, 0x91, 0x8c, 0xff},
+	{0x5e, 0xc9, 0x62, 0xff},
+	{0xfd, 0xe7, 0x25, 0xff},
 }
 
 // shades is the number of different colours on the scale.
@@ -32,14 +32,21 @@ type scale struct {
 // newScale returns the scale for numbers from low to high.
 func newScale(low, high float64) scale {
 	s := scale{low: low, high: high}
-	m, err := moreland.NewLuminance(controls)
-	if err != nil {
-		panic(err) // the controls do not grow in lightness
+	lightness := func(c colorful.Color) float64 { l, _, _ := c.Lab(); return l }
+	var marks []colorful.Color
+	for _, c := range controls {
+		mark, _ := colorful.MakeColor(c) // false only for transparent colours
+		marks = append(marks, mark)
 	}
-	m.SetMin(0)
-	m.SetMax(1)
-	for _, c := range m.Palette(shades).Colors() {
-		s.colours = append(s.colours, color.RGBAModel.Convert(c).(color.RGBA))
+	darkest, lightest := lightness(marks[0]), lightness(marks[len(marks)-1])
+	for i := range shades {
+		want := darkest + (lightest-darkest)*float64(i)/(shades-1)
+		for len(marks) > 2 && lightness(marks[1]) < want {
+			marks = marks[1:]
+		}
+		from, to := lightness(marks[0]), lightness(marks[1])
+		r, g, b := marks[0].BlendLab(marks[1], (want-from)/(to-from)).Clamped().RGB255()
+		s.colours = append(s.colours, color.RGBA{r, g, b, 0xff})
 	}
 	return s
 }

@@ -53,6 +53,7 @@ func (b *builder) addFile(f *document.File) {
 	names := b.definitions.namesOf(f)
 	b.splitter.names, b.dependencies = names, newDependencies(b.queues, names)
 	b.checkNames(f.Jobs)
+	first := len(b.plan.Jobs)
 	for _, j := range ordered {
 		switch {
 		case j.Submit != nil:
@@ -60,6 +61,9 @@ func (b *builder) addFile(f *document.File) {
 		case b.definitions.isUnused(j):
 			b.addDefinition(j)
 		}
+	}
+	for _, job := range b.plan.Jobs[first:] {
+		job.File = f.Source.Name
 	}
 }
 

@@ -81,6 +81,9 @@ func (j *Job) command(d *awsbatch.RegisterJobDefinitionInput) []string {
 // contain, it overrides it.
 func (j *Job) setCommand(of *document.Job, command []string) {
 	over := j.Submit.ContainerOverrides
+	if !slices.Equal(command, j.command(j.Register)) {
+		j.Sent = command
+	}
 	if of.Register != nil && (over == nil || len(over.Command) == 0) {
 		j.Register.ContainerProperties.Command = command
 		return

@@ -20,12 +20,16 @@ type Cost struct {
 	Prices           *catalog.Prices
 	// Lines is the share and the price of each part, in the order of the need.
 	Lines []CostLine
-	// Storage is Fargate's price an hour of the storage beyond what is free.
+	// Storage is Fargate's price an hour of the storage beyond what is free, and Address that of a task's public IPv4
+	// address; 0 for none.
 	StorageGB int
 	Storage   float64
+	Address   float64
 	// ShareHour and WholeHour are dollars an hour of one attempt of one child: its
 	// share of the instances, and the whole of them. On Fargate they are the same.
 	ShareHour, WholeHour float64
+	// Meter counts the time of the share. Meter.Whole is that of whole machines.
+	Meter catalog.Meter
 	// Hours is the timeout, 0 for none: then Least and Most are dollars an hour.
 	Hours              float64
 	Attempts, Children int
@@ -34,10 +38,12 @@ type Cost struct {
 	// Most is lowered already; 0: not.
 	Spot          bool
 	BidPercentage int
+	// SpotLow is the Spot price an hour of the share that Least is calculated with; 0 if that is the price on demand.
+	SpotLow float64
 	// Platform is the one that Fargate's prices are for, such as ARM64.
 	Platform string
 	// Order is what the job costs in each environment of its queue that takes it, in the order in
-	// which AWS Batch tries them. It is nil unless there are several; the other figures are
+	// which AWS Batch tries them. It is nil for one environment without Spot; the other figures are
 	// those of one environment.
 	Order []Step
 	// Others is how many other types of the environment hold the job, and From and
@@ -60,7 +66,7 @@ type Step struct {
 	// Unknown says why there are no figures. LowUnknown says why Low and Least are missing: then
 	// High is an upper bound.
 	Unknown, LowUnknown string
-	// Cost is what the job costs there at the price on demand, with how it is calculated.
+	// Cost is how the figures are calculated.
 	Cost Cost
 }
 
@@ -85,6 +91,20 @@ type CostLine struct {
 	VCPUs, GB float64
 	Price     catalog.FargatePrice
 }
+
+// NotIncluded names what AWS bills beside the amounts of jobs, by where they run.
+func NotIncluded(onFargate, onInstances bool) (list []string) {
+	if onFargate {
+		list = append(list, "on Fargate: the download of the image, also of attempts that did not start, and the time to stop after a timeout")
+	}
+	if onInstances {
+		list = append(list, "on EC2: starting and idle instances, of which AWS bills at least a minute each, their EBS volumes and public IPv4 addresses")
+	}
+	return append(list, "logs, data transfer, and other services that the jobs use")
+}
+
+// IsFargate reports whether the figures are for Fargate.
+func (c *Cost) IsFargate() bool { return c.Meter.LeastSeconds > 0 }
 
 // Range returns the least and the most that the job costs in the environments of its queue whose prices
 // are known. Without a timeout they are dollars an hour.
@@ -135,13 +155,18 @@ func stepOf(fit EnvironmentFit, n Need, prices *catalog.Prices, region string) S
 		s.Low, s.LowUnknown = s.High, c.NoSpotPrice()
 		return s
 	}
-	hours := c.Hours
-	if hours == 0 {
-		hours = 1
-	}
 	s.Low, s.High = min(spot.Low, s.High), min(spot.High, s.High)
-	s.Least = min(s.Least, s.Low*hours*float64(c.Children))
+	s.Least = c.Meter.USD(s.Low, c.Seconds(), c.Children)
+	s.Cost.SpotLow, s.Cost.Least = s.Low, s.Least
 	return s
+}
+
+// Seconds returns the time of the figures: the timeout, or an hour without one.
+func (c *Cost) Seconds() float64 {
+	if c.Hours == 0 {
+		return 3600
+	}
+	return math.Round(c.Hours * 3600)
 }
 
 // CostIn returns what the job costs in a room that holds it, by the prices of a
@@ -174,14 +199,10 @@ func CostIn(r EnvironmentFit, n Need, prices *catalog.Prices, region string) Cos
 		c.WholeHour += line.Hour * float64(part.Nodes)
 		c.ShareHour += line.Hour * float64(part.Nodes) / float64(line.PerInstance)
 	}
-	if n.StorageGB > 0 && r.IsFargate() {
-		price, ok := prices.FargateStorage(c.Region)
-		if !ok {
-			return Cost{Unknown: fmt.Sprintf("no price of Fargate storage in %s (%s)", c.Region, prices)}
+	if r.IsFargate() {
+		if missing := c.extras(n); missing != "" {
+			return Cost{Unknown: fmt.Sprintf("no price of %s in %s (%s)", missing, c.Region, prices)}
 		}
-		c.StorageGB, c.Storage = n.StorageGB, price
-		c.ShareHour += c.Storage * float64(n.StorageGB)
-		c.WholeHour += c.Storage * float64(n.StorageGB)
 	}
 	if r.Type == "SPOT" && r.BidPercentage > 0 && r.BidPercentage < 100 {
 		c.BidPercentage = r.BidPercentage
@@ -190,6 +211,30 @@ func CostIn(r EnvironmentFit, n Need, prices *catalog.Prices, region string) Cos
 	c.others(r, n)
 	return c
 }
+
+// extras adds what a Fargate task pays for beside its vCPUs and memory. missing is the item without a price; "" for
+// none.
+func (c *Cost) extras(n Need) (missing string) {
+	c.Meter = catalog.FargateMeter(n.Platform)
+	var ok bool
+	if n.StorageGB > 0 {
+		if c.Storage, ok = c.Prices.FargateStorage(c.Region); !ok {
+			return "Fargate storage"
+		}
+		c.StorageGB = n.StorageGB
+	}
+	if n.PublicIP {
+		if c.Address, ok = c.Prices.Hourly(c.Region, catalog.PublicIPv4); !ok {
+			return "a public IPv4 address: " + catalog.PublicIPv4
+		}
+	}
+	c.ShareHour += c.extraHour()
+	c.WholeHour += c.extraHour()
+	return ""
+}
+
+// extraHour returns the price an hour of what has no Spot price.
+func (c *Cost) extraHour() float64 { return c.Storage*float64(c.StorageGB) + c.Address }
 
 // SpotHour returns what the job's share costs an hour on Spot. It reports false where the
 // table lacks a Spot price of a machine.
@@ -211,8 +256,7 @@ func (c Cost) SpotHour() (sum catalog.PricePeriod, ok bool) {
 		part := float64(l.Nodes) / float64(l.PerInstance)
 		sum.Low, sum.High = sum.Low+price.Low*part, sum.High+price.High*part
 	}
-	storage := c.Storage * float64(c.StorageGB) // which has one price
-	sum.Low, sum.High = sum.Low+storage, sum.High+storage
+	sum.Low, sum.High = sum.Low+c.extraHour(), sum.High+c.extraHour()
 	return sum, len(c.Lines) > 0
 }
 
@@ -227,12 +271,8 @@ func (c Cost) NoSpotPrice() string {
 
 // sum sets Least and Most from the hourly prices.
 func (c *Cost) sum() {
-	hours := c.Hours
-	if hours == 0 {
-		hours = 1
-	}
-	c.Least = c.ShareHour * hours * float64(c.Children)
-	c.Most = c.WholeHour * hours * float64(c.Children) * float64(c.Attempts)
+	c.Least = c.Meter.USD(c.ShareHour, c.Seconds(), c.Children)
+	c.Most = c.Meter.Whole().USD(c.WholeHour, c.Seconds(), c.Children*c.Attempts)
 	if c.BidPercentage > 0 {
 		c.Least *= float64(c.BidPercentage) / 100
 		c.Most *= float64(c.BidPercentage) / 100
@@ -243,7 +283,11 @@ func (c *Cost) sum() {
 func (c *Cost) line(r EnvironmentFit, part Part, held catalog.Placement, platform string) (CostLine, bool) {
 	if r.IsFargate() {
 		price, ok := c.Prices.Fargate(c.Region, platform)
-		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: part.VCPUs, GB: float64(part.MemoryMiB) / 1024, Price: price}
+		vcpus, memory, fits := catalog.FargateFit(part.VCPUs, part.MemoryMiB)
+		if !fits { // AWS rejects it
+			vcpus, memory = part.VCPUs, part.MemoryMiB
+		}
+		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: vcpus, GB: float64(memory) / 1024, Price: price}
 		l.Hour = l.VCPUs*price.VCPU + l.GB*price.GB
 		return l, ok
 	}

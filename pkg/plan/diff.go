@@ -37,10 +37,10 @@ func (c Change) String() string {
 // Diff compares two documents member by member, in the order of the new one. A member that
 // AWS Batch adds without an effect counts as missing: null, an empty string (except values that
 // you name, such as variables and parameters), an empty list or object, false (except
-// hostNetwork, which is true by default), and the deprecated vcpus and memory at 0.
-func Diff(old, new *jsontree.Node) []Change {
+// for members that are true by default), and the deprecated vcpus and memory at 0.
+func Diff(was, now *jsontree.Node) []Change {
 	var d differ
-	d.compare(position{}, old, new)
+	d.compare(position{}, was, now)
 	return d.changes
 }
 
@@ -71,27 +71,27 @@ func (p position) element(key string) position {
 type differ struct{ changes []Change }
 
 // compare compares two values; nil is a missing one.
-func (d *differ) compare(at position, old, new *jsontree.Node) {
-	if idle(at, old) {
-		old = nil
+func (d *differ) compare(at position, was, now *jsontree.Node) {
+	if idle(at, was) {
+		was = nil
 	}
-	if idle(at, new) {
-		new = nil
+	if idle(at, now) {
+		now = nil
 	}
 	switch {
-	case old == nil && new == nil:
-	case isA(jsontree.Object, old, new):
-		d.members(at, old, new)
-	case isA(jsontree.Array, old, new):
-		d.elements(at, old, new)
-	case old == nil || new == nil || old.Kind != new.Kind || old.Text != new.Text || old.Len()+new.Len() > 0:
-		d.change(at, old, new)
+	case was == nil && now == nil:
+	case isA(jsontree.Object, was, now):
+		d.members(at, was, now)
+	case isA(jsontree.Array, was, now):
+		d.elements(at, was, now)
+	case was == nil || now == nil || was.Kind != now.Kind || was.Text != now.Text || was.Len()+now.Len() > 0:
+		d.change(at, was, now)
 	}
 }
 
 // isA reports whether both values are of the kind. A missing value counts as any kind.
-func isA(kind jsontree.Kind, old, new *jsontree.Node) bool {
-	return (old == nil || old.Kind == kind) && (new == nil || new.Kind == kind)
+func isA(kind jsontree.Kind, was, now *jsontree.Node) bool {
+	return (was == nil || was.Kind == kind) && (now == nil || now.Kind == kind)
 }
 
 // idle reports whether a member has the same meaning as its absence.
@@ -102,7 +102,7 @@ func idle(at position, n *jsontree.Node) bool {
 	case n.Kind == jsontree.Array, n.Kind == jsontree.Object:
 		return n.Len() == 0
 	case n.Kind == jsontree.Bool:
-		return n.Text == "false" && at.name != "hostNetwork"
+		return n.Text == "false" && !slices.Contains([]string{"allowPrivilegeEscalation", "essential", "hostNetwork"}, at.name)
 	case n.Kind == jsontree.Number:
 		return n.Text == "0" && (at.name == "vcpus" || at.name == "memory")
 	}
@@ -110,12 +110,12 @@ func idle(at position, n *jsontree.Node) bool {
 }
 
 // members compares objects.
-func (d *differ) members(at position, old, new *jsontree.Node) {
-	for m := range new.Children() {
-		d.compare(at.member(m.Name), old.Get(m.Name), m)
+func (d *differ) members(at position, was, now *jsontree.Node) {
+	for m := range now.Children() {
+		d.compare(at.member(m.Name), was.Get(m.Name), m)
 	}
-	for m := range old.Children() {
-		if new.Get(m.Name) == nil {
+	for m := range was.Children() {
+		if now.Get(m.Name) == nil {
 			d.compare(at.member(m.Name), m, nil)
 		}
 	}
@@ -123,33 +123,33 @@ func (d *differ) members(at position, old, new *jsontree.Node) {
 
 // elements compares lists of named things by name, of other objects by index, and
 // of scalars as a whole, because their order counts.
-func (d *differ) elements(at position, old, new *jsontree.Node) {
-	if key := keyOf(old, new); key != "" {
-		d.keyed(at, key, old, new)
+func (d *differ) elements(at position, was, now *jsontree.Node) {
+	if key := keyOf(was, now); key != "" {
+		d.keyed(at, key, was, now)
 		return
 	}
-	if !ofObjects(old) || !ofObjects(new) {
-		if text(old) != text(new) {
-			d.change(at, old, new)
+	if !ofObjects(was) || !ofObjects(now) {
+		if text(was) != text(now) {
+			d.change(at, was, now)
 		}
 		return
 	}
-	for i := range max(old.Len(), new.Len()) {
-		d.compare(at.element(fmt.Sprint(i)), old.Index(i), new.Index(i))
+	for i := range max(was.Len(), now.Len()) {
+		d.compare(at.element(fmt.Sprint(i)), was.Index(i), now.Index(i))
 	}
 }
 
 // keyed compares lists whose elements have a unique key.
-func (d *differ) keyed(at position, key string, old, new *jsontree.Node) {
-	for e := range new.Children() {
+func (d *differ) keyed(at position, key string, was, now *jsontree.Node) {
+	for e := range now.Children() {
 		name := e.Get(key).Str()
-		d.compare(at.element(name), without(find(old, key, name), key), without(e, key))
-		if e.Len() == 1 && find(old, key, name) == nil {
+		d.compare(at.element(name), without(find(was, key, name), key), without(e, key))
+		if e.Len() == 1 && find(was, key, name) == nil {
 			d.change(at.element(name), nil, e)
 		}
 	}
-	for e := range old.Children() {
-		if name := e.Get(key).Str(); find(new, key, name) == nil {
+	for e := range was.Children() {
+		if name := e.Get(key).Str(); find(now, key, name) == nil {
 			d.compare(at.element(name), without(e, key), nil)
 			if e.Len() == 1 {
 				d.change(at.element(name), e, nil)
@@ -225,8 +225,8 @@ func text(n *jsontree.Node) string {
 }
 
 // change adds a change.
-func (d *differ) change(at position, old, new *jsontree.Node) {
-	d.changes = append(d.changes, Change{Path: at.path, Old: masked(at, old), New: masked(at, new)})
+func (d *differ) change(at position, was, now *jsontree.Node) {
+	d.changes = append(d.changes, Change{Path: at.path, Old: masked(at, was), New: masked(at, now)})
 }
 
 // masked returns a value as JSON with credentials masked.

@@ -25,8 +25,10 @@ type EnvironmentFit struct {
 	State        types.CEState
 	Status       types.CEStatus
 	StatusReason string
-	// Machine reports that the environment is the machine of the local engine.
-	Machine bool
+	// IsLocal reports that its jobs run on the machine of the local engine.
+	IsLocal bool
+	// Machines are those of an environment that AWS Batch does not scale, if they are known.
+	Machines []batch.Machine
 	// MaxvCpus is its limit; 0 if it is unknown. DesiredvCpus is its current size.
 	MaxvCpus, DesiredvCpus int
 	// BidPercentage is the highest Spot price, in percent of the on-demand price; 0: no limit.
@@ -86,33 +88,43 @@ func (w *TargetState) fits(catalogue *catalog.Catalog, q types.JobQueueDetail, n
 				Reason: "not checked: " + cmp.Or(w.EnvironmentsErr, "the target does not show it")})
 			continue
 		}
-		fits = append(fits, fitOf(catalogue, e, n))
+		fits = append(fits, w.fitOf(catalogue, e, n))
 	}
 	return fits
 }
 
 // fitOf checks a need against one environment of the target.
-func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) EnvironmentFit {
+func (w *TargetState) fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) EnvironmentFit {
 	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
 	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
 	// The local machine runs containers and pods.
-	machine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn)) && c != nil
+	isMachine := batch.IsLocalMachine(aws.ToString(e.ComputeEnvironmentArn), aws.ToString(e.EcsClusterArn))
+	r.IsLocal = batch.IsLocal(aws.ToString(e.ComputeEnvironmentArn))
 	switch {
-	case isPod != n.EKS && !machine:
+	case isPod != n.EKS && !isMachine:
 		r.Reason = "it runs containers on ECS, but the job is a pod for EKS"
 		if isPod {
 			r.Reason = "it runs pods on EKS, but the job is not a pod"
 		}
 		return r
-	case machine:
-		r.Machine, r.Type = true, string(c.Type)
-		return unlisted(r, "not checked: the local engine has no instance types", int(aws.ToInt32(c.MaxvCpus)), n)
 	case c == nil:
-		return unlisted(r, "not checked: the instances of an unmanaged environment are unknown", int(aws.ToInt32(e.UnmanagedvCpus)), n)
+		r.MaxvCpus = int(aws.ToInt32(e.UnmanagedvCpus))
+	default:
+		r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
+		r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
 	}
-	r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
-	r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
+	if batch.HasFixedMachines(e) && !isMachine {
+		r.environment.Type = r.Type
+		if why := r.excludes(n, c != nil); why != "" {
+			r.Reason = why
+			return r
+		}
+	}
+	if batch.HasFixedMachines(e) || c == nil {
+		r.Machines = w.Machines[r.Name]
+		return onMachines(r, w.MachinesErr, n)
+	}
 	r.environment = catalog.Environment{Name: r.Name, Type: r.Type, InstanceTypes: c.InstanceTypes, MaxvCpus: r.MaxvCpus, Catalog: catalogue}
 	if r.MaxvCpus == 0 {
 		r.Reason = "its maxvCpus is 0"
@@ -121,21 +133,65 @@ func fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need)
 	return place(r, n)
 }
 
-// unlisted checks a need against an environment whose instances are unknown for the reason. Only the vCPUs can be
-// checked.
-func unlisted(r EnvironmentFit, reason string, vcpus int, n Need) EnvironmentFit {
-	r.Fits, r.Reason = true, reason
-	r.MaxvCpus = vcpus
-	if vcpus > 0 && n.vcpus() > float64(vcpus) {
-		r.Fits, r.Reason = false, fmt.Sprintf("%s is more than its %d vCPUs", catalog.VCPUs(n.vcpus()), vcpus)
+// excludes says why an environment that AWS Batch does not scale excludes a need on any machine: it has another
+// platform, or a maxvCpus below it.
+func (r EnvironmentFit) excludes(n Need, hasLimit bool) string {
+	platform := map[bool]string{false: "EC2", true: "Fargate"}
+	total, isFargate := n.Total(), len(n.Parts) > 0 && n.Parts[0].Fargate
+	switch {
+	case !n.EKS && isFargate != r.IsFargate():
+		return fmt.Sprintf("%s, but the job is for %s", cmp.Or(r.Type, "EC2"), platform[isFargate])
+	case hasLimit && total.VCPUs > float64(r.MaxvCpus):
+		return fmt.Sprintf("%s is more than its maxvCpus of %d", catalog.VCPUs(total.VCPUs), r.MaxvCpus)
 	}
+	return ""
+}
+
+// onMachines checks a need against an environment that AWS Batch does not scale. unread says why its machines are
+// unknown.
+func onMachines(r EnvironmentFit, unread string, n Need) EnvironmentFit {
+	total := n.Total()
+	switch {
+	case len(r.Machines) == 0:
+		r.Reason = "not checked: the instances of an unmanaged environment are unknown"
+		if unread != "" || r.IsLocal {
+			r.Reason = "not checked: " + cmp.Or(unread, "the engine does not report its machine")
+		}
+	case r.IsLocal: // all nodes of a job run there
+		r.Reason = r.Machines[0].Total.Excess(total)
+		r.Fits = r.Reason == ""
+		return r
+	case n.nodes() > len(r.Machines):
+		r.Reason = fmt.Sprintf("%d nodes are more than its %d instances", n.nodes(), len(r.Machines))
+		return r
+	}
+	for _, p := range n.Parts {
+		one := capacityOf(p)
+		if len(r.Machines) > 0 && !slices.ContainsFunc(r.Machines, func(m batch.Machine) bool { return m.Total.Excess(one) == "" }) {
+			largest := slices.MaxFunc(r.Machines, func(a, b batch.Machine) int { return cmp.Compare(a.Total.MemoryMiB, b.Total.MemoryMiB) })
+			r.Reason = "no instance is large enough: on the largest, " + largest.Total.Excess(one)
+			return r
+		}
+	}
+	if r.MaxvCpus > 0 && total.VCPUs > float64(r.MaxvCpus) {
+		r.Reason = fmt.Sprintf("%s is more than its %d vCPUs", catalog.VCPUs(total.VCPUs), r.MaxvCpus)
+		return r
+	}
+	r.Fits = true
 	return r
 }
 
-// vcpus returns the vCPUs of all machines.
-func (n Need) vcpus() (sum float64) {
+// capacityOf returns the request of one machine of a part.
+func capacityOf(p Part) batch.Capacity {
+	return batch.Capacity{VCPUs: p.VCPUs, MemoryMiB: int64(p.MemoryMiB), GPUs: int64(p.GPUs)}
+}
+
+// Total returns the request of all machines together.
+func (n Need) Total() (sum batch.Capacity) {
 	for _, p := range n.Parts {
-		sum += p.VCPUs * float64(p.Nodes)
+		sum.VCPUs += p.VCPUs * float64(p.Nodes)
+		sum.MemoryMiB += int64(p.MemoryMiB) * int64(p.Nodes)
+		sum.GPUs += int64(p.GPUs) * int64(p.Nodes)
 	}
 	return sum
 }
@@ -186,7 +242,7 @@ func (r EnvironmentFit) headroom(n Need) int {
 	case n.nodes() > 1: // every node has an instance of its own
 		return int(float64(r.MaxvCpus) / r.vcpus(n))
 	case r.IsFargate():
-		return int(float64(r.MaxvCpus) / max(n.vcpus(), catalog.FargateVCPUs()[0]))
+		return int(float64(r.MaxvCpus) / max(n.Total().VCPUs, catalog.FargateVCPUs()[0]))
 	}
 	p := r.Holds[0]
 	return max(1, r.MaxvCpus/p.Instance.VCPUs) * p.PerInstance

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -117,6 +118,9 @@ type jobDocument struct {
 	Earlier         []string            `json:"earlier,omitempty"`
 	Staged          []stagedDocument    `json:"staged,omitempty"`
 	Published       []publishedDocument `json:"published,omitempty"`
+	// Command is what a container starts, if batchctl changed the command of the file; as one line, see CommandText.
+	Command    string   `json:"command,omitempty"`
+	NotChecked []string `json:"notChecked,omitempty"`
 
 	Definition   *definitionDocument   `json:"definition,omitempty"`
 	Environments []environmentDocument `json:"computeEnvironments,omitempty"`
@@ -156,6 +160,8 @@ type environmentDocument struct {
 	JobsAtOnce      int    `json:"jobsAtOnce,omitempty"`
 	MaxvCpus        int    `json:"maxvCpus,omitempty"`
 	DesiredvCpus    int    `json:"desiredvCpus,omitempty"`
+	// Machines are those of an environment that AWS Batch does not scale.
+	Machines []batch.Machine `json:"machines,omitempty"`
 }
 
 // costDocument is the cost of a job in US dollars. StandsFor is the Region of the job if the
@@ -212,7 +218,7 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Policy, d.Problems, d.Checked, d.When = v.Policy, v.Problems(), checked, v.When
+		d.Policy, d.Problems, d.Checked, d.When = v.Policy, v.ProblemTexts(), checked, v.When
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -225,7 +231,7 @@ func (p *Plan) JSON(v *Review) ([]byte, error) {
 // document returns the job's part of the JSON, without a review.
 func (j *Job) document() jobDocument {
 	d := jobDocument{Name: j.Name, Queue: j.Queue.Queue, Reason: j.Queue.Reason,
-		Join: j.Join, Cells: j.Cells, MaxParallel: j.MaxParallel, When: j.When}
+		Join: j.Join, Cells: j.Cells, MaxParallel: j.MaxParallel, When: j.When, Command: CommandText(j.Sent)}
 	if j.Group != j.Name {
 		d.Group = j.Group
 	}
@@ -253,9 +259,10 @@ func (j *Job) document() jobDocument {
 // describe adds what the review found to the job's document.
 func (v JobReview) describe(d *jobDocument) {
 	d.Definition = &definitionDocument{v.Definition.Verdict, v.Definition.Revision, v.Definition.Changes, v.Definition.Reason}
+	d.NotChecked = v.NotChecked
 	for _, r := range v.Environments {
 		e := environmentDocument{Name: r.Name, From: v.EnvironmentsFrom, Type: r.Type, State: string(r.State), Status: string(r.Status), Usable: r.Usable(),
-			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus}
+			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus, Machines: r.Machines}
 		if len(r.Holds) > 0 {
 			e.InstanceType, e.JobsPerInstance = r.Holds[0].Instance.Name, r.Holds[0].PerInstance
 		}

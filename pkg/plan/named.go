@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -91,10 +90,7 @@ func QueueHint(platform *document.Platform, name string) string {
 	for _, q := range platform.Queues {
 		names = append(names, cmp.Or(q.Alias, q.Name))
 	}
-	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return fmt.Sprintf("did you mean %q? the queues are %s", near, strings.Join(names, ", "))
-	}
-	return "the queues are " + strings.Join(names, ", ")
+	return diag.Instead(name, names, diag.Offer{Near: "did you mean %q?", Are: "the queues are", All: "see \"queues\" of the platform file"})
 }
 
 // choose returns the best queue of the platform file, or reports why there is
@@ -122,7 +118,7 @@ func (qs *queues) choose(j *document.Job, register *jsontree.Node) Choice {
 // noQueuesHint says how to set a queue if the platform file lists none.
 func (qs *queues) noQueuesHint() string {
 	if qs.platform == nil || qs.platform.Root == nil {
-		return `add "queue", or describe your queues in a platform file: batchctl init --platform batchctl.json`
+		return `add "queue", or describe your queues in a platform file: batchctl init --new-platform batchctl.json`
 	}
 	return fmt.Sprintf(`add "queue", or add "queues" to %s`, qs.platform.Root.Source.Name)
 }

@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -27,6 +31,8 @@ type Need struct {
 	Platform string
 	// StorageGB is the ephemeral storage of a Fargate task that costs extra.
 	StorageGB int
+	// PublicIP reports that a Fargate task gets a public IPv4 address, which costs extra.
+	PublicIP bool
 	// TimeoutSeconds is attemptDurationSeconds; 0 for none.
 	TimeoutSeconds int64
 	// Attempts is at least 1, and Children is 1 for a job that is no array.
@@ -34,6 +40,8 @@ type Need struct {
 	// MaxParallel is how many children may run at once, whatever there is room for; 0:
 	// any number.
 	MaxParallel int
+	// Consumes is how much of each consumable resource an attempt takes, by the resource's name.
+	Consumes map[string]int64
 }
 
 // Part is machines that are alike.
@@ -97,8 +105,10 @@ func NeedOf(definition, submit *jsontree.Node) (n Need, ok bool) {
 		EKS:       definition.Get("eksProperties") != nil,
 		Platform:  fargatePlatform(definition),
 		StorageGB: storage(definition),
+		PublicIP:  containers(definition).Get("networkConfiguration").Get("assignPublicIp").Str() == string(types.AssignPublicIpEnabled),
 		Attempts:  bounded(first(submit, definition, "retryStrategy", "attempts")),
 		Children:  bounded(submit.Get("arrayProperties").Get("size")),
+		Consumes:  consumed(definition, submit),
 	}
 	if seconds, ok := first(submit, definition, "timeout", "attemptDurationSeconds").Int(); ok {
 		n.TimeoutSeconds = max(0, min(seconds, math.MaxInt32))
@@ -136,7 +146,31 @@ func bounded(n *jsontree.Node) int {
 	return int(max(1, min(i, mostTimes)))
 }
 
-// containers is the object that holds runtimePlatform and ephemeralStorage.
+// consumed returns the quantities of consumable resources. The submission's list replaces the definition's; those of
+// the nodes are added.
+func consumed(definition, submit *jsontree.Node) map[string]int64 {
+	const own, over = "consumableResourceProperties", "consumableResourcePropertiesOverride"
+	sums := map[string]int64{}
+	add := func(override, list *jsontree.Node) {
+		if override != nil {
+			list = override
+		}
+		for r := range list.Get("consumableResourceList").Children() {
+			quantity, _ := r.Get("quantity").Int()
+			name := batch.Name(r.Get("consumableResource").Str())
+			sums[name] += max(0, min(quantity, math.MaxInt64-sums[name]))
+		}
+	}
+	add(submit.Get(over), definition.Get(own))
+	for _, node := range nodeKinds(definition, submit) {
+		for range node.count {
+			add(node.over.Get(over), node.own.Get(own))
+		}
+	}
+	return sums
+}
+
+// containers is the object that holds runtimePlatform, ephemeralStorage and networkConfiguration.
 func containers(definition *jsontree.Node) *jsontree.Node {
 	if task := definition.Get("ecsProperties").Get("taskProperties").Index(0); task != nil {
 		return task
@@ -200,11 +234,19 @@ func containerAmount(container, over *jsontree.Node, kind string) (most float64)
 // mostNodes is far above the nodes that AWS Batch takes.
 const mostNodes = 10_000
 
-// nodeParts counts the nodes of a multi-node job by what they run. Of ranges that
-// lie in each other the innermost counts, as AWS Batch has it. It is empty when a
-// node is in no range, or a range does not say what it asks for.
-func nodeParts(definition, submit *jsontree.Node) []Part {
+// nodeKind is nodes with the same properties and overrides.
+type nodeKind struct {
+	own, over *jsontree.Node
+	count     int
+}
+
+// nodeKinds counts the nodes of a multi-node job by what they run. Of ranges that
+// lie in each other the innermost counts, as AWS Batch has it.
+func nodeKinds(definition, submit *jsontree.Node) (kinds []nodeKind) {
 	nodes, over := definition.Get("nodeProperties"), submit.Get("nodeOverrides")
+	if nodes == nil {
+		return nil
+	}
 	count := bounded(nodes.Get("numNodes"))
 	if n := over.Get("numNodes"); n != nil {
 		count = bounded(n)
@@ -212,23 +254,27 @@ func nodeParts(definition, submit *jsontree.Node) []Part {
 	if count > mostNodes {
 		return nil
 	}
-	type kind struct{ own, over *jsontree.Node }
-	var order []kind
-	counts := map[kind]int{}
 	owns, overs := rangesOf(nodes.Get("nodeRangeProperties"), count), rangesOf(over.Get("nodePropertyOverrides"), count)
 	for node := range count {
-		k := kind{innermost(owns, node), innermost(overs, node)}
-		if counts[k]++; counts[k] == 1 {
-			order = append(order, k)
+		k := nodeKind{own: innermost(owns, node), over: innermost(overs, node)}
+		at := slices.IndexFunc(kinds, func(o nodeKind) bool { return o.own == k.own && o.over == k.over })
+		if at < 0 {
+			kinds, at = append(kinds, k), len(kinds)
 		}
+		kinds[at].count++
 	}
-	var parts []Part
-	for _, k := range order {
+	return kinds
+}
+
+// nodeParts returns the machines of a multi-node job. It is empty when a node is in no range, or a range does not say
+// what it asks for.
+func nodeParts(definition, submit *jsontree.Node) (parts []Part) {
+	for _, k := range nodeKinds(definition, submit) {
 		r, ok := nodeRequest(k.own, k.over)
 		if !ok {
 			return nil
 		}
-		p := Part{Request: r, Nodes: counts[k]}
+		p := Part{Request: r, Nodes: k.count}
 		for t := range k.own.Get("instanceTypes").Children() {
 			p.InstanceTypes = append(p.InstanceTypes, t.Str())
 		}

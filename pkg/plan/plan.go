@@ -21,6 +21,10 @@ type Plan struct {
 // Job is the requests of one job.
 type Job struct {
 	Name string
+	// File is the path of its file, as it was named.
+	File string
+	// Again is the id of the failed job that this one runs again; "" for a job of a file.
+	Again string
 	// Register is nil when the job names a registered definition.
 	Register *awsbatch.RegisterJobDefinitionInput
 	// Submit is nil for a job definition alone. JobDefinition is the bare name
@@ -55,6 +59,9 @@ type Job struct {
 	// Ladder is what the client does after a failure of the job, with the names of AWS queues.
 	// Submit has it as a variable.
 	Ladder ladder.Ladder
+	// Sent is the command that a container starts, if batchctl put a launcher before that of the file: staging, measuring
+	// or the cells of an array; nil if the file's own is sent.
+	Sent []string
 	// Measured reports that each attempt is measured.
 	Measured bool
 	// Notify are the receivers of the client's message when the job has ended.

@@ -44,10 +44,9 @@ func ChooseQueue(platform *document.Platform, n Need) (Choice, error) {
 	return best, nil
 }
 
-// Hold holds a request against the environments behind a queue, whose instance
-// types the catalogue knows. AWS Batch tries them in order; the placement returned
-// is the tightest, since that is the proof. When none fits, Reason covers all of
-// them, and Cause and Nearest are of the one that comes nearest.
+// FindPlacement returns the tightest placement of a need in a queue's environments, whose instance types the catalogue
+// knows: it proves that the job fits. If none fits, Reason covers all of them, and Cause and Nearest are of the one
+// that comes nearest.
 func FindPlacement(types *catalog.Catalog, q document.Queue, n Need) catalog.Placement {
 	r := n.widest()
 	if len(q.Environments) == 0 {

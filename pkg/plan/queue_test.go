@@ -1,13 +1,16 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"pgregory.net/rapid"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
 )
@@ -154,13 +157,59 @@ func TestMachineHasNoInstanceTypes(t *testing.T) {
 		ComputeResources:      &types.ComputeResource{Type: "EC2", MaxvCpus: aws.Int32(4), InstanceTypes: []string{"optimal"}}}
 	created := machine
 	created.EcsClusterArn = aws.String("arn:aws:ecs:local:000000000000:cluster/AWSBatch-local-5a0f1c0e-6d0e-4bd4-9b3c-b5c1a1f4f0c7")
+	state := &TargetState{Local: true, Machines: map[string][]batch.Machine{"local": {{Total: batch.Capacity{VCPUs: 4, MemoryMiB: 1024, GPUs: 1}}}}}
 	for vcpus, fits := range map[float64]bool{4: true, 5: false} {
 		need := OneMachine(catalog.Request{VCPUs: vcpus, MemoryMiB: 64, GPUs: 1})
-		if r := fitOf(nil, machine, need); !r.Machine || r.Fits != fits || r.MaxvCpus != 4 || len(r.Holds) != 0 {
+		if r := state.fitOf(nil, machine, need); !r.IsLocal || r.Fits != fits || r.MaxvCpus != 4 || len(r.Holds) != 0 {
 			t.Errorf("%v vCPUs on the machine: %+v", vcpus, r)
 		}
-		if r := fitOf(nil, created, need); r.Machine || r.Fits {
+		if r := state.fitOf(nil, created, need); !r.IsLocal || r.Fits != fits || len(r.Holds) != 0 {
 			t.Errorf("%v vCPUs and a GPU on a created environment of the optimal types: %+v", vcpus, r)
+		}
+	}
+}
+
+// TestLocalProblems checks what plan reports, and submit refuses, of a queue of the local engine.
+func TestLocalProblems(t *testing.T) {
+	whole := []batch.Machine{{Total: batch.Capacity{VCPUs: 4, MemoryMiB: 1024}}}
+	state := func(resources types.ComputeResource, ce types.CEState) *TargetState {
+		return &TargetState{Local: true, Target: "local", Machines: map[string][]batch.Machine{"local": whole, "e": whole}, Consumables: map[string]int64{"licences": 4},
+			Queues: []types.JobQueueDetail{{JobQueueName: aws.String("q"), State: types.JQStateEnabled, Status: types.JQStatusValid,
+				ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: aws.String("e")}}}},
+			Environments: []types.ComputeEnvironmentDetail{{ComputeEnvironmentName: aws.String("e"), State: ce, Status: types.CEStatusValid, Type: types.CETypeManaged,
+				ComputeEnvironmentArn: aws.String("arn:aws:batch:local:000000000000:compute-environment/e"), ComputeResources: &resources}}}
+	}
+	ec2, fargate := types.ComputeResource{Type: "EC2", MaxvCpus: aws.Int32(2)}, types.ComputeResource{Type: "FARGATE", MaxvCpus: aws.Int32(8)}
+	for _, c := range []struct {
+		state        *TargetState
+		vcpus        string
+		licences     int64
+		text, remedy string
+	}{
+		{state(ec2, types.CEStateEnabled), "2", 4, "", ""},
+		{state(ec2, types.CEStateEnabled), "3", 0, "no compute environment of q accepts it: e (3 vCPU is more than its maxvCpus of 2)",
+			"submit to another queue, or change the compute environments of q"},
+		{state(ec2, types.CEStateEnabled), "5", 0, "does not fit this machine: e (5 vCPU is more than its maxvCpus of 2)", ""},
+		{state(ec2, types.CEStateDisabled), "1", 0, "no compute environment of q accepts it: e (it is DISABLED)",
+			"enable it: aws batch update-compute-environment --compute-environment e --state ENABLED"},
+		{state(fargate, types.CEStateEnabled), "1", 0, "no compute environment of q accepts it: e (FARGATE, but the job is for EC2)",
+			"submit to another queue, or change the compute environments of q"},
+		{state(ec2, types.CEStateEnabled), "1", 5, "it asks for 5 of the consumable resource licences, more than its total of 4",
+			"ask for less of it, or raise its total: aws batch update-consumable-resource --consumable-resource licences --operation SET --quantity 5"},
+	} {
+		job := &Job{Name: "j", Register: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("j"), ContainerProperties: &types.ContainerProperties{
+			ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: &c.vcpus}, {Type: "MEMORY", Value: aws.String("64")}}}},
+			Submit: &awsbatch.SubmitJobInput{JobQueue: aws.String("q"), JobDefinition: aws.String("j")}}
+		if c.licences > 0 {
+			job.Submit.ConsumableResourcePropertiesOverride = &types.ConsumableResourceProperties{ConsumableResourceList: []types.ConsumableResourceRequirement{
+				{ConsumableResource: aws.String("arn:aws:batch:local:000000000000:consumable-resource/licences"), Quantity: &c.licences}}}
+		}
+		var want []Problem
+		if c.text != "" {
+			want = []Problem{{"j", c.text, c.remedy}}
+		}
+		if got := (&Plan{Jobs: []*Job{job}}).Review(c.state, nil, nil).Problems(); !slices.Equal(got, want) {
+			t.Errorf("%q instead of %q", got, want)
 		}
 	}
 }

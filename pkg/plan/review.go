@@ -9,7 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -36,6 +38,11 @@ type PolicyReview struct {
 	// error, and then there is no plan.
 	PolicyRules []string `json:"rules"`
 	Waived      []Waived `json:"waived,omitempty"`
+	// NotChecked are properties that the policy limits and that are unknown: those of a definition that a job runs.
+	NotChecked []string `json:"notChecked,omitempty"`
+	// Problems are those of the definitions that jobs name, which only the target has. With an error among them, there
+	// is no plan.
+	Problems diag.List `json:"-"`
 	// policy is the policy itself.
 	policy *jsontree.Node
 }
@@ -50,12 +57,8 @@ type Waived struct {
 // PolicyOf returns the review of a platform's policy.
 func PolicyOf(platform *document.Platform, file string, waived []Waived) *PolicyReview {
 	v := &PolicyReview{File: file, PolicyRules: []string{}, Waived: waived, policy: platform.Policy.Node}
-	for m := range v.policy.Children() {
-		switch m.Name {
-		case "owner", "waiver", "$comment":
-		default:
-			v.PolicyRules = append(v.PolicyRules, m.Name)
-		}
+	for _, m := range platform.Policy.Rules() {
+		v.PolicyRules = append(v.PolicyRules, m.Name)
 	}
 	return v
 }
@@ -74,6 +77,8 @@ type JobReview struct {
 	// Cost is nil where nothing is to be paid: for a definition alone, and on this
 	// machine.
 	Cost *Cost
+	// NotChecked is what the plan cannot check of the job, beside what Definition, QueueReview and Environments say.
+	NotChecked []string
 	// Need is what the job asks for, if that is known here.
 	Need Need
 	// Worst is the job with the largest request that its rungs lead to, in each queue that they may
@@ -140,6 +145,13 @@ func (p *Plan) Review(w *TargetState, platform *document.Platform, prices *catal
 
 func (p *Plan) review(i int, j *Job, w *TargetState, platform *document.Platform, prices *catalog.Prices) JobReview {
 	v := JobReview{Job: j, Definition: w.definition(j)}
+	isLocal := w != nil && w.Local
+	if !isLocal && j.NeedsBatchctl(false) {
+		v.NotChecked = append(v.NotChecked, UncheckedImage)
+	}
+	if !isLocal && j.Join {
+		v.NotChecked = append(v.NotChecked, "whether the image has the command that this inserted step runs: true")
+	}
 	definition := p.definitionOf(i, w)
 	if v.Definition.Verdict == DefinitionMissing && j.Register == nil && p.registers(j, i) {
 		v.Definition = DefinitionReview{Verdict: DefinitionEarlier}
@@ -159,7 +171,7 @@ func (p *Plan) review(i int, j *Job, w *TargetState, platform *document.Platform
 	}
 	v.Need.MaxParallel = j.MaxParallel
 	v.findEnvironments(w, platform)
-	if v.EnvironmentsFrom != FromPlatform && w != nil && w.Local {
+	if w != nil && w.Local {
 		return v
 	}
 	v.Cost = v.cost(prices, w)
@@ -208,10 +220,10 @@ func (p *Plan) definitionOf(i int, w *TargetState) *jsontree.Node {
 			return n
 		}
 	}
-	if w == nil || w.Definitions[word].Named == nil {
+	if w == nil {
 		return nil
 	}
-	n, _ := tree(w.Definitions[word].Named)
+	n, _ := w.Definitions[word].Tree()
 	return n
 }
 
@@ -287,22 +299,26 @@ func (w *TargetState) queueReview(word string) QueueReview {
 	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status, StatusReason: aws.ToString(q.StatusReason)}
 }
 
-// rooms finds the compute environments of the job's queue: the target's, or those of the
-// platform file if the target's cannot be read. The local engine's replace only the latter.
+// findEnvironments finds the compute environments of the job's queue: the target's, or those of the
+// platform file if the target's cannot be read. On the local engine, all jobs run on one machine.
 func (v *JobReview) findEnvironments(w *TargetState, platform *document.Platform) {
-	var types *catalog.Catalog
+	var catalogue *catalog.Catalog
 	word := aws.ToString(v.Submit.JobQueue)
 	var described document.Queue
 	if platform != nil {
-		types = platform.Catalog
+		catalogue = platform.Catalog
 		described, _ = platform.Queue(word)
 	}
 	isDescribed := len(described.Environments) > 0
-	if v.QueueReview.Found && !(isDescribed && (w.Local || w.EnvironmentsErr != "")) {
-		q, _ := w.queue(word)
-		v.Environments, v.EnvironmentsFrom = w.fits(types, q, v.Need), "the target"
+	isLocal := w != nil && w.Local
+	if isLocal || v.QueueReview.Found && !(isDescribed && w.EnvironmentsErr != "") {
+		q, found := w.queue(word)
+		if !found { // submit creates it
+			q.ComputeEnvironmentOrder = []types.ComputeEnvironmentOrder{{ComputeEnvironment: aws.String(batch.LocalEnvironment)}}
+		}
+		v.Environments, v.EnvironmentsFrom = w.fits(catalogue, q, v.Need), "the target"
 	} else if isDescribed {
-		v.Environments, v.EnvironmentsFrom = fitsOf(types, described, v.Need), FromPlatform
+		v.Environments, v.EnvironmentsFrom = fitsOf(catalogue, described, v.Need), FromPlatform
 	}
 }
 
@@ -325,7 +341,7 @@ func (v *JobReview) cost(prices *catalog.Prices, w *TargetState) *Cost {
 			}
 		}
 	}
-	if len(steps) > 1 && c.Unknown == "" {
+	if (len(steps) > 1 || c.Spot) && c.Unknown == "" {
 		c.Order = steps
 	}
 	return &c
@@ -344,43 +360,11 @@ func (v JobReview) Environment() (EnvironmentFit, bool) {
 	return EnvironmentFit{}, false
 }
 
-// Problems returns what would make AWS Batch reject the plan, or leave a job waiting
-// indefinitely, in the target's current state.
-func (v *Review) Problems() []string {
-	var list []string
-	for _, j := range v.Jobs {
-		list = append(list, j.problems(v.Target)...)
-	}
-	return list
-}
-
-func (v JobReview) problems(w *TargetState) (list []string) {
-	say := func(format string, args ...any) {
-		list = append(list, fmt.Sprintf("job %s: ", v.Name)+fmt.Sprintf(format, args...))
-	}
-	if v.Definition.Verdict == DefinitionMissing {
-		say("no ACTIVE job definition %s at %s", v.definitionWord(), w.Target)
-	}
-	if v.Submit == nil {
-		return list
-	}
-	queue := aws.ToString(v.Submit.JobQueue)
-	switch q := v.QueueReview; {
-	case q.Asked && !q.Found && !w.Local:
-		say("no job queue %s at %s", queue, w.Target)
-	case q.Found && q.State == types.JQStateDisabled:
-		say("job queue %s is DISABLED and rejects jobs", queue)
-	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting || q.Status == types.JQStatusDeleted):
-		say("job queue %s is %s: %s", queue, q.Status, cmp.Or(q.StatusReason, "AWS Batch gives no reason"))
-	}
-	if _, ok := v.Environment(); !ok && len(v.Environments) > 0 {
-		say("no compute environment of %s accepts it: %s", queue, v.refusals())
-	}
-	return list
-}
-
 // refusals says for each environment why it does not take the job.
 func (v JobReview) refusals() string {
+	if r := v.Environments[0]; len(v.Environments) == 1 && r.IsLocal && r.Name == batch.LocalEnvironment {
+		return cmp.Or(r.Why(), r.Reason)
+	}
 	var parts []string
 	for _, r := range v.Environments {
 		parts = append(parts, fmt.Sprintf("%s (%s)", cmp.Or(r.Name, r.Type), cmp.Or(r.Why(), r.Reason)))

@@ -302,7 +302,7 @@ func TestHeadroomAndPrice(t *testing.T) {
 	priced := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n := Need{Platform: catalog.X86, Attempts: rapid.IntRange(1, 10).Draw(r, "attempts"), Children: rapid.IntRange(1, 1000).Draw(r, "children"),
-			TimeoutSeconds: rapid.Int64Range(0, 100_000).Draw(r, "timeout"),
+			TimeoutSeconds: rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(60, 100_000)).Draw(r, "timeout"),
 			Parts: []Part{{Nodes: rapid.SampledFrom([]int{1, 1, 1, 4}).Draw(r, "nodes"), Request: catalog.Request{
 				VCPUs: rapid.SampledFrom([]float64{0.25, 1, 2, 3, 16, 96}).Draw(r, "vcpus"), MemoryMiB: rapid.IntRange(4, 200_000).Draw(r, "memory")}}}}
 		room := EnvironmentFit{Type: "EC2", MaxvCpus: rapid.IntRange(1, 2000).Draw(r, "maxvCpus"), environment: catalog.Environment{
@@ -317,7 +317,7 @@ func TestHeadroomAndPrice(t *testing.T) {
 			return
 		}
 		priced++
-		used := float64(room.AtOnce) * n.vcpus()
+		used := float64(room.AtOnce) * n.Total().VCPUs
 		one := room.vcpus(n)
 		if used > max(float64(room.MaxvCpus), one) {
 			r.Fatalf("%d jobs at once use %v of %d vCPUs", room.AtOnce, used, room.MaxvCpus)
@@ -386,7 +386,7 @@ func TestOrderOfEnvironments(t *testing.T) {
 		want         string
 	}{
 		{"od EC2 m5.large", 1, "0.1..0.4"},
-		{"spot SPOT m5.large", 1, "0.1..0.4"}, // one environment: its own lines tell the Spot price
+		{"spot SPOT m5.large", 1, "0.03..0.4: spot (SPOT) 0.015..0.03 0.03..0.4"},
 		{"spot SPOT m5.large; od EC2 m5.large", 1, "0.03..0.4: spot (SPOT) 0.015..0.03 0.03..0.4, od (EC2) 0.05..0.05 0.1..0.4"},
 		{"od EC2 m5.large; spot SPOT m5.large", 1, "0.03..0.4: od (EC2) 0.05..0.05 0.1..0.4, spot (SPOT) 0.015..0.03 0.03..0.4"},
 		{"spot SPOT m5.large; od EC2 m5.xlarge", 1, "0.03..0.8: spot (SPOT) 0.015..0.03 0.03..0.4, od (EC2) 0.05..0.05 0.1..0.8"},

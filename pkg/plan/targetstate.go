@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/stable"
 )
 
@@ -30,8 +31,12 @@ type TargetState struct {
 	// environments.
 	Queues       []types.JobQueueDetail
 	Environments []types.ComputeEnvironmentDetail
-	// QueuesErr and EnvironmentsErr say why they could not be read.
-	QueuesErr, EnvironmentsErr string
+	// Machines are those of the environments that AWS Batch does not scale, by the environment's name.
+	Machines map[string][]batch.Machine
+	// Consumables has the total quantity of each consumable resource of the local engine; nil if they are unknown.
+	Consumables map[string]int64
+	// QueuesErr, EnvironmentsErr and MachinesErr say why they could not be read.
+	QueuesErr, EnvironmentsErr, MachinesErr string
 }
 
 // Registered describes the revisions of a job definition that the target has.
@@ -43,6 +48,15 @@ type Registered struct {
 	Same, Named *types.JobDefinition
 	// Err says why it could not be read.
 	Err string
+}
+
+// Tree returns the definition that a submission names, in the form of a RegisterJobDefinition request; nil if there is
+// none. It has no place in a file.
+func (r Registered) Tree() (*jsontree.Node, error) {
+	if r.Named == nil {
+		return nil, nil
+	}
+	return tree(r.Named)
 }
 
 // DefinitionNames returns the job definitions that the plan asks the target for:

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 )
 
 // Attempt is an attempt that has ended and can run again.
@@ -34,6 +35,8 @@ type Attempt struct {
 	// Environment has the container's variables, then those of Batch, then the user's; each name
 	// once.
 	Environment []types.KeyValuePair
+	// Directory is where a process runs if the caller names no other directory; "" means a new one.
+	Directory string
 	// Timeout is how long the attempt may run; 0 means no limit.
 	Timeout time.Duration
 	// Original is how the attempt ended on AWS Batch.
@@ -55,16 +58,17 @@ type Options struct {
 // Of returns an attempt of a job, from the job's description. Attempts are numbered from 1; 0 is
 // the latest that has ended. The error says why there is no such attempt, or why it cannot run
 // here.
-func Of(job types.JobDetail, attempt int, o Options) (*Attempt, error) {
+func Of(job types.JobDetail, number int, o Options) (*Attempt, error) {
 	if err := runnable(&job); err != nil {
 		return nil, err
 	}
-	number, err := choose(&job, attempt)
+	number, err := choose(&job, number)
 	if err != nil {
 		return nil, err
 	}
 	a := &Attempt{Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName), Number: number, Attempts: len(job.Attempts),
 		Queue: batch.Name(aws.ToString(job.JobQueue)), Index: -1, Container: properties(job.Container), Command: o.Command, Original: job.Attempts[number-1]}
+	a.Directory = attempt.WorkingDirectory(job.Parameters[batch.DirectoryParameter], a.Container.Environment)
 	a.ComputeEnvironment = environmentOf(a.Original.Container)
 	if p := job.ArrayProperties; p != nil && p.Index != nil {
 		a.Index = int(*p.Index)

@@ -68,7 +68,7 @@ func openEngine(t *testing.T, x attempt.Executor) (*local.Engine, *awsbatch.Clie
 			t.Error(err)
 		}
 	})
-	return e, awsbatch.NewFromConfig(e.Config(""))
+	return e, awsbatch.NewFromConfig(e.Config())
 }
 
 // program prints what it was given, and fails in its first attempt.
@@ -114,7 +114,7 @@ func TestAsTheEngineRanIt(t *testing.T) {
 			for k, got := range replayed.seen {
 				if diff := cmp.Diff(x.seen[k], got, cmp.FilterPath(func(p cmp.Path) bool {
 					name := p.Last().String()
-					return name == ".ID" || name == ".Directory" || name == ".Started" || name == ".Pulled" || name == ".Kill"
+					return name == ".ID" || name == ".Directory" || name == ".Started" || name == ".Pulled" || name == ".Kill" || name == ".Differed"
 				}, cmp.Ignore()), cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(types.ContainerProperties{}, types.KeyValuePair{}, types.Ulimit{}, types.ResourceRequirement{}),
 					cmpopts.SortSlices(func(a, b types.KeyValuePair) bool { return *a.Name < *b.Name })); diff != "" {
 					t.Errorf("%s (-engine +replay):\n%s", k, diff)

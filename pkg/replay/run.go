@@ -27,16 +27,18 @@ type RunOptions struct {
 	Hurry <-chan struct{}
 }
 
-// Run runs the attempt with x until it finishes. Its command runs in dir, a directory that is empty
-// or does not exist yet; Run does not remove it. The output of the command goes to log.
+// Run runs the attempt with x until it finishes. Its command runs in dir: a.Directory, or a directory
+// that is empty or does not exist yet; Run does not remove it. The output of the command goes to log.
 //
 // When the timeout, counted from the start of the command, is over or ctx ends, the command gets
 // SIGTERM, and SIGKILL 30 seconds later. The error is then ErrTimeout or ctx's cause. Any other
 // error is why the command could not run normally. exit is the command's exit code, negative if it
 // has none.
 func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *os.File, o RunOptions) (exit int, err error) {
-	if dir, err = fresh(dir); err != nil {
-		return -1, err
+	if dir != a.Directory || dir == "" {
+		if dir, err = fresh(dir); err != nil {
+			return -1, err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return -1, context.Cause(ctx)

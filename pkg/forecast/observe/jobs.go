@@ -7,11 +7,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
@@ -21,7 +23,9 @@ import (
 // size is what is known of the jobs of a definition.
 type size struct {
 	need     model.Amount
+	nodes    []model.Amount // of a multi-node job: what each node asks for
 	platform types.PlatformCapability
+	task     forecast.Task
 	priority int32
 	timeout  int64
 	team     string
@@ -74,9 +78,9 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 		if s == nil || from == 0 || to < from || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
 			continue
 		}
-		o.State.Past = append(o.State.Past, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
-			Priority: s.priority, Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1),
-			Durations: o.Durations(definition(j.JobSummary), j.queue, s.timeout)})
+		o.State.Past = append(o.State.Past, o.split(s, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
+			Priority: s.priority, Platform: s.platform, Task: s.task, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1),
+			Durations: o.Durations(definition(j.JobSummary), j.queue, s.timeout)})...)
 	}
 	return nil
 }
@@ -144,46 +148,87 @@ func (r Reader) sizes(ctx context.Context, open, ended []entry) (byDefinition, b
 	return byDefinition, byJob, nil
 }
 
-// sizeOf returns what a job asks for, of a job with several containers or nodes what they ask for together.
+// sizeOf returns what a job asks for: what its containers and nodes ask for together.
 func sizeOf(d types.JobDetail) size {
 	s := size{platform: types.PlatformCapabilityEc2, priority: aws.ToInt32(d.SchedulingPriority), team: d.Tags["team"]}
 	if slices.Contains(d.PlatformCapabilities, types.PlatformCapabilityFargate) {
-		s.platform = types.PlatformCapabilityFargate
+		s.platform, s.task = types.PlatformCapabilityFargate, taskOf(d)
 	}
 	if d.Timeout != nil {
 		s.timeout = int64(aws.ToInt32(d.Timeout.AttemptDurationSeconds))
 	}
-	add := func(c types.ContainerProperties, times int64) {
+	add := func(c types.ContainerProperties) {
 		a, _ := model.Requested(&c)
-		s.need.MilliCPU += times * a.MilliCPU
-		s.need.MemoryMiB += times * a.MemoryMiB
-		s.need.GPUs += times * a.GPUs
+		s.need = model.Amount{MilliCPU: s.need.MilliCPU + a.MilliCPU, MemoryMiB: s.need.MemoryMiB + a.MemoryMiB, GPUs: s.need.GPUs + a.GPUs}
 	}
 	switch {
 	case d.Container != nil:
-		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements}, 1)
+		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements})
 	case d.EcsProperties != nil:
 		for _, t := range d.EcsProperties.TaskProperties {
 			for _, c := range t.Containers {
-				add(types.ContainerProperties{ResourceRequirements: c.ResourceRequirements}, 1)
+				add(types.ContainerProperties{ResourceRequirements: c.ResourceRequirements})
 			}
 		}
 	case d.NodeProperties != nil:
-		for _, n := range d.NodeProperties.NodeRangeProperties {
-			if n.Container != nil {
-				add(*n.Container, 1)
-			}
-			if n.EcsProperties != nil {
-				for _, p := range model.TaskParts(n.EcsProperties) {
-					add(*p.Container, 1)
+		sum := model.Amount{}
+		for i, n := int32(0), aws.ToInt32(d.NodeProperties.NumNodes); i < n; i++ {
+			s.need = model.Amount{}
+			if of := model.RangeOfNode(d.NodeProperties, i, n); of != nil {
+				for _, p := range model.NodeParts(of, nil) {
+					if p.Container != nil {
+						add(*p.Container)
+					}
 				}
 			}
+			s.nodes = append(s.nodes, s.need)
+			sum = model.Amount{MilliCPU: sum.MilliCPU + s.need.MilliCPU, MemoryMiB: sum.MemoryMiB + s.need.MemoryMiB, GPUs: sum.GPUs + s.need.GPUs}
 		}
+		s.need = sum
 	}
 	if s.need.MilliCPU == 0 {
+		s.nodes = nil
 		s.need = model.Amount{MilliCPU: 1000, MemoryMiB: 1024} // a pod, whose need DescribeJobs has in another form
 	}
 	return s
+}
+
+// taskOf returns what a job on Fargate pays for besides the size of its task.
+func taskOf(d types.JobDetail) (t forecast.Task) {
+	var runs *types.RuntimePlatform
+	var storage *types.EphemeralStorage
+	var network *types.NetworkConfiguration
+	switch {
+	case d.Container != nil:
+		runs, storage, network = d.Container.RuntimePlatform, d.Container.EphemeralStorage, d.Container.NetworkConfiguration
+	case d.EcsProperties != nil && len(d.EcsProperties.TaskProperties) > 0:
+		p := d.EcsProperties.TaskProperties[0]
+		runs, storage, network = p.RuntimePlatform, p.EphemeralStorage, p.NetworkConfiguration
+	}
+	switch {
+	case runs == nil:
+	case strings.HasPrefix(strings.ToUpper(aws.ToString(runs.OperatingSystemFamily)), "WINDOWS"):
+		t.Platform = catalog.Windows
+	case strings.EqualFold(aws.ToString(runs.CpuArchitecture), "ARM64"):
+		t.Platform = catalog.Arm
+	}
+	if storage != nil {
+		t.StorageGB = max(int(aws.ToInt32(storage.SizeInGiB))-catalog.FargateStorageGB, 0)
+	}
+	t.PublicIP = network != nil && network.AssignPublicIp == types.AssignPublicIpEnabled
+	return t
+}
+
+// split returns a job as its nodes, each of which has an instance of its own. On a local engine all run on its machine.
+func (o *Observation) split(s *size, one forecast.Job) []forecast.Job {
+	if len(s.nodes) == 0 || o.State.Machine != nil {
+		return []forecast.Job{one}
+	}
+	jobs := slices.Repeat([]forecast.Job{one}, len(s.nodes))
+	for i, need := range s.nodes {
+		jobs[i].Need = need
+	}
+	return jobs
 }
 
 // addOpen adds the jobs that have not ended.
@@ -198,7 +243,7 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 			continue
 		}
 		one := forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team, Priority: s.priority,
-			Platform: s.platform, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt)}
+			Platform: s.platform, Task: s.task, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt)}
 		one.Durations = o.Durations(definition(j.JobSummary), j.queue, s.timeout)
 		waiting, running := 1, 0
 		switch a := j.ArrayProperties; {
@@ -217,10 +262,10 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 		for range running {
 			started := one
 			started.Started = cmp.Or(aws.ToInt64(j.StartedAt), o.State.Now)
-			o.State.Jobs = append(o.State.Jobs, started)
+			o.State.Jobs = append(o.State.Jobs, o.split(s, started)...)
 		}
 		for range waiting {
-			o.State.Jobs = append(o.State.Jobs, one)
+			o.State.Jobs = append(o.State.Jobs, o.split(s, one)...)
 		}
 	}
 	if assumed > 0 {

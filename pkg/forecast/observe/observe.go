@@ -3,8 +3,8 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -61,9 +60,6 @@ type queueJobs struct {
 	front       map[string]int // positions by the id of the job
 }
 
-// ErrNoEngine reports that no local engine runs. Its state on disk has queues and jobs, but not the size of a machine.
-var ErrNoEngine = errors.New("no local engine is running, so its capacity is unknown")
-
 // Read reads a queue by name, ARN or "" for all, with the queues that share environments with it.
 func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observation, error) {
 	o := &Observation{State: &forecast.State{Now: now.UnixMilli(), Scaling: forecast.DefaultScaling()}}
@@ -82,8 +78,8 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 		return nil, err
 	}
 	if r.Local {
-		if o.State.Machine = r.machine(ctx, o); o.State.Machine.MilliCPU == 0 {
-			return nil, ErrNoEngine
+		if o.State.Machine, err = r.machine(ctx, o); err != nil {
+			return nil, err
 		}
 	}
 	if !r.Local && r.Region() != r.Config.Region {
@@ -206,39 +202,20 @@ func (r Reader) policies(ctx context.Context, o *Observation) (map[string]*types
 	return all, nil
 }
 
-// machine returns the size of the local engine's machine. Without an answer about its memory, only its vCPUs count.
-func (r Reader) machine(ctx context.Context, o *Observation) *model.Amount {
-	m := &model.Amount{MemoryMiB: 1 << 40, GPUs: 1 << 20}
-	for _, e := range o.Environments {
-		if c := e.ComputeResources; c != nil {
-			m.MilliCPU = max(m.MilliCPU, int64(aws.ToInt32(c.MaxvCpus))*1000)
+// machine returns the size of the local engine's machine.
+func (r Reader) machine(ctx context.Context, o *Observation) (*model.Amount, error) {
+	machines, err := r.Client.FixedMachines(ctx, o.Environments)
+	if err != nil {
+		return nil, err
+	}
+	size := &model.Amount{}
+	for _, list := range machines {
+		for _, m := range list { // environments offer parts of the same machine
+			size.MilliCPU = max(size.MilliCPU, int64(math.Round(m.Total.VCPUs*1000)))
+			size.MemoryMiB, size.GPUs = max(size.MemoryMiB, m.Total.MemoryMiB), max(size.GPUs, m.Total.GPUs)
 		}
 	}
-	api := awsecs.NewFromConfig(r.Config)
-	for _, e := range o.Environments {
-		list, err := api.ListContainerInstances(ctx, &awsecs.ListContainerInstancesInput{Cluster: e.EcsClusterArn})
-		if err != nil || len(list.ContainerInstanceArns) == 0 {
-			continue
-		}
-		out, err := api.DescribeContainerInstances(ctx, &awsecs.DescribeContainerInstancesInput{Cluster: e.EcsClusterArn, ContainerInstances: list.ContainerInstanceArns[:1]})
-		if err != nil || len(out.ContainerInstances) == 0 {
-			continue
-		}
-		m.GPUs = 0
-		for _, v := range out.ContainerInstances[0].RegisteredResources {
-			switch aws.ToString(v.Name) {
-			case "CPU":
-				m.MilliCPU = int64(v.IntegerValue) * 1000 / 1024
-			case "MEMORY":
-				m.MemoryMiB = int64(v.IntegerValue)
-			case "GPU":
-				m.GPUs = int64(len(v.StringSetValue))
-			}
-		}
-		return m
-	}
-	o.Unknown = append(o.Unknown, "the memory of the local machine")
-	return m
+	return size, nil
 }
 
 // environment returns an environment for a simulation.
@@ -262,22 +239,52 @@ func (r Reader) environment(o *Observation, e types.ComputeEnvironmentDetail) fo
 	case r.Local && aws.ToString(e.Uuid) == "":
 		v.MaxvCpus = 0 // the whole machine
 	case v.IsFargate():
-		r.priceFargate(&v)
+		r.priceFargate(o, &v)
 	default:
 		v.Types, v.Entries = r.types(o, v, c.InstanceTypes), c.InstanceTypes
+		r.noteUnpriced(o, v)
 	}
 	return v
 }
 
-// priceFargate adds the prices of Fargate.
-func (r Reader) priceFargate(v *forecast.Environment) {
-	if v.IsSpot() {
-		low, high, _ := r.Prices.FargateSpot(r.Region(), catalog.X86)
-		v.VCPUHour, v.GiBHour = (low.VCPU+high.VCPU)/2, (low.GB+high.GB)/2
-		return
+// priceFargate adds the prices of Fargate. Without a Spot price, that on demand counts.
+func (r Reader) priceFargate(o *Observation, v *forecast.Environment) {
+	v.Fargate.Platforms = map[string]catalog.FargatePrice{}
+	region := r.Region()
+	for _, platform := range []string{catalog.X86, catalog.Arm, catalog.Windows} {
+		price, _ := r.Prices.Fargate(region, platform)
+		if low, high, ok := r.Prices.FargateSpot(region, platform); ok && v.IsSpot() {
+			price = catalog.FargatePrice{VCPU: (low.VCPU + high.VCPU) / 2, GB: (low.GB + high.GB) / 2}
+		}
+		v.Fargate.Platforms[platform] = price
 	}
-	p, _ := r.Prices.Fargate(r.Region(), catalog.X86)
-	v.VCPUHour, v.GiBHour = p.VCPU, p.GB
+	v.Fargate.StorageGB, _ = r.Prices.FargateStorage(region)
+	v.Fargate.Address, _ = r.Prices.Hourly(region, catalog.PublicIPv4)
+	_, _, hasSpot := r.Prices.FargateSpot(region, catalog.X86)
+	switch _, hasPrice := r.Prices.Fargate(region, catalog.X86); {
+	case !hasPrice:
+		o.Unknown = append(o.Unknown, "the price of Fargate: "+v.Name+" counts as free")
+	case v.IsSpot() && !hasSpot:
+		o.Unknown = append(o.Unknown, "the Spot price of Fargate: the price on demand counts for "+v.Name)
+	}
+}
+
+// noteUnpriced adds which prices of an environment's instance types are unknown.
+func (r Reader) noteUnpriced(o *Observation, v forecast.Environment) {
+	free, onDemand := 0, 0
+	for _, t := range v.Types {
+		if t.Hour == 0 {
+			free++
+		} else if _, ok := r.Prices.Spot(r.Region(), t.Name); v.IsSpot() && !ok {
+			onDemand++
+		}
+	}
+	if free > 0 {
+		o.Unknown = append(o.Unknown, fmt.Sprintf("the prices of %d of %d instance types of %s: they count as free", free, len(v.Types), v.Name))
+	}
+	if onDemand > 0 {
+		o.Unknown = append(o.Unknown, fmt.Sprintf("the Spot prices of %d of %d instance types of %s: those on demand count", onDemand, len(v.Types), v.Name))
+	}
 }
 
 // types returns the instance types of an environment with their prices.

@@ -158,9 +158,9 @@ func predict(t *testing.T, l load, seed uint64, n int) (all []forecast.Predictio
 			t.Error(err)
 		}
 	}()
-	c := client.New(e.Config(""))
+	c := client.New(e.Config())
 	queue := l.create(t, c)
-	reader := Reader{Client: c, Config: e.Config(""), Local: true}
+	reader := Reader{Client: c, Config: e.Config(), Local: true}
 	r := rand.New(rand.NewPCG(seed, 11))
 	open := map[string]int{}      // forecasts without an outcome
 	known := max(n/5, 40)         // the first jobs only make the record

@@ -1,0 +1,132 @@
+package heatmap
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"math"
+
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+	"golang.org/x/image/vector"
+)
+
+// WritePNG writes the picture as PNG, with two pixels for a point: 144 in an inch.
+func (t *Table) WritePNG(w io.Writer, o Options) error {
+	p, err := t.page(o)
+	if err != nil {
+		return err
+	}
+	b := bitmap{image.NewRGBA(image.Rect(0, 0, int(p.width*pixels), int(p.height*pixels))), p.letters}
+	drawAll(b, p)
+	return png.Encode(w, b.RGBA)
+}
+
+// bitmap is an image of pixels.
+type bitmap struct {
+	*image.RGBA
+	letters letters
+}
+
+// area returns the pixels of a rectangle.
+func area(x, y, width, height float64) image.Rectangle {
+	return image.Rect(int(x*pixels), int(y*pixels), int((x+width)*pixels), int((y+height)*pixels))
+}
+
+func (b bitmap) fill(x, y, width, height float64, c color.RGBA) {
+	draw.Draw(b, area(x, y, width, height), image.NewUniform(c), image.Point{}, draw.Over)
+}
+
+func (b bitmap) image(left, top, width, height float64, img image.Image) {
+	enlarge(b, area(left, top, width, height), img)
+}
+
+// enlarge draws img into a rectangle; a pixel that lets something through is left out.
+func enlarge(to draw.Image, r image.Rectangle, img image.Image) {
+	n := img.Bounds().Size()
+	for j := range n.Y {
+		for i := range n.X {
+			c := img.At(i, j)
+			if _, _, _, a := c.RGBA(); a == 0 {
+				continue
+			}
+			cell := image.Rect(i*r.Dx()/n.X, j*r.Dy()/n.Y, (i+1)*r.Dx()/n.X, (j+1)*r.Dy()/n.Y).Add(r.Min)
+			draw.Draw(to, cell, image.NewUniform(c), image.Point{}, draw.Src)
+		}
+	}
+}
+
+// outline is the outline of a shape in a rectangle of the image.
+type outline struct {
+	*vector.Rasterizer
+	in image.Rectangle
+}
+
+// outline returns an empty outline for a shape between two corners.
+func (b bitmap) outline(left, top, right, bottom float64) outline {
+	in := area(left, top, right-left, bottom-top).Inset(-1)
+	return outline{vector.NewRasterizer(in.Dx(), in.Dy()), in}
+}
+
+// at converts a point of the page.
+func (o outline) at(x, y float64) (float32, float32) {
+	return float32(x*pixels - float64(o.in.Min.X)), float32(y*pixels - float64(o.in.Min.Y))
+}
+
+// paint fills the outline, with smooth edges.
+func (b bitmap) paint(o outline, c color.RGBA) {
+	mask := image.NewAlpha(image.Rectangle{Max: o.in.Size()})
+	o.Draw(mask, mask.Rect, image.Opaque, image.Point{})
+	draw.DrawMask(b, o.in, image.NewUniform(c), image.Point{}, mask, image.Point{}, draw.Over)
+}
+
+func (b bitmap) lines(thick float64, c color.RGBA, all ...line) {
+	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, l := range all {
+		left, top = min(left, l.x1, l.x2), min(top, l.y1, l.y2)
+		right, bottom = max(right, l.x1, l.x2), max(bottom, l.y1, l.y2)
+	}
+	o := b.outline(left-thick, top-thick, right+thick, bottom+thick)
+	for _, l := range all { // each is a rectangle that reaches half its thickness to both sides
+		dx, dy := l.x2-l.x1, l.y2-l.y1
+		half := thick / 2 / math.Hypot(dx, dy)
+		dx, dy = dx*half, dy*half
+		o.MoveTo(o.at(l.x1-dy, l.y1+dx))
+		o.LineTo(o.at(l.x2-dy, l.y2+dx))
+		o.LineTo(o.at(l.x2+dy, l.y2-dx))
+		o.LineTo(o.at(l.x1+dy, l.y1-dx))
+		o.ClosePath()
+	}
+	b.paint(o, c)
+}
+
+func (b bitmap) text(x, y float64, text string, as style) {
+	width := b.letters.width(text, as.size)
+	sin, cos := math.Sincos(-as.turn * math.Pi / 180)
+	long, high := width+as.size, as.size // a glyph may reach beyond its width
+	across, up := long*math.Abs(cos)+high*math.Abs(sin), long*math.Abs(sin)+high*math.Abs(cos)
+	o := b.outline(x-across, y-up, x+across, y+up)
+	scale := as.size / float64(b.letters.em())
+	b.letters.glyphs(text, func(g sfnt.GlyphIndex, start fixed.Int26_6) {
+		point := func(p fixed.Point26_6) (float32, float32) {
+			along, down := float64(start+p.X)*scale-float64(as.anchor)*width, float64(p.Y)*scale+capHeight/2*as.size
+			return o.at(x+along*cos-down*sin, y+along*sin+down*cos)
+		}
+		segments, _ := b.letters.font.LoadGlyph(new(sfnt.Buffer), g, b.letters.em(), nil)
+		for _, s := range segments {
+			ax, ay := point(s.Args[0])
+			bx, by := point(s.Args[1])
+			switch s.Op {
+			case sfnt.SegmentOpMoveTo:
+				o.MoveTo(ax, ay)
+			case sfnt.SegmentOpLineTo:
+				o.LineTo(ax, ay)
+			case sfnt.SegmentOpQuadTo: // TrueType has no other curves
+				o.QuadTo(ax, ay, bx, by)
+			}
+		}
+	})
+	b.paint(o, as.colour)
+}
