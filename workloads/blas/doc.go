@@ -1,6 +1,6 @@
 // Package blas multiplies matrices at the speed of the machine. Its products are packed and
-// blocked, with kernels for AVX-512, AVX2 and NEON, and in plain Go for other processors. It
-// implements gonum's BLAS interfaces, and it measures the peak that its products are compared with.
+// blocked, with kernels for AVX-512, AVX2 and NEON, and in plain Go for other processors. It also
+// measures the peak that its products are compared with.
 //
 // The method is Goto's (K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix
 // Multiplication", ACM TOMS 34(3), 2008), with the roles of A and B exchanged because matrices are

@@ -27,7 +27,7 @@ type Options struct {
 //
 // Gemm panics if a shape does not fit its slice.
 func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, o Options) {
-	if fault := misfit(transA, transB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc); fault != "" {
+	if fault := Misfit(transA, transB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc); fault != "" {
 		panic("blas: " + fault)
 	}
 	if m == 0 || n == 0 {
@@ -58,8 +58,8 @@ func (o Options) complete() Options {
 	return o
 }
 
-// misfit describes what is wrong with the shapes; "" means that they fit.
-func misfit(transA, transB bool, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) string {
+// Misfit describes what is wrong with the shapes of a product, for which Gemm panics; "" means that they fit.
+func Misfit(transA, transB bool, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) string {
 	if min(m, n, k) < 0 {
 		return "a size is negative"
 	}

@@ -236,3 +236,39 @@ func TestThreadsDoNotChangeTheResult(t *testing.T) {
 		}
 	}
 }
+
+func random[T Float](rng *rand.Rand, n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(2*rng.Float64() - 1)
+	}
+	return x
+}
+
+// benchmarkGemm reports GFLOP/s and the share of the peak, which is measured
+// between the products, because the clock drifts.
+func benchmarkGemm[T Float](b *testing.B, isa ISA, n, threads int) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, y, z := random[T](rng, n*n), random[T](rng, n*n), make([]T, n*n)
+	flop, peak := 2*math.Pow(float64(n), 3), 0.0
+	for b.Loop() {
+		b.StopTimer()
+		peak += Peak[T](isa, threads, 5e6)
+		b.StartTimer()
+		Gemm(false, false, n, n, n, 1, x, n, y, n, 0, z, n, Options{ISA: isa, Threads: threads})
+	}
+	rate := flop * float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate/1e9, "GFLOP/s")
+	b.ReportMetric(100*rate*float64(b.N)/peak, "%ofpeak")
+}
+
+func BenchmarkGemm(b *testing.B) {
+	for _, isa := range Available() {
+		for _, n := range []int{64, 256, 1000, 2000} {
+			for _, threads := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%s/float64/%d/%d", isa, n, threads), func(b *testing.B) { benchmarkGemm[float64](b, isa, n, threads) })
+				b.Run(fmt.Sprintf("%s/float32/%d/%d", isa, n, threads), func(b *testing.B) { benchmarkGemm[float32](b, isa, n, threads) })
+			}
+		}
+	}
+}

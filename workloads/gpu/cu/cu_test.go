@@ -19,6 +19,7 @@ import (
 func TestTagged(t *testing.T) {
 	testtool.Long(t)
 	testtool.Need(t, "gcc")
+	testtool.Module(t, "gorgonia.org/cu")
 	fakecuda.Build(t)
 	dependOn(t, "..")
 	toolkit := exec.Command("go", "run", "./toolkit")

@@ -3,7 +3,6 @@
 package gemm
 
 import (
-	_ "embed" // for the kernels
 	"errors"
 	"fmt"
 
@@ -16,14 +15,8 @@ import (
 //go:generate go run ../cuda/ptx sm_80 mma.cu
 //go:generate go run ../cuda/ptx sm_80 peak_mma.cu
 //go:generate go run ../cuda/ptx sm_90a wgmma.cu
-//go:generate go run ../../../pkg/packed/pack ptx.zip.gz *.ptx
 
-// archive has the PTX of all sources.
-//
-//go:embed ptx.zip.gz
-var archive string
-
-// The files of the archive.
+// The PTX of each source.
 const (
 	gemmPTX    = "gemm_sm70.ptx"
 	peakPTX    = "peak_sm70.ptx"
@@ -33,7 +26,7 @@ const (
 )
 
 // ptx returns the PTX of a source.
-func ptx(file string) string { return packed.Text(packed.Files(archive), file) }
+func ptx(file string) string { return packed.Text(files(), file) }
 
 // Kernels are this package's kernels, compiled for one card. All calls are within the
 // card's Do.

@@ -3,7 +3,6 @@
 package pixels
 
 import (
-	_ "embed" // for the kernels
 	"errors"
 	"fmt"
 	"math"
@@ -17,16 +16,10 @@ import (
 //go:generate go run ../cuda/ptx sm_70 sobel.cu
 //go:generate go run ../cuda/ptx sm_70 gaussian.cu
 //go:generate go run ../cuda/ptx sm_70 resample.cu
-//go:generate go run ../../../pkg/packed/pack ptx.zip.gz *.ptx
-
-// archive has the PTX of all sources.
-//
-//go:embed ptx.zip.gz
-var archive string
 
 // ptx returns the PTX of a source.
 func ptx(source string) string {
-	return packed.Text(packed.Files(archive), source+"_sm70.ptx")
+	return packed.Text(files(), source+"_sm70.ptx")
 }
 
 // sharedBytes is the dynamic shared memory that launches of each kernel take at most.

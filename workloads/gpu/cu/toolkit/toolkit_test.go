@@ -36,6 +36,7 @@ func needCompiler(t *testing.T) environment {
 // made is a folder with the replacement of the toolkit.
 func made(t *testing.T, env environment) string {
 	t.Helper()
+	testtool.Module(t, upstream)
 	p, err := replacement(env)
 	if err != nil {
 		t.Fatal(err)
@@ -257,6 +258,9 @@ func TestRun(t *testing.T) {
 		{[]string{"-cuda", "testdata"}, 1, "testdata is no CUDA toolkit: "},
 		{[]string{"-o", "main.go/folder"}, 1, "main.go: not a directory"},
 	} {
+		if test.args[0] == "-o" {
+			testtool.Module(t, upstream)
+		}
 		var stdout, stderr bytes.Buffer
 		if code := run(test.args, &stdout, &stderr); code != test.code || stdout.Len() > 0 || !strings.Contains(stderr.String(), test.says) {
 			t.Errorf("%v: %d\n%s%s", test.args, code, &stdout, &stderr)

@@ -1,4 +1,4 @@
-package blas
+package gonumblas
 
 import (
 	"fmt"
@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	kernels "github.com/batchctl/batchctl/workloads/blas"
 )
 
 // caught returns what f panics with.
@@ -85,7 +87,7 @@ func width(t blas.Transpose, r, c int) int {
 	return max(1, c)
 }
 
-func random[T Float](rng *rand.Rand, n int) []T {
+func random[T kernels.Float](rng *rand.Rand, n int) []T {
 	x := make([]T, n)
 	for i := range x {
 		x[i] = T(2*rng.Float64() - 1)
@@ -113,9 +115,9 @@ func use(t *testing.T, i Implementation) {
 
 // TestGonumUsesIt checks gonum's matrices and factorisations with this implementation.
 func TestGonumUsesIt(t *testing.T) {
-	for _, isa := range Available() {
+	for _, isa := range kernels.Available() {
 		t.Run(string(isa), func(t *testing.T) {
-			use(t, Implementation{Options: Options{ISA: isa}})
+			use(t, Implementation{Options: kernels.Options{ISA: isa}})
 			rng := rand.New(rand.NewPCG(5, 5))
 			const n = 150
 			a := mat.NewDense(n, n, random[float64](rng, n*n))
@@ -163,33 +165,5 @@ func TestBlas32UsesIt(t *testing.T) {
 	blas32.Gemm(blas.Trans, blas.NoTrans, 1, x, x, 0, c)
 	if got := fmt.Sprint(c.Data); got != "[10 14 14 20]" {
 		t.Errorf("Aᵀ A is %s", got)
-	}
-}
-
-// benchmarkGemm reports GFLOP/s and the share of the peak, which is measured
-// between the products, because the clock drifts.
-func benchmarkGemm[T Float](b *testing.B, isa ISA, n, threads int) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	x, y, z := random[T](rng, n*n), random[T](rng, n*n), make([]T, n*n)
-	flop, peak := 2*math.Pow(float64(n), 3), 0.0
-	for b.Loop() {
-		b.StopTimer()
-		peak += Peak[T](isa, threads, 5e6)
-		b.StartTimer()
-		Gemm(false, false, n, n, n, 1, x, n, y, n, 0, z, n, Options{ISA: isa, Threads: threads})
-	}
-	rate := flop * float64(b.N) / b.Elapsed().Seconds()
-	b.ReportMetric(rate/1e9, "GFLOP/s")
-	b.ReportMetric(100*rate*float64(b.N)/peak, "%ofpeak")
-}
-
-func BenchmarkGemm(b *testing.B) {
-	for _, isa := range Available() {
-		for _, n := range []int{64, 256, 1000, 2000} {
-			for _, threads := range []int{1, 2} {
-				b.Run(fmt.Sprintf("%s/float64/%d/%d", isa, n, threads), func(b *testing.B) { benchmarkGemm[float64](b, isa, n, threads) })
-				b.Run(fmt.Sprintf("%s/float32/%d/%d", isa, n, threads), func(b *testing.B) { benchmarkGemm[float32](b, isa, n, threads) })
-			}
-		}
 	}
 }
