@@ -264,14 +264,14 @@ func TestAction(t *testing.T) {
 	} {
 		t.Run(version, func(t *testing.T) {
 			r := newRunner(map[string]string{"path": "good.json", "version": version})
-			if _, log, ok := r.run(t); ok || !strings.Contains(log, "::error title=batchctl::"+want) {
+			if _, log, ok := r.run(t); ok || !strings.Contains(log, "::error title=batchctl::"+want) || strings.Contains(log, "curl:") {
 				t.Errorf("ok %v, log:\n%s", ok, log)
 			}
 		})
 	}
 	t.Run("no release", func(t *testing.T) {
 		served.newest = ""
-		if _, log, ok := newRunner(map[string]string{}).run(t); ok {
+		if _, log, ok := newRunner(map[string]string{}).run(t); ok || !strings.Contains(log, "::error title=batchctl::there is no release at "+server.URL) || strings.Contains(log, "curl:") {
 			t.Errorf("log:\n%s", log)
 		}
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,11 +21,11 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Usage:     "run the reference workloads, matrix and image",
 		UsageText: "batchctl workload list | batchctl workload run NAME [FLAGS]",
 		Description: cmdline.Help("The image batchctl-workloads contains the same programs.",
-			"batchctl workload list\nbatchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
+			"batchctl workload run matrix --sizes 500,1000\nbatchctl workload run image --help"),
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: cmdline.Help("Prints the name and a description of each workload.", "batchctl workload list --output json"),
+				Description: cmdline.Help("Prints each workload with a description.", "batchctl workload list --output json"),
 				Flags:       cmdline.OutputFlags(cmdline.JSON[[]workloadRow]()), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
@@ -73,7 +72,7 @@ func schemaCommand(con *term.Console) *cli.Command {
 		Usage:     "print the JSON schema of a document",
 		UsageText: "batchctl schema [job|workflow|platform|native]\n   batchctl schema output [COMMAND]",
 		Description: cmdline.Help("Without a name, it lists the schemas. If you put the address of one into a file's \"$schema\", your editor completes and explains the members.\n\noutput prints the schema of a command's JSON output, or lists these commands. Later versions of batchctl may print more members.",
-			"batchctl schema job > job.schema.json\nbatchctl schema platform\nbatchctl schema output status\nbatchctl schema output infra status"),
+			"batchctl schema job > job.schema.json\nbatchctl schema output status\nbatchctl schema output infra status"),
 		Action: func(c *cli.Context) error { return schema(con, c) },
 	}
 }
@@ -106,11 +105,8 @@ func schema(con *term.Console, c *cli.Context) error {
 	chosen := strings.TrimSuffix(c.Args().First(), suffix)
 	data, err := schemas.FS.ReadFile(chosen + suffix)
 	if err != nil {
-		f := exit.Usage("unknown schema %q", chosen)
-		if near := diag.Near(chosen, slices.Values(names)); near != "" {
-			return f.Try("did you mean: batchctl schema %s", near)
-		}
-		return f.Try("the schemas are: %s", strings.Join(names, " "))
+		return exit.Usage("unknown schema %q", chosen).
+			Try("%s", diag.Instead(chosen, names, diag.Offer{Near: "did you mean: batchctl schema %s", Are: "the schemas are"}))
 	}
 	return con.PrintUnmasked(string(data))
 }
@@ -128,8 +124,5 @@ func outputSchema(con *term.Console, c *cli.Context, command string) error {
 	if !isCommand(c.Args().Get(1)) {
 		f = exit.Usage("unknown command %q", command)
 	}
-	if near := diag.Near(command, slices.Values(names)); near != "" {
-		return f.Try("did you mean: batchctl schema output %s", near)
-	}
-	return f.Try("list the commands that do: batchctl schema output")
+	return f.Try("%s", diag.Instead(command, names, diag.Offer{Near: "did you mean: batchctl schema output %s", All: "list the commands that do: batchctl schema output"}))
 }

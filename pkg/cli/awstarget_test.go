@@ -183,7 +183,7 @@ func TestWebIdentity(t *testing.T) {
 	}
 	u = inCI(t, "AWS_ENDPOINT_URL="+server, "AWS_REGION=us-east-1", role, "AWS_WEB_IDENTITY_TOKEN_FILE=none")
 	_, said = u.types(exit.NotDone, "submit train.json")
-	u.wants(said, "open none: no such file", "check AWS_WEB_IDENTITY_TOKEN_FILE")
+	u.wants(said, "cannot read the web identity token in none", "check AWS_WEB_IDENTITY_TOKEN_FILE")
 	u = inCI(t, "AWS_ENDPOINT_URL="+server, "AWS_REGION=us-east-1", "AWS_WEB_IDENTITY_TOKEN_FILE=token")
 	_, said = u.types(exit.NotDone, "submit train.json")
 	u.wants(said, "role ARN is not set", "set AWS_ROLE_ARN")

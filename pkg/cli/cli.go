@@ -24,6 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/results"
 	"github.com/batchctl/batchctl/pkg/cli/submit"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/testbed"
 	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/cli/ui"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -45,7 +46,7 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	app.Writer = help
 	// Arrange also finds requests for help, which urfave/cli would print
 	// differently.
-	args, err := cmdline.Arrange(app, args)
+	args, err := cmdline.Arrange(app, args, func(path, flag string) string { return instead(con, path, flag) })
 	if asked, ok := errors.AsType[*cmdline.HelpRequest](err); ok {
 		err = cmdline.ShowHelp(con.Out, app, asked.Path, asked.Command)
 	} else if err == nil {
@@ -64,10 +65,42 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	return f.Code
 }
 
+// instead returns the command that has a flag which the command at a path lacks, if a user may well expect it there:
+// validate checks files, and verify asks the target; run is for this machine; quickstart was the benchmark once.
+func instead(con *term.Console, path, flag string) string {
+	other, name := (*cli.Command)(nil), ""
+	switch path {
+	case "batchctl validate":
+		other, name = preview.VerifyCommand(con), "verify"
+	case "batchctl run":
+		other, name = submit.SubmitCommand(con), "submit"
+	case "batchctl quickstart":
+		other, name = testbed.DeployCommand(con), "bench deploy"
+	default:
+		return ""
+	}
+	if !slices.ContainsFunc(other.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), flag) }) {
+		return ""
+	}
+	return "batchctl " + name
+}
+
 // command is a command by its name. Building one takes long enough that a start which runs another one does not.
 type command struct {
 	name  string
 	build func(*term.Console) *cli.Command
+}
+
+// commandHasFlag reports whether a command has a flag, by their names.
+func commandHasFlag(name, flag string) bool {
+	for _, s := range sections() {
+		for _, c := range s.commands {
+			if c.name == name {
+				return slices.ContainsFunc(c.build(&term.Console{}).Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), flag) })
+			}
+		}
+	}
+	return false
 }
 
 // section is a group of commands under a headline of batchctl's help.
@@ -79,38 +112,38 @@ type section struct {
 // sections returns all commands, in the groups and order of batchctl's help.
 func sections() []section {
 	return []section{
-		{"Write jobs", []command{
+		{"Start", []command{
 			{"init", author.InitCommand},
 			{"validate", author.ValidateCommand},
+			{"run", submit.RunCommand},
+			{"explain", jobs.ExplainCommand},
+			{"submit", submit.SubmitCommand},
+			{"quickstart", func(con *term.Console) *cli.Command { return quickstart.Command(con, Main) }},
+		}},
+		{"Write and check", []command{
 			{"fmt", author.FmtCommand},
 			{"convert", author.ConvertCommand},
 			{"graph", preview.GraphCommand},
-		}},
-		{"Submit", []command{
 			{"plan", preview.PlanCommand},
 			{"cost", preview.CostCommand},
-			{"submit", submit.SubmitCommand},
-			{"run", submit.RunCommand},
-			{"resume", submit.ResumeCommand},
-			{"retry", submit.RetryCommand},
+			{"verify", preview.VerifyCommand},
 		}},
-		{"Watch", []command{
+		{"Follow", []command{
 			{"status", jobs.StatusCommand},
 			{"list", jobs.ListCommand},
 			{"logs", jobs.LogsCommand},
 			{"wait", jobs.WaitCommand},
 			{"top", top.TopCommand},
-			{"ui", func(con *term.Console) *cli.Command { return ui.UICommand(con, Main) }},
+			{"ui", func(con *term.Console) *cli.Command { return ui.UICommand(con, Main, commandHasFlag) }},
 			{"results", results.ResultsCommand},
 			{"stop", jobs.StopCommand},
+			{"retry", submit.RetryCommand},
+			{"resume", submit.ResumeCommand},
 		}},
 		{"Diagnose", []command{
-			{"explain", jobs.ExplainCommand},
 			{"diff", history.DiffCommand},
 			{"history", history.HistoryCommand},
 			{"advise", history.AdviseCommand},
-			{"verify", preview.VerifyCommand},
-			{"replay", results.ReplayCommand},
 			{"doctor", cloud.DoctorCommand},
 		}},
 		{"Platform", []command{
@@ -119,21 +152,19 @@ func sections() []section {
 			{"apply", cloud.ApplyCommand},
 			{"export", cloud.ExportCommand},
 			{"infra", cloud.InfraCommand},
+			{"serve", cloud.ServeCommand},
+		}},
+		{"More", []command{
+			{"replay", results.ReplayCommand},
+			{"bench", func(con *term.Console) *cli.Command { return benchmark.BenchCommand(con, testbed.Commands(con)...) }},
 			{"gc", submit.GCCommand},
 			{"ecs", cloud.ECSCommand},
-			{"bench", benchmark.BenchCommand},
-			{"quickstart", quickstart.QuickstartCommand},
-		}},
-		{"Local engine, editors and CI", []command{
-			{"serve", cloud.ServeCommand},
 			{"env", cloud.EnvCommand},
 			{"workload", workloadCommand},
 			{"lsp", author.LSPCommand},
 			{"schema", schemaCommand},
 			{"completion", completionCommand},
 			{"version", versionCommand},
-		}},
-		{"Inside containers", []command{
 			{"child", injob.ChildCommand},
 			{"measure", injob.MeasureCommand},
 			{"stage", injob.StageCommand},

@@ -276,7 +276,11 @@ var hostile = map[string]string{
 	"a b.json": goodJob, "-x.json": goodJob, "--platform=evil.json": goodJob, "$(mkdir pwned; touch pwned/a).json": goodJob, "`mkdir pwned`.json": goodJob,
 	"*.json": goodJob, "@team|#1.json": goodJob, "line\n::set-output name=x::y\n/close\n.json": goodJob, "'\"; mkdir pwned; #.json": goodJob, "-": goodJob,
 	"package.json": `{ "version": "1.0.0", "dependencies": {} }`, "readme.md": "# x", "link.json->": "/etc/passwd", "jobs/dir.json/x.txt": "",
+	"stack.yml": badStack, "compose.yaml": "services: { web: { image: nginx } }\n", "ci.yml": "on: push\njobs: {}\n---\na: !Ref b\n", "broken.yaml": "a: [1\n",
 }
+
+// badStack is a CloudFormation template with a problem.
+const badStack = "Resources:\n  D:\n    Type: AWS::Batch::JobDefinition\n    Properties: { Type: container, JobDefinitionName: bad name, Timeout: { AttemptDurationSeconds: 60 }, ContainerProperties: { Image: !Sub \"${AWS::AccountId}/x:1\", ResourceRequirements: [{ Type: VCPU, Value: \"1\" }, { Type: MEMORY, Value: \"512\" }] } }\n"
 
 // TestComment runs the scripts of GitHub and GitLab against servers that behave as theirs.
 func TestComment(t *testing.T) {
@@ -300,24 +304,24 @@ func TestComment(t *testing.T) {
 			if len(reports) != 1 {
 				t.Fatalf("%d reports; writes: %q", len(reports), p.writes)
 			}
-			for _, part := range []string{"11 files: 1 with errors", "jobs&#47;bad&#46;json", "a b&#46;json", "--platform&#61;evil&#46;json", "&#64;team&#124;&#35;1&#46;json", "line&#92;n&#58;&#58;set-output"} {
+			for _, part := range []string{"12 files: 2 with errors", "jobs&#47;bad&#46;json", "stack&#46;yml", "a b&#46;json", "--platform&#61;evil&#46;json", "&#64;team&#124;&#35;1&#46;json", "line&#92;n&#58;&#58;set-output"} {
 				if !strings.Contains(reports[0], part) {
 					t.Errorf("the report does not contain %q:\n%s", part, reports[0])
 				}
 			}
-			for _, part := range []string{"package", "link", "readme", "passwd", "@team"} {
+			for _, part := range []string{"package", "link", "readme", "passwd", "@team", "compose", "broken", "ci&#46;yml"} {
 				if strings.Contains(reports[0], part) {
 					t.Errorf("the report contains %q", part)
 				}
 			}
 
 			// The second run updates the same comment.
-			p.write(t, p.dir, map[string]string{"jobs/bad.json": goodJob})
+			p.write(t, p.dir, map[string]string{"jobs/bad.json": goodJob, "stack.yml": strings.Replace(badStack, "bad name", "good", 1)})
 			p.commit(t)
 			if out, _, err := p.run(t); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			if reports := p.reports(); len(reports) != 1 || !strings.Contains(reports[0], "11 files: no errors") || len(p.writes) != 2 {
+			if reports := p.reports(); len(reports) != 1 || !strings.Contains(reports[0], "12 files: no errors") || len(p.writes) != 2 {
 				t.Errorf("after the second run: %q; writes: %q", reports, p.writes)
 			}
 			if c := p.comments[150]; c.Body != reportMarker+"\nnot the report" {

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
@@ -71,7 +72,8 @@ func completionCommand(con *term.Console) *cli.Command {
 			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok {
-				return exit.Usage("unknown shell %q", c.Args().First()).Try("the shells are: bash zsh fish")
+				return exit.Usage("unknown shell %q", c.Args().First()).
+					Try("%s", diag.Instead(c.Args().First(), []string{"bash", "zsh", "fish"}, diag.Offer{Near: "did you mean: batchctl completion %s", Are: "the shells are"}))
 			}
 			return con.PrintUnmasked(script)
 		},

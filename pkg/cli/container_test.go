@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/batchctl/batchctl/pkg/cli/clitest"
 	"github.com/batchctl/batchctl/pkg/testtool"
-	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // TestContainers runs the scripts of testdata/container: the children of arrays in
@@ -57,19 +57,7 @@ func TestContainers(t *testing.T) {
 			testtool.Missing(t, "podman import: %v\n%s", err, out)
 		}
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/container",
-		UpdateScripts:       golden.Updating(),
-		RequireExplicitExec: true,
-		RequireUniqueNames:  true,
-		Condition:           condition,
-		Cmds:                scriptCommands,
-		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, storage...)
-			e.Setenv("BATCHCTL_STATE_DIR", filepath.Join(e.WorkDir, "state"))
-			return nil
-		},
-	})
+	clitest.Run(t, "testdata/container", func(e *testscript.Env) { e.Vars = append(e.Vars, storage...) })
 }
 
 // staticShell is the path of a program that needs no library.

@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // output is what one command prints, or a file that it writes.
@@ -79,7 +80,9 @@ func TestCredentialsInOutputs(t *testing.T) {
 	t.Logf("seed %d", seed)
 	all, changed := secrettest.New(seed).All(), secrettest.New(seed+1).All()
 	shows := map[string]bool{}
-	for chunk := range slices.Chunk(all, 12) {
+	chunks, sample := slices.Collect(slices.Chunk(all, 12)), rand.New(rand.NewPCG(seed, 0))
+	sample.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
+	for _, chunk := range chunks[:testtool.Count(len(chunks), 4)] { // package secret tests all of them
 		first := slices.Index(all, chunk[0])
 		dir := t.TempDir()
 		t.Chdir(dir)
@@ -272,8 +275,9 @@ func host(all []secrettest.Credential) map[string]any {
 		}
 	}
 	return map[string]any{"AWSTemplateFormatVersion": "2010-09-09", "Resources": map[string]any{
-		"Hosts":       map[string]any{"Type": "AWS::EC2::LaunchTemplate", "Properties": map[string]any{"LaunchTemplateData": map[string]any{"UserData": map[string]any{"Fn::Base64": script}}}},
-		"Environment": map[string]any{"Type": "AWS::Batch::ComputeEnvironment", "Properties": map[string]any{"Type": "MANAGED", "Tags": map[string]string{"owner": all[0].Value}}},
+		"Hosts": map[string]any{"Type": "AWS::EC2::LaunchTemplate", "Properties": map[string]any{"LaunchTemplateData": map[string]any{"UserData": map[string]any{"Fn::Base64": script}}}},
+		"Environment": map[string]any{"Type": "AWS::Batch::ComputeEnvironment", "Properties": map[string]any{"Type": "MANAGED", "Tags": map[string]string{"owner": all[0].Value},
+			"ComputeResources": map[string]any{"LaunchTemplate": map[string]any{"LaunchTemplateId": map[string]any{"Ref": "Hosts"}}}}},
 	}}
 }
 

@@ -77,36 +77,36 @@ func (l *lookout) types(code int, line, interruptAt string) (out, said string) {
 }
 
 // age makes a file of the ledger an hour older, written by a version without checksums.
-func (l *lookout) age(pattern string) {
-	l.t.Helper()
-	files, err := filepath.Glob(filepath.Join(l.state(), pattern))
+func (d *killedClient) age(pattern string) {
+	d.t.Helper()
+	files, err := filepath.Glob(filepath.Join(d.state(), pattern))
 	if err != nil || len(files) != 1 {
-		l.t.Fatal(files, err)
+		d.t.Fatal(files, err)
 	}
 	text, err := os.ReadFile(files[0])
 	if err != nil {
-		l.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	var aged bytes.Buffer
 	for _, one := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
 		var members map[string]json.RawMessage
 		var at time.Time
 		if err := errors.Join(json.Unmarshal(one, &members), json.Unmarshal(members["time"], &at)); err != nil {
-			l.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 		delete(members, "sum")
 		delete(members, "format")
 		if members["time"], err = json.Marshal(at.Add(-time.Hour)); err != nil {
-			l.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 		one, err := json.Marshal(members)
 		if err != nil {
-			l.t.Fatal(err)
+			d.t.Fatal(err)
 		}
 		aged.Write(append(one, '\n'))
 	}
 	if err := os.WriteFile(files[0], aged.Bytes(), 0o600); err != nil {
-		l.t.Fatal(err)
+		d.t.Fatal(err)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestForgottenByMoto(t *testing.T) {
 	f.wants(f.types(exit.OK, "submit", "flow.json", "--wait"), "target: aws 123456789012 us-east-1 at "+f.endpoint, "collect")
 	f.wants(f.types(exit.OK, "status"), "prepare", "work", "3 of 3 ended SUCCEEDED:3", "collect")
 	f.types(exit.OK, "logs", "work") // moto has no log of these jobs: no error
-	f.wants(f.types(exit.OK, "stop", "--submission", "flow.json"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
+	f.wants(f.types(exit.NotDone, "stop", "--submission", "flow.json"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
 
 	// Another machine has no record of the workflow: it finds the jobs by their tags.
 	state, elsewhere := filepath.Join(f.dir, "state"), filepath.Join(f.dir, "elsewhere")
@@ -101,7 +101,7 @@ func TestForgottenByMoto(t *testing.T) {
 	f.wants(f.types(exit.OK, "status", "flow"), "flow\n", "prepare", "work", "collect")
 	f.wants(f.types(exit.OK, "status", "flow.json"), "prepare", "work", "collect")
 	f.wants(f.types(exit.OK, "status", "--submission", "work"), "prepare", "work", "collect")
-	f.wants(f.types(exit.OK, "stop", "flow"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
+	f.wants(f.types(exit.NotDone, "stop", "flow"), "prepare  not stopped: SUCCEEDED already", "collect  not stopped: SUCCEEDED already")
 	f.wants(f.types(exit.OK, "cost", "flow.json", "--since", "1d", "--by", "workflow"), "flow ")
 	f.wants(f.types(exit.NotDone, "status", "flaw"), "no job or workflow has the id or name flaw, did you mean flow?")
 	if err := errors.Join(os.RemoveAll(state), os.Rename(elsewhere, state)); err != nil {
@@ -115,6 +115,6 @@ func TestForgottenByMoto(t *testing.T) {
 	f.wants(f.types(exit.OK, "status", "work"), "status      "+memory, "(from the ledger; AWS Batch no longer has it)")
 	f.wants(f.types(exit.OK, "status", "--submission", "flow.json"), "prepare", "work", "collect", "from the ledger")
 	f.wants(f.types(exit.OK, "wait", "--submission", "collect"), "from the ledger")
-	f.wants(f.types(exit.OK, "stop", "work"), "not stopped: AWS Batch no longer has it")
+	f.wants(f.types(exit.NotDone, "stop", "work"), "not stopped: AWS Batch no longer has it")
 	f.wants(f.types(exit.OK, "status", "work:1"), "UNKNOWN-EXPIRED") // of a child nothing was remembered
 }

@@ -166,7 +166,7 @@ func TestInfra(t *testing.T) {
 	u.wants(out, "stack team-repo: create\n", "stack team-batch: create\n", "+ add")
 	out, said := u.types(exit.OK, "infra deploy --yes"+with)
 	u.wants(out, "+ add  Queue        Batch::JobQueue\n")
-	u.wants(said, "target: aws 123456789012 us-east-1", "create stack team-repo? yes (--yes)\n", "stack team-repo: created\n", "stack team-batch: created\n", "next: batchctl infra outputs")
+	u.wants(said, "target: aws 123456789012 us-east-1", "create stack team-repo? --yes\n", "stack team-repo: created\n", "stack team-batch: created\n", "next: batchctl infra outputs")
 	for line := range strings.Lines(out + said) {
 		if strings.HasPrefix(line, "  ") && len(line) > 81 {
 			t.Errorf("wider than 80 columns: %s", line)
@@ -203,7 +203,7 @@ func TestInfra(t *testing.T) {
 	u.wants(out, "team-repo   UPDATE_COMPLETE", "team-batch  UPDATE_COMPLETE")
 	out, said = u.types(exit.OK, "infra destroy --yes"+with)
 	u.wants(out, "disable  queue cpu", "delete   stack team-batch\ndelete   stack team-repo\n", "keep     /batch/kept", "its template retains it")
-	u.wants(said, "disabling job queue cpu\n", "delete 2 stacks? yes (--yes)\n")
+	u.wants(said, "disabling job queue cpu\n", "delete 2 stacks? --yes\n")
 	out, _ = u.types(exit.OK, "infra status"+with)
 	u.wants(out, "team-repo   NOT_DEPLOYED", "team-batch  NOT_DEPLOYED")
 	_, said = u.types(exit.OK, "infra destroy --yes"+with)
@@ -254,9 +254,9 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	// The platform file has the queues of both. The environments of a queue that tries Spot first are in order there,
 	// in the plan and in the costs.
 	_, said := u.types(exit.OK, "infra outputs --write --prefix batchctl")
-	u.wants(said, "batchctl.json: queue cpu (batchctl-cpu): added\n")
+	u.wants(said, "batchctl.json: queue cpu (batchctl-cpu): added\n", "batchctl.json: tag Project of every job: batchctl\n")
 	_, said = u.types(exit.OK, "infra outputs --write --prefix p2")
-	u.wants(said, "batchctl.json: queue p2-cpu (p2-cpu): added\n")
+	u.wants(said, "batchctl.json: queue p2-cpu (p2-cpu): added\n", "note: jobs for the queues of p2 need the tag Project = p2")
 	_, said = u.types(exit.OK, "infra outputs --write --prefix p2")
 	u.wants(said, "batchctl.json: queue p2-cpu (p2-cpu): as it was\n")
 	text, err := os.ReadFile(filepath.Join(u.dir, "batchctl.json"))
@@ -268,7 +268,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	}
 	u.write("job.json", `{ "name": "hello", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h", "queue": "p2-cpu-spot-first" }`)
 	out, _ = u.types(exit.Change, "plan job.json")
-	u.wants(out, "from Spot to on demand in us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 fit on c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 fit on c6i.large")
+	u.wants(out, " (Spot) to $0.085 (on demand); us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 jobs per c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 jobs per c6i.large")
 	out, _ = u.types(exit.OK, "cost job.json")
 	u.wants(out, "order       hello: first on p2-", " (SPOT), then on p2-", " (EC2)\n")
 	// A value on the command line wins over the prefix.

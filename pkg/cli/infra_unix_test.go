@@ -49,7 +49,7 @@ func TestInfraCutOff(t *testing.T) {
 	}
 	expired.Store(true)
 	_, said = u.types(exit.NotDone, "infra deploy --yes --templates . --prefix team")
-	u.wants(said, "stopped watching, AWS continues with stack team-net", "ExpiredToken", "log in: aws sso login; then see: batchctl infra status")
+	u.wants(said, "stopped watching, AWS continues with stack team-net", "ExpiredToken", "log in: aws sso login, or get new session credentials; then: batchctl infra status")
 	out, _ := u.types(exit.OK, "infra status --templates . --prefix team")
 	u.wants(out, "team-net  CREATE_IN_PROGRESS")
 }

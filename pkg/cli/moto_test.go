@@ -168,7 +168,7 @@ func TestMoto(t *testing.T) {
 	out, _ = u.types(exit.OK, "list --name train")
 	u.wants(out, id, "train  SUCCEEDED")
 	u.types(exit.OK, "logs train")
-	out, _ = u.types(exit.OK, "stop train")
+	out, _ = u.types(exit.NotDone, "stop train")
 	u.wants(out, "not stopped: SUCCEEDED already")
 	_, said = u.types(exit.OK, "submit flow.json --wait")
 	u.wants(said, "prepare", "report", "SUCCEEDED")

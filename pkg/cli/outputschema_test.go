@@ -43,7 +43,7 @@ func TestOutputSchema(t *testing.T) {
 	for command, forms := range outputForms() {
 		var all []any
 		for _, f := range forms {
-			s := g.of(f.Type)
+			s := g.of(reflect.TypeOf(f.Type).Elem())
 			s["title"] = strings.TrimSuffix("batchctl "+command+" --"+f.Flag, " --")
 			all = append(all, s)
 		}
@@ -65,7 +65,7 @@ func TestOutputSchema(t *testing.T) {
 // a test calls it with --json. The test program compares what it prints with the schema.
 func TestOutputCommands(t *testing.T) {
 	var tests strings.Builder
-	for _, pattern := range []string{"testdata/script/*.txtar", "*_test.go"} {
+	for _, pattern := range []string{"testdata/script/*.txtar", "*/testdata/script/*.txtar", "*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

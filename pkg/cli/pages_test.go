@@ -23,36 +23,41 @@ func pages(t *testing.T) []string {
 	return append(names, "../../README.md")
 }
 
-// TestPages runs the console blocks of README.md and of each page of docs, in order and in
-// one copy of the jobs and schemas for each page, and compares what they print. `...` on a
-// page stands for any text; figures that differ from run to run are compared as figures.
+// TestPages does what README.md and each page of docs say, from the top to the bottom, in one copy of the jobs and
+// schemas for each page: it writes the blocks after a comment with a file's name, runs the console blocks, and
+// compares what they print. `...` on a page stands for any text; figures that differ from run to run are compared as
+// figures. A page with a comment such as "needs: python3" is left out on a machine without that program.
 func TestPages(t *testing.T) {
 	steps := 0
-	_, noAWK := exec.LookPath("awk")
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := readmeDir(t)
-		writeNamedBlocks(t, dir, string(text))
-		for _, block := range consoleBlocks(string(text)) {
-			for _, step := range block {
-				steps++
-				got := runShell(t, dir, step.command)
-				if noAWK != nil && strings.Contains(step.command, "array-pi") {
-					continue // the job runs awk; the engine that it starts is still needed
+		steps += strings.Count(string(text), "\n$ ")
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			for _, m := range regexp.MustCompile(`(?m)^<!-- needs: (\S+) -->$`).FindAllStringSubmatch(string(text), -1) {
+				testtool.Need(t, m[1])
+			}
+			dir := readmeDir(t)
+			for _, block := range pageBlocks(string(text)) {
+				if block.file != "" {
+					if err := os.WriteFile(filepath.Join(dir, block.file), []byte(block.text), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					continue
 				}
-				if !matches(step.want, got) {
-					t.Errorf("$ %s\n%s says:\n%s\nit prints:\n%s", step.command, page, step.want, got)
+				for _, step := range consoleSteps(block.text) {
+					if got := runShell(t, dir, step.command); !matches(step.want, got) {
+						t.Errorf("$ %s\n%s says:\n%s\nit prints:\n%s", step.command, page, step.want, got)
+					}
 				}
 			}
-		}
+		})
 	}
 	if steps < 15 {
 		t.Errorf("found %d commands in the console blocks, so most of them went untested", steps)
 	}
-	testtool.Need(t, "awk")
 }
 
 // TestPageLinks follows the links of all Markdown files to files and headlines of this
@@ -186,32 +191,29 @@ func anchorOf(headline string) string {
 	}, strings.ToLower(headline))
 }
 
-// writeNamedBlocks writes the blocks after a comment with a file's name, as their reader would.
-func writeNamedBlocks(t *testing.T, dir, text string) {
-	t.Helper()
-	for _, m := range regexp.MustCompile("(?ms)^<!-- file: (\\S+) -->\n```json\n(.*?)^```").FindAllStringSubmatch(text, -1) {
-		if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(m[2]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+// pageBlock is a block of a page: the contents of a file, or commands with what they print.
+type pageBlock struct{ file, text string }
 
-type readmeStep struct{ command, want string }
-
-func consoleBlocks(text string) [][]readmeStep {
-	var blocks [][]readmeStep
-	for _, m := range regexp.MustCompile("(?ms)^```console\n(.*?)^```").FindAllStringSubmatch(text, -1) {
-		var block []readmeStep
-		for line := range strings.Lines(m[1]) {
-			if command, ok := strings.CutPrefix(line, "$ "); ok {
-				block = append(block, readmeStep{command: strings.TrimSpace(command)})
-			} else if len(block) > 0 {
-				block[len(block)-1].want += line
-			}
-		}
-		blocks = append(blocks, block)
+// pageBlocks returns the named files and the console blocks of a page in their order.
+func pageBlocks(text string) (blocks []pageBlock) {
+	for _, m := range regexp.MustCompile("(?ms)^(?:<!-- file: (\\S+) -->\n```[a-z]+|```console)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		blocks = append(blocks, pageBlock{file: m[1], text: m[2]})
 	}
 	return blocks
+}
+
+// pageStep is a command of a console block, and what it prints.
+type pageStep struct{ command, want string }
+
+func consoleSteps(text string) (steps []pageStep) {
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			steps = append(steps, pageStep{command: strings.TrimSpace(command)})
+		} else if len(steps) > 0 {
+			steps[len(steps)-1].want += line
+		}
+	}
+	return steps
 }
 
 // readmeDir is a checkout for the README's commands, with batchctl on PATH.

@@ -89,6 +89,12 @@ func TestPreCommit(t *testing.T) {
 				"good.json":               `{"name": "good", "image": "busybox:1.36", "command": ["true"], "resources": {"vcpus": 1, "memory": "512 MiB"}, "timeout": "10m"}`,
 				"bad.json":                `{"name": "bad name", "image": "busybox:1.36", "command": ["true"], "resources": {"vcpus": 1, "memory": "512 MiB"}, "timeout": "10m"}`,
 				"package.json":            `{"private": true}`,
+				"stack.yaml":              badStack,
+				"compose.yml":             "services: { web: { image: nginx } }\n",
+				".github/workflows/a.yml": "on: push\njobs: {}\n",
+				"k8s.yaml":                "kind: Job\napiVersion: batch/v1\n---\nkind: ConfigMap\n",
+				"tags.yaml":               "a: !Ref b\nc: !x {}\n",
+				"helm/broken.yaml":        "a: [1\nb: {{ .Values.x }}\n",
 				".pre-commit-config.yaml": "repos:\n  - repo: file://" + hooks + "\n    rev: " + rev + "\n    hooks: [{ id: batchctl-validate }]\n",
 			}
 			for i := range 40 { // pre-commit divides as many among its processes
@@ -97,7 +103,7 @@ func TestPreCommit(t *testing.T) {
 			commit(user, files)
 			for range 2 {
 				if out, err := run(user, "pre-commit", "run", "--all-files"); err == nil || !strings.Contains(out, want) || strings.Contains(out, "good.json") || strings.Contains(out, "in your PATH") ||
-					release != "" && !strings.Contains(out, "\n42 files checked: 1 error") {
+					release != "" && !strings.Contains(out, "\n43 files checked: 2 errors") || strings.Contains(out, "broken.yaml") {
 					t.Errorf("%v\n%s", err, out)
 				}
 			}

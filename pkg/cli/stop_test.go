@@ -48,7 +48,7 @@ func TestStopNamesakesUnknown(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out, said bytes.Buffer
 		code := cli.Main(t.Context(), []string{"batchctl", "stop", meant, "--output", format}, term.Streams{In: &bytes.Buffer{}, Out: &out, Err: &said})
-		if code != exit.OK || !strings.Contains(out.String(), "SUCCEEDED already") {
+		if code != exit.NotDone || !strings.Contains(out.String(), "SUCCEEDED already") {
 			t.Errorf("%s: exit %d, %s", format, code, &out)
 		}
 		if n := strings.Count(said.String(), "not you"); n != 1 || !strings.Contains(said.String(), "could not check for other jobs with these names") {

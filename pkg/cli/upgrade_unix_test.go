@@ -135,10 +135,7 @@ func (u *upgrade) ended(n int) {
 // TestUpgrade submits 200 jobs with an old version, while a new one joins at a random moment. Each job
 // succeeds and runs once, whichever engine runs it.
 func TestUpgrade(t *testing.T) {
-	rounds := 3
-	if testtool.IsLong() {
-		rounds = 20
-	}
+	rounds := testtool.Count(20, 1)
 	replaced := 0
 	for round := range rounds {
 		random := rand.New(rand.NewPCG(35, uint64(round)))

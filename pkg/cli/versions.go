@@ -31,7 +31,7 @@ func versionCommand(con *term.Console) *cli.Command {
 		Name: "version", Usage: "print version information",
 		UsageText: "batchctl version [FLAGS]",
 		Description: cmdline.Help("Include this in a bug report. Only --check sends a request. There is no telemetry.",
-			"batchctl version\nbatchctl version --check\nbatchctl version --output json"),
+			"batchctl version\nbatchctl version --check"),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "check GitHub for a newer release"},
 			&cli.StringFlag{Name: "releases-url", Usage: "query this `URL` instead, for a mirror", Value: latestRelease},

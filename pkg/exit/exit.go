@@ -38,17 +38,51 @@ type Failure struct {
 	Code    int
 	Message string
 	Hint    string
+	// remedied means that Hint is the remedy of an error: without it, no other next step can succeed.
+	remedied bool
 }
 
 // Error returns what is wrong; "" if that is already printed.
 func (f *Failure) Error() string { return f.Message }
 
-// Fail returns a failure with a code and what is wrong.
+// remedied is an error that knows what to do, such as missing credentials.
+type remedied interface {
+	error
+	Remedy() string
+}
+
+// Fail returns a failure with a code and what is wrong. If one of args is an error with a remedy, the remedy is the
+// next step. It is not inlined, like Usage and Try: they have a thousand callers.
+//
+//go:noinline
 func Fail(code int, format string, args ...any) *Failure {
-	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+	f := &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			f.remedy(err)
+		}
+	}
+	return f
+}
+
+// remedy makes the remedy of an error the next step, if it has one.
+func (f *Failure) remedy(err error) {
+	if text := Remedy(err); text != "" {
+		f.Hint, f.remedied = text, true
+	}
+}
+
+// Remedy returns what an error in the chain of err says to do; "" if none does.
+func Remedy(err error) string {
+	if known, ok := errors.AsType[remedied](err); ok {
+		return known.Remedy()
+	}
+	return ""
 }
 
 // Usage returns a failure for an invalid command line.
+//
+//go:noinline
 func Usage(format string, args ...any) *Failure { return Fail(BadUsage, format, args...) }
 
 // Silent returns a failure with a code, after everything has been printed.
@@ -59,9 +93,23 @@ func Silent(code int) error {
 	return &Failure{Code: code}
 }
 
-// Try adds the next step to a failure.
+// Try adds the next step to a failure that has no remedy.
+//
+//go:noinline
 func (f *Failure) Try(format string, args ...any) *Failure {
-	f.Hint = fmt.Sprintf(format, args...)
+	if !f.remedied {
+		f.Hint = fmt.Sprintf(format, args...)
+	}
+	return f
+}
+
+// Then adds the command to repeat, after the remedy if there is one.
+func (f *Failure) Then(command string) *Failure {
+	if f.Hint == "" {
+		f.Hint = "repeat: " + command
+	} else {
+		f.Hint += "; then: " + command
+	}
 	return f
 }
 
@@ -72,11 +120,6 @@ func From(err error) *Failure {
 		return f
 	}
 	f = Fail(NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if strings.Contains(f.Message, "retrieve jwt") { // the SDK's words for a web identity
-		return f.Try("check AWS_WEB_IDENTITY_TOKEN_FILE: it names the file with the token that the CI system wrote")
-	}
-	if strings.Contains(f.Message, "get credentials") {
-		return f.Try("set AWS_PROFILE, or \"profile\" of the target in batchctl.json, or log in: aws sso login")
-	}
+	f.remedy(err)
 	return f
 }

@@ -99,9 +99,9 @@ func (e encoding) diagnostic(d diag.Diagnostic, t text) diagnostic {
 		return out
 	}
 	if d.Hint != "" {
-		out.Message += "\nhelp: " + diag.Printable(d.Hint)
+		out.Message += "\n" + d.Label() + ": " + diag.Printable(d.Hint)
 	}
-	if d.Fix != nil {
+	if d.Fix != nil && len(d.Fix.Edits) > 0 {
 		out.Data = &fixData{Title: diag.Printable(d.Fix.Message), Edits: e.edits(d.Fix.Edits, t)}
 	}
 	return out

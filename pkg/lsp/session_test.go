@@ -36,7 +36,7 @@ func TestSession(t *testing.T) {
 	if got[0].Range != want || got[0].Code != "unknown-member" || got[0].Severity != 1 || got[0].Source != "batchctl" {
 		t.Errorf("unknown member: %+v, want it at %v", got[0], want)
 	}
-	if !strings.Contains(got[0].Message, "retrys") || !strings.Contains(got[0].Message, "\nhelp: ") || !strings.Contains(got[0].Message, "retryStrategy") {
+	if !strings.Contains(got[0].Message, "retrys") || !strings.Contains(got[0].Message, "\nfix: ") || !strings.Contains(got[0].Message, "retryStrategy") {
 		t.Errorf("message %q", got[0].Message)
 	}
 	if got[1].Code != "memory-min-4" || got[1].Range.Start != (position{4, 39}) {

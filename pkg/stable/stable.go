@@ -15,14 +15,21 @@ func Sort[S ~[]E, E any](s S, compare func(a, b E) int) {
 	if len(s) < 2 {
 		return
 	}
-	order := make([]int, len(s))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Or(compare(s[i], s[j]), i-j) })
+	order := positions(len(s), func(i, j int) int { return compare(s[i], s[j]) })
 	sorted := make(S, len(s))
 	for i, from := range order {
 		sorted[i] = s[from]
 	}
 	copy(s, sorted)
+}
+
+// positions returns the positions of n elements in sorted order. It is not generic, so only this package compiles the
+// algorithm: the compiler compiles a generic function again in each package that calls it.
+func positions(n int, compare func(i, j int) int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Or(compare(i, j), i-j) })
+	return order
 }

@@ -3,6 +3,7 @@
 package testtool
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -23,7 +24,8 @@ const (
 )
 
 // M runs the tests of one package. After the tests it prints one line about the tests
-// that were skipped and removes the programs that Program built.
+// that were skipped, removes the programs that Program built, and ends the processes that
+// the tests left.
 type M struct{ Tests interface{ Run() int } }
 
 // Main runs the tests of a package and exits. Each package that uses testtool calls it
@@ -34,10 +36,13 @@ func Main(m *testing.M) { os.Exit(M{m}.Run()) }
 func (m M) Run() int {
 	current.start()
 	defer current.removeFolder()
-	if err := current.findShell(); err != nil {
+	if err := errors.Join(current.findShell(), setMark()); err != nil {
 		fmt.Fprintf(os.Stderr, "testtool: %v\n", err)
 		return 1
 	}
+	flag.Parse()
+	watch()
+	defer endProcesses()
 	status := m.Tests.Run()
 	if line := current.report(); line != "" {
 		printReport(line + "\n")
@@ -71,6 +76,15 @@ func Missing(t testing.TB, format string, args ...any) {
 	skip(t, reason)
 }
 
+// Module skips the test, like Missing, unless a module that go.mod requires is in the module cache.
+func Module(t testing.TB, path string) {
+	t.Helper()
+	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", path).Output()
+	if err != nil || strings.TrimSpace(string(folder)) == "" {
+		Missing(t, "the module %s is not in the module cache: run go mod download", path)
+	}
+}
+
 // Unsupported skips the test because this machine can never run it, such as a test of
 // another operating system. Unlike Missing it does not fail the test when tools are required.
 func Unsupported(t testing.TB, format string, args ...any) {
@@ -102,9 +116,18 @@ func Has(program string) (bool, error) {
 	return false, nil
 }
 
-// IsLong reports whether BATCHCTL_LONG_TESTS is set. A test that can run for a shorter
-// time asks IsLong how often to repeat; see Long for the others.
+// IsLong reports whether BATCHCTL_LONG_TESTS is set. A test that can run with fewer cases
+// calls it, or Count; see Long for the others.
 func IsLong() bool { return os.Getenv(LongTests) != "" }
+
+// Count returns how often a test repeats its story: long if BATCHCTL_LONG_TESTS is set,
+// else short.
+func Count(long, short int) int {
+	if IsLong() {
+		return long
+	}
+	return short
+}
 
 // LongCondition is IsLong for the conditions of scripts. It counts one more skipped long
 // test if it returns false.
@@ -134,6 +157,7 @@ type record struct {
 	programs map[string]bool
 	reasons  map[string]bool
 	long     map[string]bool
+	running  map[string]bool
 	folder   string // of built programs; made by the first build
 	built    map[string]func() (string, error)
 	probes   map[string]func() error
@@ -146,7 +170,7 @@ func (r *record) start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started = true
-	r.tests, r.programs, r.reasons, r.long = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	r.tests, r.programs, r.reasons, r.long, r.running = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	r.built, r.probes = map[string]func() (string, error){}, map[string]func() error{}
 }
 
@@ -244,6 +268,16 @@ func packageName() string {
 		}
 	}
 	return filepath.Base(at)
+}
+
+// ModuleRoot returns the folder of go.mod.
+func ModuleRoot(t testing.TB) string {
+	t.Helper()
+	at, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moduleRoot(at)
 }
 
 // moduleRoot returns the folder of go.mod at or above a folder, or "".

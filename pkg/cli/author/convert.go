@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -22,7 +23,7 @@ func convert(con *term.Console, o convertOptions) error {
 	switch o.operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return exit.Usage("unknown --operation %s", o.operation).Try("use RegisterJobDefinition or SubmitJob")
+		return cmdline.UnknownValue("operation", o.operation, "the operations are", "RegisterJobDefinition", "SubmitJob")
 	}
 	files, err := loadEach(con, o)
 	if err != nil {

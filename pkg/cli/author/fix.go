@@ -18,8 +18,12 @@ func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, d
 		if err != nil {
 			continue // the check that follows reports it
 		}
-		if document.IsYAML(src) || !d.Named && document.Recognize(src) != document.Ours {
-			continue // edits apply to JSON only
+		switch {
+		case !d.Named && document.Recognize(src) != document.Ours:
+			continue
+		case document.IsYAML(src):
+			fmt.Fprintf(con.Err, "%s: unchanged: --fix edits only JSON\n", diag.Printable(src.Name))
+			continue
 		}
 		fixed, err := k.Fix(d, src)
 		if err != nil {
@@ -30,6 +34,19 @@ func fixFiles(con *term.Console, k *check.Checker, documents []check.Document, d
 		}
 	}
 	return nil
+}
+
+// reportUnfixed names the problems that have a fix which --fix did not apply, and removes that promise from them.
+func reportUnfixed(con *term.Console, left diag.List) {
+	for i, d := range left {
+		if !d.Fixable() || document.IsYAML(d.Source) {
+			continue
+		}
+		fmt.Fprintf(con.Err, "%s: not fixed: the edit could change another value\n", d.Error())
+		fix := *d.Fix
+		fix.Class = diag.Choice
+		left[i].Fix = &fix
+	}
 }
 
 // writeFixed shows a change, or writes it and lists its edits.
@@ -51,8 +68,5 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
 	}
 	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
-	if fixed.SyntaxOnly {
-		fmt.Fprintf(con.Err, "%s: only the syntax was fixed; run --fix again for other problems\n", diag.Printable(src.Name))
-	}
 	return nil
 }

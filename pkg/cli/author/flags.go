@@ -1,6 +1,8 @@
 package author
 
 import (
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
@@ -39,8 +41,8 @@ func FmtCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "fmt",
 		Usage:     "format job files",
-		UsageText: "batchctl fmt [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
-		Description: cmdline.Help("Without flags, the result goes to stdout. Values and their order do not change.",
+		UsageText: "batchctl fmt [FLAGS] [FILE|DIRECTORY|PATTERN|- ...]",
+		Description: cmdline.Help("Without flags, the result goes to stdout. Values and their order do not change. --check and --diff read this directory if you name no file.",
 			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite files that are not formatted"},
@@ -62,18 +64,19 @@ func InitCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl init [FLAGS] [FILE]",
 		Description: cmdline.Help("Without a FILE, the result goes to stdout. It never overwrites an existing file.\n\n--from fills in a template of the platform file. On a terminal, it asks for the parameters; elsewhere, each needs a default or --parameter. If the "+
 			"result has errors under the platform file, init writes nothing. A template that is a directory becomes a new directory.",
-			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --platform batchctl.json\n"+
+			"batchctl init job.json\nbatchctl init --gpu train.json\nbatchctl init --new-platform batchctl.json\n"+
 				"batchctl init --list-templates\nbatchctl init --from train --parameter epochs=20 train.json"),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "gpu", Usage: "a job that requests a GPU"},
 			&cli.BoolFlag{Name: "array", Usage: "an array job"},
 			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
-			&cli.BoolFlag{Name: "platform", Usage: "the organisation's platform file, batchctl.json"},
+			&cli.BoolFlag{Name: "new-platform", Usage: "the organisation's platform file, batchctl.json"},
 			&cli.StringFlag{Name: "from", Usage: "start from this `TEMPLATE` of the platform file; without a value, list the templates"},
 			&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; may be repeated"},
 			&cli.BoolFlag{Name: "list-templates", Usage: "list the templates of the platform file"},
 			&cli.BoolFlag{Name: "force", Usage: "also write a result that has errors"},
-			&cli.StringFlag{Name: "platform-file", Usage: "the platform `FILE` with the templates (default: batchctl.json beside or above the result)"},
+			cmdline.PlatformFlag(),
+			&cli.StringFlag{Name: "platform-file", Hidden: true}, // the name of --platform until --new-platform existed
 		}, cmdline.TargetFlags()...),
 		Action: func(c *cli.Context) error { return writeStart(c.Context, con, initOptionsOf(c), cmdline.Most(c, 1)) },
 	}
@@ -100,23 +103,23 @@ func ValidateCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "validate",
 		Usage:     "check files for what AWS Batch would reject or leave stuck",
-		UsageText: "batchctl validate [FLAGS] FILE|DIRECTORY|PATTERN|- ...",
-		Description: cmdline.Help("Reports every problem at file:line:column, with the name of the rule and what to do. Problems go to stdout. Warnings do not change "+
-			"the exit code.\n\nIn a directory, it checks the files that it recognises, skips and counts the others, and respects .gitignore. Waived problems are listed with their "+
+		UsageText: "batchctl validate [FLAGS] [FILE|DIRECTORY|PATTERN|- ...]",
+		Description: cmdline.Help("Reports every problem at file:line:column, with the name of the rule and what to do: fix is an edit that --fix makes, suggestion an edit that only you can decide, help is advice. Problems go to stdout. Warnings do not change "+
+			"the exit code.\n\nWithout a FILE, it checks this directory. In a directory, it checks the files that it recognises, skips and counts the others, and respects .gitignore. Waived problems are listed with their "+
 			"reasons. Besides job files, it checks AWS Batch requests, CloudFormation templates, launch templates and user data.",
-			"batchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
-				"batchctl validate 'jobs/**/*.json' --fail-on warning\nbatchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
+			"batchctl validate\nbatchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
+				"batchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
 				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
 		Flags: append(input.Flags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "`FORMAT`: " + formatNames()},
+			cmdline.OutputFlag("`FORMAT`: "+formatNames()),
 			cmdline.JSONFlag(cmdline.JSON[[]diag.Record](), cmdline.JSONWith[[]ruleRow]("rules")),
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
 			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, such as placement without a platform file, or if a skipped file may be a job file"},
+			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, a skipped file may be a job file, or a platform file hides a policy"},
 			&cli.StringSliceFlag{Name: "include", Usage: "in directories, check every file that matches this `PATTERN`; may be repeated"},
 			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
-			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " + kindNames()},
+			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " + strings.Join(kindNames(fileKinds), " ") + ", or a request by its operation, such as CreateJobQueue"},
 			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-*, and ignore members that a request cannot have"},
 			&cli.BoolFlag{Name: "fix", Usage: "fix the files in place where that is safe"},
 			&cli.BoolFlag{Name: "diff", Usage: "print what --fix would change; change nothing"},
@@ -143,6 +146,7 @@ type initOptions struct {
 	list, force bool
 	parameters  []string // NAME=VALUE
 	path        string   // "" for stdout
+	note        string   // about the old name of a flag; "" for none
 	// target has the platform file, and the credentials for S3.
 	target target.Options
 }
@@ -151,11 +155,20 @@ type initOptions struct {
 func initOptionsOf(c *cli.Context) initOptions {
 	o := initOptions{from: c.String("from"), list: c.Bool("list-templates") || c.IsSet("from") && c.String("from") == "", force: c.Bool("force"),
 		parameters: c.StringSlice("parameter"), path: c.Args().First(), target: cmdline.TargetOptions(c)}
-	o.target.Platform = c.String("platform-file") // --platform writes one
 	for _, name := range startNames {
 		if c.Bool(name) {
 			o.starts = append(o.starts, name)
 		}
+	}
+	old := c.String("platform")
+	switch {
+	case c.IsSet("platform-file"):
+		o.target.Platform = c.String("platform-file")
+		o.note = "--platform-file is now --platform"
+	case c.IsSet("platform") && o.from == "" && !o.list && (old == "" || o.path == ""):
+		// --platform was a switch that wrote a platform file. Without a template, it has no other meaning.
+		o.target.Platform, o.starts, o.path = "", append(o.starts, "new-platform"), o.path+old
+		o.note = "to write a platform file, use --new-platform"
 	}
 	return o
 }

@@ -15,8 +15,13 @@ import (
 // format is batchctl fmt. With --check it exits with exit.Problem if a file is
 // not formatted.
 func format(con *term.Console, o formatOptions) error {
-	if len(o.paths) == 0 {
-		return exit.Usage("fmt needs a file").Try("for example: batchctl fmt --write job.json")
+	var err error
+	command := "fmt"
+	if o.write {
+		command = "fmt --write"
+	}
+	if o.paths, err = pathsOrHere(con, command, o.paths, !o.check && !o.diff); err != nil {
+		return err
 	}
 	files, failed := check.Find(o.paths, nil, check.JobFiles)
 	// The first unreadable argument ends the command before a file changes.

@@ -25,14 +25,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/template"
 )
 
-// findTemplates reads the platform file: --platform-file, or the nearest one beside or above the result.
+// findTemplates reads the platform file: --platform, or the nearest one beside or above the result.
 func findTemplates(o initOptions) (*check.Platform, error) {
 	path := o.target.Platform
 	if path == "" {
 		var found bool
 		if path, found = check.FindPlatform(filepath.Dir(o.path)); !found {
 			return nil, exit.Fail(exit.BadUsage, "templates are listed in a platform file, and no %s was found here or above", document.PlatformFile).
-				Try("name it: --platform-file FILE")
+				Try("name it: --platform FILE")
 		}
 	}
 	return check.ReadPlatform(path, check.InstanceTypes{Unneeded: true})
@@ -80,13 +80,10 @@ func chosenTemplate(con *term.Console, p *check.Platform, name string) (document
 		names = append(names, each.Name)
 	}
 	f := exit.Usage("%s has no template %q", p.Path, name)
-	if near := diag.Near(name, slices.Values(names)); near != "" {
-		return t, f.Try("did you mean: batchctl init --from %s?", near)
-	}
 	if len(names) == 0 {
 		return t, f.Try(`add it to "templates" of the platform file`)
 	}
-	return t, f.Try("its templates are: %s", strings.Join(names, " "))
+	return t, f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean: batchctl init --from %s?", Are: "its templates are", All: "list all: batchctl init --list-templates"}))
 }
 
 // writeFrom fills in a template of the platform file, checks the result and writes it. It never replaces a file, and

@@ -18,10 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/objects/s3mem"
 	"github.com/batchctl/batchctl/pkg/target"
-	"github.com/batchctl/batchctl/pkg/testtool"
 )
-
-func TestMain(m *testing.M) { testtool.Main(m) }
 
 // TestTemplateInS3 reads a template with the credentials and the endpoint of the target that the command names.
 func TestTemplateInS3(t *testing.T) {

@@ -2,7 +2,6 @@ package author
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,11 +28,8 @@ func givenParameters(t document.Template, args []string) (map[string]*jsontree.N
 		}
 		i := slices.Index(names, name)
 		if i < 0 {
-			f := exit.Usage("template %s has no parameter %s", t.Name, name)
-			if near := diag.Near(name, slices.Values(names)); near != "" {
-				return nil, f.Try("did you mean --parameter %s=VALUE?", near)
-			}
-			return nil, f.Try("its parameters are: %s", cmp.Or(strings.Join(names, " "), "none"))
+			return nil, exit.Usage("template %s has no parameter %s", t.Name, name).
+				Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --parameter %s=VALUE?", Are: "its parameters are"}))
 		}
 		if given[name] != nil {
 			return nil, exit.Usage("--parameter %s is given twice", name).Try("remove one of the two")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -15,7 +16,7 @@ import (
 // the page of the documentation. With names it prints their entries.
 func rules(con *term.Console, format string, names []string) error {
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		return exit.Usage("unknown --output %s for rules", format).Try("the formats are: text json markdown")
+		return cmdline.UnknownValue("output", format, "the formats of rules are", "text", "json", "markdown")
 	}
 	named, err := rulesNamed(names)
 	switch {
@@ -60,11 +61,7 @@ func unknownRule(name string) error {
 	for _, r := range lint.Documented() {
 		known = append(known, r.Name)
 	}
-	f := exit.Usage("unknown rule %q", name)
-	if near := diag.Near(name, slices.Values(known)); near != "" {
-		return f.Try("did you mean: batchctl validate --rules %s", near)
-	}
-	return f.Try("list all rules: batchctl validate --rules")
+	return exit.Usage("unknown rule %q", name).Try("%s", diag.Instead(name, known, diag.Offer{Near: "did you mean: batchctl validate --rules %s", All: "list all rules: batchctl validate --rules"}))
 }
 
 // listRules prints all rules as a table.
@@ -81,9 +78,9 @@ type ruleRow struct {
 	Name       string             `json:"name"`
 	Severity   string             `json:"severity"`
 	Confidence string             `json:"confidence"`
-	Evidence   string             `json:"evidence"`          // what shows that the rule is right
-	Rejects    string             `json:"rejects,omitempty"` // what the documentation says about the rejection
-	Scope      string             `json:"scope"`             // the kind of document or member that the rule is about
+	Evidence   string             `json:"evidence"`        // what shows that the rule is right
+	Quote      string             `json:"quote,omitempty"` // the sentence of source that states the refusal
+	Scope      string             `json:"scope"`           // the kind of document or member that the rule is about
 	Doc        string             `json:"doc"`
 	Source     string             `json:"source"`
 	Links      []string           `json:"links"`
@@ -101,7 +98,7 @@ func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	for i, r := range rules {
 		e := r.Example()
 		rows[i] = ruleRow{
-			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Evidence: string(r.Evidence), Rejects: r.Rejects, Scope: r.Scope, Doc: r.Doc, Source: r.Source,
+			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Evidence: string(r.Evidence), Quote: r.Quote, Scope: r.Scope, Doc: r.Doc, Source: r.Source,
 			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
 		}
 	}
@@ -142,8 +139,8 @@ func ruleText(r lint.Rule) string {
 		b.WriteString("\n" + note + "\n")
 	}
 	fmt.Fprintf(&b, "\nsource: %s\n", r.Source)
-	if r.Rejects != "" {
-		fmt.Fprintf(&b, "  %s\n", r.Rejects)
+	if r.Quote != "" {
+		fmt.Fprintf(&b, "  %s: %q\n", r.Links()[0].Text, r.Quote)
 	}
 	for _, url := range append(links(r), r.URL()) {
 		fmt.Fprintf(&b, "  %s\n", url)

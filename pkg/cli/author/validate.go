@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -22,8 +23,9 @@ import (
 // validate is batchctl validate: it checks the files, applies the baseline and
 // prints the problems.
 func validate(ctx context.Context, con *term.Console, o validateOptions) error {
-	if len(o.Paths) == 0 {
-		return exit.Usage("validate needs a job file").Try("for example: batchctl validate job.json")
+	var err error
+	if o.Paths, err = pathsOrHere(con, "validate --fix", o.Paths, o.fix && !o.diff); err != nil {
+		return err
 	}
 	format, err := reportFormat(o.format)
 	if err != nil {
@@ -53,14 +55,29 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 			return err
 		}
 	}
+	if percent := check.CollectorPercent(len(documents)); percent != 100 && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 	all, err := k.Until(ctx, documents)
 	if err != nil {
 		return err
 	}
+	if o.fix {
+		reportUnfixed(con, all.Problems)
+	}
+	for i := range all.Problems {
+		if o.strict && all.Problems[i].Rule == check.RuleHidesPolicy {
+			all.Problems[i].Severity = diag.Error
+		}
+	}
 	all.Unread = append(unread, all.Unread...)
 	if len(all.Checked) == 0 && len(all.Unread) == 0 && len(all.Skipped.Unchecked) == 0 && !o.onlyRecognized {
 		reportSkipped(con, all.Skipped, o.verbose)
-		return exit.Fail(exit.NotDone, "%s contains no job files", strings.Join(o.Paths, " ")).
+		where := strings.Join(o.Paths, " ")
+		if where == "." {
+			where = "this directory"
+		}
+		return exit.Fail(exit.NotDone, "%s contains no job files", where).
 			Try("a job file ends in .json and has batchctl's \"$schema\" or the members of a job; create one: batchctl init job.json")
 	}
 	if err := applyBaseline(con, o, all); err != nil {
@@ -70,6 +87,23 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 		return err
 	}
 	return verdict(con, o, all)
+}
+
+// pathsOrHere returns the paths of a command that reads and checks files. Without any, they are this directory,
+// which it reports. A command that does more than check needs a path, so that you rewrite no tree by accident.
+func pathsOrHere(con *term.Console, command string, paths []string, doesMore bool) ([]string, error) {
+	switch {
+	case len(paths) > 0:
+		return paths, nil
+	case doesMore:
+		return nil, exit.Usage("%s needs a file or a directory", command).Try("for this directory: batchctl %s .", command)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		here = "."
+	}
+	fmt.Fprintf(con.Err, "reading the files in this directory, %s\n", diag.Printable(here))
+	return []string{"."}, nil
 }
 
 // newChecker returns a checker for the options. It reads the catalog, if one is
@@ -82,7 +116,7 @@ func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
 	switch o.failOn {
 	case "error", "warning":
 	default:
-		return nil, exit.Usage("unknown --fail-on %s", o.failOn).Try("the severities are: error warning")
+		return nil, cmdline.UnknownValue("fail-on", o.failOn, "the severities are", "error", "warning")
 	}
 	types, err := input.SuppliedTypes(o.Catalog)
 	if err != nil {
@@ -130,22 +164,28 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(con.Err)
+	if n := all.Problems.Fixable(); n > 0 && !o.fix {
+		fmt.Fprintf(con.Err, "%d fixable with --fix\n", n)
+	}
 	reportSkipped(con, all.Skipped, o.verbose)
 	if all.Unknown > 0 {
-		fmt.Fprintf(con.Err, "not checked: %s in templates, which only CloudFormation can resolve (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
+		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
 	}
 	switch {
 	case all.WithoutQueues != "":
 		fmt.Fprintf(con.Err, "not checked: whether the jobs fit a queue (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
 	case all.Unplaced:
-		fmt.Fprintln(con.Err, "not checked: whether the jobs fit a queue (no platform file; create one: batchctl init --platform batchctl.json)")
+		fmt.Fprintln(con.Err, "not checked: whether the jobs fit a queue (no platform file; create one: batchctl init --new-platform batchctl.json)")
+	}
+	for _, u := range all.PolicyUnknown {
+		fmt.Fprintf(con.Err, "not checked by the policy: %s (batchctl plan asks a target)\n", diag.Printable(u.String()))
 	}
 	switch {
 	case len(all.Unread) > 0:
 		return exit.Silent(exit.NotDone)
 	case errors > 0, warnings > 0 && o.failOn == "warning":
 		return exit.Silent(exit.Problem)
-	case (all.Unplaced || all.Unknown > 0 || len(all.Skipped.Unclear) > 0 || len(all.Skipped.Unchecked) > 0) && o.strict:
+	case (all.Unplaced || all.Unknown > 0 || len(all.PolicyUnknown) > 0 || len(all.Skipped.Unclear) > 0 || len(all.Skipped.Unchecked) > 0) && o.strict:
 		return exit.Silent(exit.NotDone)
 	}
 	return nil
@@ -222,7 +262,7 @@ func reportFormat(name string) (diag.Format, error) {
 			return f, nil
 		}
 	}
-	return diag.Format{}, exit.Usage("unknown --output %s", name).Try("the formats are: %s", formatNames())
+	return diag.Format{}, cmdline.UnknownValue("output", name, "the formats are", strings.Fields(formatNames())...)
 }
 
 // formatNames returns the names of all output formats, separated by blanks.
@@ -234,30 +274,33 @@ func formatNames() string {
 	return names[1:]
 }
 
-// kinds are the kinds of documents that --kind accepts.
-var kinds = []document.Kind{
-	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindJobDefinition, document.KindSubmitJob,
-	document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
-	document.KindTemplate, document.KindLaunchTemplate, document.KindUserData,
+// The kinds of documents that --kind accepts: other files, and requests by the names of their operations.
+var fileKinds = []document.Kind{
+	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindTemplate, document.KindLaunchTemplate,
+	document.KindUserData, document.KindStateMachine, document.KindEventBridge,
+}
+var requestKinds = []document.Kind{
+	document.KindJobDefinition, document.KindSubmitJob, document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
+	document.KindQuotaShare, document.KindServiceEnvironment, document.KindUpdateComputeEnvironment, document.KindUpdateJobQueue,
+	document.KindUpdateSchedulingPolicy, document.KindUpdateConsumableResource, document.KindUpdateQuotaShare,
+	document.KindUpdateServiceEnvironment, document.KindUpdateServiceJob, document.KindSubmitServiceJob,
 }
 
-// kindNames returns the names of kinds, separated by blanks.
-func kindNames() string {
-	names := ""
+// kindNames returns the names of kinds.
+func kindNames(kinds []document.Kind) (names []string) {
 	for _, k := range kinds {
-		names += " " + string(k)
+		names = append(names, string(k))
 	}
-	return names[1:]
+	return names
 }
 
 // parseKind parses --kind.
 func parseKind(name string) (document.Kind, error) {
-	for _, k := range kinds {
-		if string(k) == name {
-			return k, nil
-		}
+	all := slices.Concat(fileKinds, requestKinds)
+	if k := document.Kind(name); slices.Contains(all, k) {
+		return k, nil
 	}
-	return "", exit.Usage("unknown --kind %s", name).Try("the kinds are: %s", kindNames())
+	return "", cmdline.UnknownValue("kind", name, "the kinds are", kindNames(all)...)
 }
 
 // tool describes batchctl and the rules that found something, for SARIF.

@@ -13,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/jobs"
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -73,10 +74,11 @@ func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
 func (o benchOptions) check() error {
 	switch {
 	case len(o.Paths) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, o.workload):
-		return exit.Usage("unknown --workload %s", o.workload).Try("the workloads are: matrix image all")
+		return cmdline.UnknownValue("workload", o.workload, "the workloads are", "matrix", "image", "all")
 	case len(o.Paths) == 0:
 	case len(o.Paths) != 2:
-		return exit.Usage("bench needs a CPU file and a GPU file, or no files to run the reference jobs").Try("for example: batchctl bench my-cpu.json my-gpu.json")
+		return exit.Usage("bench needs a CPU file and a GPU file, or no files to run the reference jobs").
+			Try("%s", diag.Instead(o.Paths[0], []string{"compare", "deploy", "destroy"}, diag.Offer{Near: "did you mean: batchctl bench %s", Are: "for example: batchctl bench my-cpu.json my-gpu.json; its commands are"}))
 	case o.chosen:
 		return exit.Usage("--workload cannot be combined with files").Try("omit one of them")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/bench"
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -72,7 +73,7 @@ func printDiffs(con *term.Console, format string, diffs *bench.Diffs) error {
 func measurement(path, side string) (*bench.Side, error) {
 	kind, ok := map[string]string{"CPU": "cpu", "GPU": "cuda"}[side]
 	if !ok {
-		return nil, exit.Usage("unknown --side %s", side).Try("the sides are: CPU GPU")
+		return nil, cmdline.UnknownValue("side", side, "the sides are", "CPU", "GPU")
 	}
 	text, err := check.AppendFile(nil, path)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 )
 
-// BenchCommand is batchctl bench.
-func BenchCommand(con *term.Console) *cli.Command {
+// BenchCommand is batchctl bench, with more commands after its own.
+func BenchCommand(con *term.Console, more ...*cli.Command) *cli.Command {
 	return &cli.Command{
 		Name:      "bench",
 		Usage:     "compare CPU and GPU: speed-up, cost, break-even size",
-		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW",
+		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW\n   batchctl bench deploy [FLAGS]\n   batchctl bench destroy [FLAGS]",
 		Description: cmdline.Help("Without files, it runs the reference jobs of a workload. Your own jobs must print the same result lines, or have a rate or a time in \"metrics\". Both jobs "+
 			"are submitted to their queues and followed together, until every median is within 5 % or --runs is reached; the local engine runs "+
 			"them one after the other.\n\nOnly verified results, and metrics, have a time. The report says what could not be measured, and why.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
-		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, "benchmark", 0)...),
+		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, 0)...),
 			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
-		Subcommands: []*cli.Command{benchCompareCommand(con)},
+		Subcommands: append([]*cli.Command{benchCompareCommand(con)}, more...),
 		Action: func(c *cli.Context) error {
 			o, err := OptionsOf(c)
 			if err != nil {
@@ -38,15 +38,15 @@ func BenchCommand(con *term.Console) *cli.Command {
 
 // MeasureFlags are the flags of measuring and reporting. start is the default of
 // --start-limit.
-func MeasureFlags(runs int, out string, start time.Duration) []cli.Flag {
+func MeasureFlags(runs int, start time.Duration) []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job at most `N` times"},
 		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "stop when every median is within `PERCENT`"},
 		&cli.DurationFlag{Name: "limit", Usage: "start no further run after this `DURATION`"},
 		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give up on a job that has not started after this `DURATION`, and explain why; 0 waits indefinitely"},
 		&cli.BoolFlag{Name: "published", Usage: "compare with the table published with AWS Batch's GPU demonstration"},
-		&cli.StringFlag{Name: "out", Value: out, Usage: "the `DIRECTORY` of the report"},
-		&cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions (default: the platform file's prices)"},
+		&cli.StringFlag{Name: "out", Value: "benchmark", Usage: "the `DIRECTORY` of the report"},
+		preview.PricesFlag(),
 	}
 }
 
@@ -61,7 +61,7 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 			"--threshold. It is 3 if a row could not be compared.",
 			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
+			cmdline.OutputFlag("text, json or markdown"),
 			cmdline.JSONFlag(cmdline.JSON[*bench.Diffs]()),
 			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
 			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "report a regression above this `PERCENT`"},
@@ -77,7 +77,7 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 	}
 }
 
-// Options say what is measured, and how. bench and quickstart share them.
+// Options say what is measured, and how. bench and bench deploy share them.
 type Options struct {
 	// Options.Paths are the CPU's and the GPU's job file. Without them, the reference jobs of
 	// Workloads are measured.

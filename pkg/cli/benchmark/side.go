@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -194,10 +195,7 @@ func (b *Benchmark) runAlone(ctx context.Context, part *BenchPart) error {
 	if !ok {
 		return err
 	}
-	part.absent = "the job needs more than this machine has"
-	if known, describeErr := b.Target.Describe(ctx, stuck.Job.ID); describeErr == nil {
-		part.absent = jobs.Unplaced(known[0])
-	}
+	part.absent = stuck.Why
 	err = submit.EndAll(b.Console, b.Target, part.Jobs, stuck.Reason())
 	part.Jobs = nil // nothing to read
 	return err
@@ -256,11 +254,25 @@ func (b *Benchmark) Verdict() error {
 	return nil
 }
 
-// follow watches jobs until they finish. It prints no logs, because they are data
-// for the report. If a job does not start in time, its part has no time, and
-// neither have the other parts of its side, which wait for the same machines.
+// rowProgress prints a line for each measurement in the logs that it gets. Their text is data for the report.
+type rowProgress struct{ *term.Console }
+
+// Write reads lines of a log.
+func (p rowProgress) Write(lines []byte) (int, error) {
+	log, err := bench.ReadLog(bytes.NewReader(lines))
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range log.Results {
+		fmt.Fprintf(p.Err, "measured: %s\n", diag.Printable(strings.Join([]string{r.Title, r.Size, r.Type}, " ")))
+	}
+	return len(lines), nil
+}
+
+// follow watches jobs until they finish, and prints what they have measured. If a job does not start in time, its
+// part has no time, and neither have the other parts of its side, which wait for the same machines.
 func (b *Benchmark) follow(ctx context.Context, parts []*BenchPart, list []once.Submitted) (int, error) {
-	f := jobs.NewFollower(b.Console, b.Target, list, nil)
+	f := jobs.NewFollower(b.Console, b.Target, list, rowProgress{b.Console})
 	f.UntilStuck = b.Target.IsLocal()
 	stop := f.LosePatience(ctx, b.Options.StartLimit, func(job once.Submitted, why string) {
 		for _, part := range parts {
@@ -282,7 +294,7 @@ func (b *Benchmark) follow(ctx context.Context, parts []*BenchPart, list []once.
 
 // readPart reads the result lines of a job that has ended.
 func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) error {
-	known, err := b.Target.Describe(ctx, id)
+	known, err := b.Target.Client.Describe(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -300,7 +312,7 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 			fmt.Fprintf(b.Err, "batchctl: job %s: %s; its metrics are left out\n", diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
 		}
 	}
-	for line, err := range b.Target.Logs(ctx, id, client.LogOptions{Follow: true}) {
+	for line, err := range b.Target.Client.Logs(ctx, id, client.LogOptions{Follow: true}) {
 		if err != nil {
 			return err
 		}

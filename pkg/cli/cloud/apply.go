@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
@@ -85,34 +86,39 @@ func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
 	case !o.dry && !o.yes && !term.IsTerminal(con.In):
 		return exit.Usage("apply needs a confirmation, but there is no terminal").Try("show what it would do: batchctl apply --check; then add --yes")
 	}
-	files, platform, err := resourceFiles(con, o)
+	files, platform, pending, err := resourceFiles(con, o)
 	if err != nil {
 		return err
 	}
 	need := target.ToChange
-	if o.dry {
+	if o.dry || len(pending) > 0 {
 		need = target.ToRun // an engine that does not run yet ends with this command
 	}
 	t, err := session.OpenTarget(ctx, con, o.target, platform, need)
+	if err != nil && len(pending) > 0 {
+		con.Explain(exit.From(err))
+		return input.Refuse(con, pending, "nothing was changed")
+	}
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	a := applying{con: con, o: o, files: files, label: t.Label, local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
+	a := applying{con: con, o: o, files: files, platform: platform, pending: pending, label: t.Label, local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
 	return a.run(ctx)
 }
 
 // resourceFiles reads and checks the files. Those of a directory that create no resources are left out, with their
-// problems, unless nothing tells what they are.
-func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, platform *document.Platform, err error) {
+// problems, unless nothing tells what they are. pending are the errors of requests: they count only if the account
+// does not have the same resource already, which AWS Batch has then accepted.
+func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, platform *document.Platform, pending diag.List, err error) {
 	documents, unread := check.Find(o.paths, nil, []string{".json"})
 	for _, err := range unread {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	checked := check.New(check.Options{PlatformFile: o.target.Platform, Keep: true, Stdin: con.In}).Check(documents)
 	con.Sources = append(con.Sources, checked.Sources...)
 	for _, err := range checked.Unread {
-		return nil, nil, input.Unreadable(err, input.MakeResources)
+		return nil, nil, nil, input.Unreadable(err, input.MakeResources)
 	}
 	named := map[string]bool{}
 	for _, d := range documents {
@@ -125,29 +131,38 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		case creates:
 			files = append(files, f)
 		case named[f.Source.Name] && f.Kind != document.KindPlatform && isKnown:
-			return nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply reads the requests that create queues and their environments")
+			return nil, nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply reads the requests that create queues and their environments")
 		case f.Kind != document.KindPlatform:
 			other[f.Source] = isKnown
 		}
 	}
 	// What no parser can read may be a queue.
 	problems := slices.DeleteFunc(checked.Problems, func(d diag.Diagnostic) bool { return other[d.Source] })
-	if problems.HasErrors() {
-		return nil, nil, input.Refuse(con, problems, "nothing was changed")
+	problems = slices.DeleteFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == ruleEnabled })
+	var rest diag.List
+	for _, d := range problems {
+		if d.Rule == jsontree.RulePlaceholder {
+			d.Severity, d.Hint = diag.Error, "write the value, or define it in the platform file: \"prefix\" or \"teams\""
+		}
+		if d.Severity == diag.Error && d.Waived == nil && inRequest(files, d) {
+			pending = append(pending, d)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	if rest.HasErrors() {
+		return nil, nil, nil, input.Refuse(con, problems, "nothing was changed")
 	}
 	if err := passedOver(con, o, documents, checked.Skipped); err != nil {
-		return nil, nil, err
-	}
-	if err := unfilled(con, files); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if len(files) == 0 {
-		return nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export the existing resources: batchctl export")
+		return nil, nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export the existing resources: batchctl export")
 	}
 	if len(checked.Platforms) > 0 {
 		platform = checked.Platforms[0].Content
 	}
-	return files, platform, input.Complain(con, problems)
+	return files, platform, pending, input.Complain(con, rest)
 }
 
 // passedOver prints the files of directories that apply does not use. With --prune they are an error: a queue whose
@@ -185,24 +200,29 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 	return nil
 }
 
-// unfilled refuses files with placeholders, whose values are unknown.
-func unfilled(con *term.Console, files []*document.File) error {
-	for _, f := range files {
-		if len(f.Unknown) > 0 {
-			return exit.Fail(exit.Problem, "%s contains a placeholder, so nothing was changed", f.Source.Name).
-				Try("write the value, or define it in the platform file: \"prefix\" or \"teams\"; list the problems: batchctl validate %s", term.Quoted(f.Source.Name))
-		}
-	}
-	return nil
+// ruleEnabled is the rule that an environment is created ENABLED. apply does that, and disables it afterwards.
+const ruleEnabled = "ce-state-enabled"
+
+// inRequest reports whether a problem is inside of a request, so that only one resource has it.
+func inRequest(files []*document.File, d diag.Diagnostic) bool {
+	return slices.ContainsFunc(files, func(f *document.File) bool {
+		return slices.ContainsFunc(f.Requests, func(r document.Request) bool {
+			src, span := r.Location()
+			return src == d.Source && span.Start <= d.Span.Start && d.Span.End <= span.End
+		})
+	})
 }
 
 // applying is a run of batchctl apply on an open target.
 type applying struct {
-	con     *term.Console
-	o       applyOptions
-	files   []*document.File
-	label   string
-	account *apply.Account
+	con   *term.Console
+	o     applyOptions
+	files []*document.File
+	// pending are the errors in requests. Those of resources that stay unchanged do not count.
+	pending  diag.List
+	platform *document.Platform
+	label    string
+	account  *apply.Account
 	// local means the local engine, where everything is allowed.
 	local           bool
 	toldPermissions bool
@@ -212,7 +232,7 @@ type applying struct {
 
 // run compares, asks and changes.
 func (a *applying) run(ctx context.Context) error {
-	_, plan, err := a.compare(ctx)
+	state, plan, err := a.compare(ctx)
 	if err != nil {
 		return err
 	}
@@ -225,6 +245,11 @@ func (a *applying) run(ctx context.Context) error {
 			hint = "; " + explain.EnvironmentRemedy(invalid.Reason)
 		}
 		fmt.Fprintf(a.con.Err, "warning: %s%s\n", diag.Printable(a.con.Redacted(invalid.Error())), hint)
+	}
+	if len(plan.Steps) == 0 || a.o.dry {
+		if err := a.leftover(ctx, state); err != nil {
+			return a.failed(ctx, err)
+		}
 	}
 	switch {
 	case len(plan.Steps) == 0:
@@ -260,6 +285,14 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 		return nil, nil, a.failed(ctx, err)
 	}
 	problems = append(problems, stranded...)
+	for _, d := range a.pending {
+		if !plan.Keeps(d.Source, d.Span) {
+			problems = append(problems, d)
+		}
+	}
+	if len(plan.Steps) > 0 && len(problems) == 0 {
+		problems = a.joint(plan, state)
+	}
 	if len(plan.Steps) > 0 && !a.local {
 		problems = append(problems, a.forbidden(ctx, plan)...)
 	}
@@ -336,8 +369,8 @@ func (a *applying) show(plan *apply.Plan) error {
 	return nil
 }
 
-// masked returns a plan for output. The value of a tag may be a credential by the tag's name, which is elsewhere in the
-// output.
+// masked returns a plan for output. The value of a tag may be a credential by the tag's name, which is elsewhere in
+// the output.
 func masked(plan *apply.Plan) *apply.Plan {
 	shown := *plan
 	shown.Steps = make([]*apply.Step, len(plan.Steps))
@@ -362,13 +395,35 @@ var mark = map[apply.Verb]string{
 	apply.Create: "+ create", apply.Update: "~ update", apply.Replace: "! replace by", apply.Retire: "- delete", apply.Delete: "- delete",
 }
 
-// change carries out the plan under the lock. If the account has changed since the plan was shown, it does nothing.
-func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
-	r := &apply.Runner{Account: a.account, Who: whoAmI(), Settle: a.o.settle, Drain: a.o.drain,
+// leftover reports the lock of another apply, for a run that takes none. It removes one that counts no more, except
+// with --check, which changes nothing.
+func (a *applying) leftover(ctx context.Context, state *apply.State) error {
+	stale, locked, err := a.runner().Leftover(ctx, state, !a.o.dry)
+	switch {
+	case err != nil:
+		return err
+	case stale != nil && a.o.dry:
+		fmt.Fprintf(a.con.Err, "note: %s; the next apply removes it\n", diag.Printable(stale.Error()))
+	case stale != nil:
+		fmt.Fprintf(a.con.Err, "note: %s; removed it\n", diag.Printable(stale.Error()))
+	case locked != nil:
+		fmt.Fprintf(a.con.Err, "note: another apply (%s) holds the lock of these resources until %s\n", diag.Printable(locked.Holder), locked.Until.Local().Format("15:04:05"))
+	}
+	return nil
+}
+
+// runner returns a runner for the account.
+func (a *applying) runner() *apply.Runner {
+	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.settle, Drain: a.o.drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))
 		},
 		Progress: a.progress()}
+}
+
+// change carries out the plan under the lock. If the account has changed since the plan was shown, it does nothing.
+func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
+	r := a.runner()
 	if err := r.Lock(ctx); err != nil {
 		return a.failed(ctx, err)
 	}

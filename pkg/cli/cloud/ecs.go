@@ -278,7 +278,7 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	case ecs.Refused(err):
 		return exit.Fail(exit.Problem, "%s", text)
 	}
-	return exit.From(errors.New(text))
+	return exit.From(fmt.Errorf("%s: %w", action, err))
 }
 
 // ecsRunRow is the JSON output of ecs run.

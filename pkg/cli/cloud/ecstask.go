@@ -258,7 +258,7 @@ func ecsEnd(s *types.Task) string {
 
 // open returns a reader of one container's log.
 func (f *ecsFollow) open(l ecs.Log) *client.StreamReader {
-	return f.t.StreamReader(f.task, l.Group, l.Stream, client.LogOptions{Tail: f.tail})
+	return f.t.Client.StreamReader(f.task, l.Group, l.Stream, client.LogOptions{Tail: f.tail})
 }
 
 // line prints one line of a log, with the container's name if the task has

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -28,7 +29,7 @@ func printEnvironment(con *term.Console, o envOptions) error {
 	}
 	sh, ok := dialects[o.shell]
 	if !ok {
-		return exit.Usage("unknown shell %q", diag.Printable(o.shell)).Try("the shells are: %s", strings.Join(slices.Sorted(maps.Keys(dialects)), ", "))
+		return cmdline.UnknownValue("shell", diag.Printable(o.shell), "the shells are", slices.Sorted(maps.Keys(dialects))...)
 	}
 	if o.unset {
 		return con.PrintUnmasked(sh.unsetExports(o.allServices || allRedirected()) + "\n")

@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -75,6 +76,9 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	if len(missing) > 0 {
 		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).Try("list the resources: batchctl export%s", t.Flags)
 	}
+	for _, what := range state.Replaced() {
+		fmt.Fprintf(con.Err, "left out: compute environment %s; the next apply deletes it once no job runs on it\n", diag.Printable(what))
+	}
 	text, count, err := exportedText(con, state, o)
 	if err != nil {
 		return err
@@ -83,11 +87,24 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	if o.file == "" {
 		return con.PrintUnmasked(text)
 	}
+	if differs(o.file, text) {
+		return exit.Fail(exit.NotDone, "%s already exists and has other content", o.file).
+			Try("choose another name, or replace it: batchctl export%s > %s; nothing was changed", t.Flags, term.Quoted(o.file))
+	}
 	if err := out.Keep(newfile.Bytes([]byte(text))); err != nil {
 		return err
 	}
 	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), term.Plural(count, "resource"))
 	return nil
+}
+
+// differs reports whether a file exists and has another text. A device or a pipe has none.
+func differs(path, text string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	old, err := os.ReadFile(path)
+	return err == nil && len(old) > 0 && string(old) != text
 }
 
 // exportedText returns the text in the chosen form, and how many resources it has.

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/ecs"
@@ -49,7 +50,7 @@ func ECSCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
 		Description: cmdline.Help("The job file becomes a task definition and one task. ECS has no queues, arrays, dependencies, retries or timeouts. batchctl refuses a job whose result would change, and reports what else has no effect.",
 			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
-				"batchctl ecs logs train-1gpu --follow\nbatchctl ecs stop train-1gpu"),
+				""),
 		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con), ecsStopCommand(con)},
 	}
 }
@@ -102,7 +103,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason", UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
 		Description: cmdline.Help("Without a TASK, it shows the tasks that you started on this machine.",
-			"batchctl ecs status\nbatchctl ecs status train-1gpu --output json"),
+			"batchctl ecs status train-1gpu --output json"),
 		Flags: ecsTaskFlags(cmdline.OutputFlags(cmdline.JSON[[]ecsRow]())...), Action: withTasks(con, ecsStatus),
 	}
 }
@@ -111,7 +112,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 func ecsWaitCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "wait", Usage: "wait until a task has stopped", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
-		Description: cmdline.Help("The exit code is 0 if the task's containers succeeded, 1 if one failed, and 3 if the result is unknown. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait\nbatchctl ecs wait train-1gpu"),
+		Description: cmdline.Help("The exit code is 0 if the task's containers succeeded, 1 if one failed, and 3 if the result is unknown. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait train-1gpu"),
 		Flags:       ecsTaskFlags(), Action: withTasks(con, ecsWait),
 	}
 }
@@ -120,7 +121,7 @@ func ecsWaitCommand(con *term.Console) *cli.Command {
 func ecsLogsCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "print the logs of a task", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
-		Description: cmdline.Help("Prints the log. With --follow, it continues until the task has stopped.", "batchctl ecs logs train-1gpu --follow\nbatchctl ecs logs 3f2a91c0 --tail 20"),
+		Description: cmdline.Help("Prints the log. With --follow, it continues until the task has stopped.", "batchctl ecs logs train-1gpu --follow"),
 		Flags: ecsTaskFlags(
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the task has stopped"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"}, input.RawFlag(con)),
@@ -133,7 +134,7 @@ func ecsStopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
 		Description: cmdline.Help("ECS sends SIGTERM, then SIGKILL after 30 seconds.",
-			"batchctl ecs stop train-1gpu\nbatchctl ecs stop 3f2a91c0 --reason \"wrong learning rate\""),
+			"batchctl ecs stop train-1gpu"),
 		Flags:  ecsTaskFlags(&cli.StringFlag{Name: "reason", Value: "stopped with batchctl ecs stop", Usage: "the reason `TEXT` that ECS stores with the task"}),
 		Action: withTasks(con, ecsStop),
 	}
@@ -147,12 +148,12 @@ func EnvCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl env [FLAGS]",
 		Description: cmdline.Help("Prints the variables of the engine that batchctl serve or batchctl submit started. Only requests to AWS Batch, CloudWatch Logs and ECS go to it. The key works only for this engine, while it runs.\n\nThe key and the Region \"local\" apply to all AWS services in the shell, so aws s3 ls fails there. Use a subshell, or --unset afterwards. --unset does not restore variables that you had exported before.",
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
-				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source\nbatchctl env --shell powershell | Invoke-Expression\nbatchctl env --output json"),
+				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source"),
 		Flags: append(cmdline.OutputFlags(cmdline.JSON[local.Connection]()),
 			&cli.StringFlag{Name: "shell", Value: posix, Usage: "print commands for this `SHELL`: sh (also bash and zsh), fish or powershell"},
 			&cli.BoolFlag{Name: "unset", Usage: "print commands that unset these variables; needs no engine"},
 			&cli.BoolFlag{Name: "all-services", Usage: "also set AWS_ENDPOINT_URL, for programs that read only that; the engine rejects requests to other services"},
-			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}),
+			cmdline.StateDirFlag()),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
 				return err
@@ -176,7 +177,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 	given := &cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; others keep their value; may be repeated"}
 	with := &cli.StringSliceFlag{Name: "with", Usage: "also deploy the optional template `NAME`; may be repeated"}
 	yes := &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
-	prices := &cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions (default: the platform file's prices)"}
+	prices := preview.PricesFlag()
 	return &cli.Command{
 		Name:      "infra",
 		Usage:     "manage the queues' CloudFormation stacks",
@@ -188,7 +189,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 				"Shows each change set and its monthly cost, asks, and follows the events. All names begin with the prefix, so several prefixes can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
 				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]deployed](), withInfra(con, infraDeploy), given, with, prices, yes),
 			sub("status", "show the stacks and the last failure", "Changes nothing.",
-				"batchctl infra status --target prod\nbatchctl infra status --output json", cmdline.JSON[[]infra.State](), withInfra(con, infraStatus)),
+				"batchctl infra status --target prod", cmdline.JSON[[]infra.State](), withInfra(con, infraStatus)),
 			sub("diff", "show what deploy would change",
 				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
 				"batchctl infra diff --target prod", cmdline.JSON[[]*infra.Proposal](), withInfra(con, infraDiff), given, with, prices),
@@ -199,12 +200,6 @@ func InfraCommand(con *term.Console) *cli.Command {
 				"--write adds the queues to the platform file, and \"staging\" to the target if the template data is deployed. Nothing else in the file changes. --output json prints all outputs.",
 				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write", cmdline.JSON[outputsDocument](), withInfra(con, infraOutputs),
 				&cli.BoolFlag{Name: "write", Usage: "add the queues to the platform file (--platform, else batchctl.json)"}),
-		},
-		Action: func(c *cli.Context) error {
-			if arg := c.Args().First(); arg != "" {
-				return exit.Usage("infra has no command %s", arg).Try("the commands are: deploy status diff destroy outputs")
-			}
-			return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
 		},
 	}
 }
@@ -228,7 +223,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Prints exports that make the AWS CLI, boto3 and the SDKs use this engine. Only programs on this machine that have its key can use it. Jobs run with your permissions. If you are root, jobs from other clients run as processes only with --allow-root.\n\nCtrl-C and --stop end the engine and its jobs; the state is kept.",
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			cmdline.StateDirFlag(),
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:0", Usage: "the loopback `ADDRESS`; port 0 uses a free port"},
 			&cli.Float64Flag{Name: "vcpus", Usage: "the `NUMBER` of vCPUs for all jobs", DefaultText: "this machine's"},
 			&cli.IntFlag{Name: "memory", Usage: "the memory for all jobs, in `MIB`", DefaultText: "this machine's"},
@@ -236,7 +231,6 @@ func ServeCommand(con *term.Console) *cli.Command {
 			&cli.IntFlag{Name: "log-limit", Value: local.DefaultLogLimit >> 20, Usage: "limit the log of an attempt to this many `MIB`; the job continues when its log is full; 0 sets no limit"},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "stop after this `DURATION` without a job or a request; 0 never stops"},
 			&cli.StringSliceFlag{Name: "events", Usage: "deliver the state changes of jobs, as EventBridge events, to `DESTINATION`: file:PATH, unix:PATH or http://127.0.0.1:PORT/PATH; may be repeated"},
-			&cli.BoolFlag{Name: "lenient", Usage: "also accept requests that moto accepts and AWS Batch rejects, with a notice (for test suites written for moto)"},
 			&cli.BoolFlag{Name: "exports", Usage: "print the exports of the running engine"},
 			&cli.BoolFlag{Name: "daemon", Hidden: true, Usage: "be the background engine of a command that ends"},
 			&cli.BoolFlag{Name: "stop", Usage: "stop the running engine and its jobs"},
@@ -270,19 +264,19 @@ type envOptions struct {
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	engine                         target.Options
-	exports, stop, daemon, lenient bool
-	vcpus                          float64
-	memory, gpus, logLimit         int // MiB; -1 GPU stands for those found; MiB, 0 for no limit
-	idle                           time.Duration
-	listen                         string // the address of --listen, if listens
-	listens                        bool
-	events                         []string // destinations
+	engine                 target.Options
+	exports, stop, daemon  bool
+	vcpus                  float64
+	memory, gpus, logLimit int // MiB; -1 GPU stands for those found; MiB, 0 for no limit
+	idle                   time.Duration
+	listen                 string // the address of --listen, if listens
+	listens                bool
+	events                 []string // destinations
 }
 
 // serveOptionsOf reads the flags of serve; checkServe checks their values.
 func serveOptionsOf(c *cli.Context) serveOptions {
-	return serveOptions{engine: cmdline.TargetOptions(c), exports: c.Bool("exports"), stop: c.Bool("stop"), daemon: c.Bool("daemon"), lenient: c.Bool("lenient"),
+	return serveOptions{engine: cmdline.TargetOptions(c), exports: c.Bool("exports"), stop: c.Bool("stop"), daemon: c.Bool("daemon"),
 		vcpus: c.Float64("vcpus"), memory: c.Int("memory"), gpus: c.Int("gpus"), logLimit: c.Int("log-limit"), idle: c.Duration("exit-when-idle"),
 		listen: c.String("listen"), listens: c.IsSet("listen"), events: c.StringSlice("events")}
 }
@@ -334,7 +328,7 @@ func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
 	case task.LaunchType != "" && task.CapacityProvider != "":
 		return o, exit.Usage("--launch-type and --capacity-provider exclude each other").Try("omit --launch-type")
 	case task.LaunchType != "" && task.LaunchType != ecs.EC2 && task.LaunchType != ecs.Fargate:
-		return o, exit.Usage("unknown --launch-type %s", c.String("launch-type")).Try("use one of: EC2 FARGATE")
+		return o, cmdline.UnknownValue("launch-type", c.String("launch-type"), "the launch types are", "EC2", "FARGATE")
 	case len(task.Subnets) == 0 && (len(task.SecurityGroups) > 0 || task.PublicIP):
 		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
 	case o.operation != "" && !o.dryRun:

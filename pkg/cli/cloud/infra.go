@@ -141,11 +141,7 @@ func chosenTemplates(all []infra.Template, chosen []string) ([]infra.Template, e
 		if slices.Contains(names, name) {
 			continue
 		}
-		f := exit.Usage("unknown template %q", name)
-		if near := diag.Near(name, slices.Values(names)); near != "" {
-			return nil, f.Try("did you mean %s?", near)
-		}
-		return nil, f.Try("the templates are: %s", strings.Join(names, " "))
+		return nil, exit.Usage("unknown template %q", name).Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s?", Are: "the templates are"}))
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(chosen, t.Name) }), nil
 }
@@ -179,23 +175,20 @@ func (call *InfraCall) KnowsParameters(ctx context.Context) error {
 	if err != nil || len(unknown) == 0 {
 		return err
 	}
-	f := exit.Usage("no template has a parameter %s", unknown[0])
-	if near := diag.Near(unknown[0], slices.Values(all)); near != "" {
-		return f.Try("did you mean --parameter %s=...?", near)
-	}
-	return f.Try("the parameters are: %s", strings.Join(all, " "))
+	return exit.Usage("no template has a parameter %s", unknown[0]).
+		Try("%s", diag.Instead(unknown[0], all, diag.Offer{Near: "did you mean --parameter %s=...?", Are: "the parameters are"}))
 }
 
 // Confirm asks a question on stderr and reads the answer from standard input.
 // With --yes it prints the question and does not ask. When ctx ends, as with
 // Ctrl-C, it returns the cause.
 func Confirm(ctx context.Context, con *term.Console, yes bool, question string) (bool, error) {
-	fmt.Fprintf(con.Err, "%s ", diag.Printable(question))
+	fmt.Fprint(con.Err, diag.Printable(question))
 	if yes {
-		fmt.Fprintln(con.Err, "yes (--yes)")
+		fmt.Fprintln(con.Err, " --yes")
 		return true, nil
 	}
-	fmt.Fprint(con.Err, "[y/N] ")
+	fmt.Fprint(con.Err, " [y/N] ")
 	// A read of the terminal cannot be cancelled; the goroutine ends with the
 	// process.
 	answer := make(chan string, 1)
@@ -254,8 +247,8 @@ func StackFailure(ctx context.Context, err error, query, again string) error {
 		if !interrupted {
 			f = exit.Fail(code, "stopped watching, AWS %s stack %s: %v", does, e.Stack, e.Err)
 		}
-		if LogIn(err) {
-			return f.Try("log in: aws sso login; then see: %s    continue: %s", query, again)
+		if rpc.Login(err) != nil {
+			return f.Then(query + "    continue: " + again)
 		}
 		return f.Try("see: %s    continue: %s", query, again)
 	}
@@ -266,8 +259,8 @@ func StackFailure(ctx context.Context, err error, query, again string) error {
 	switch {
 	case interrupted:
 		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").Try("see: %s    continue: %s", query, again)
-	case LogIn(err):
-		return exit.Fail(exit.NotDone, "%v", err).Try("log in: aws sso login; then: %s", again)
+	case rpc.Login(err) != nil:
+		return exit.Fail(exit.NotDone, "%v", err).Then(again)
 	case errors.Is(err, infra.ErrDeclined):
 		return exit.Fail(exit.NotDone, "not confirmed; nothing more was changed").Try("see: %s", query)
 	}
@@ -299,9 +292,4 @@ func stacksRefused(err error, again string) error {
 		return exit.Fail(exit.NotDone, "%v", e).Try("split it into several templates")
 	}
 	return err
-}
-
-// LogIn reports whether err says that credentials are missing or expired.
-func LogIn(err error) bool {
-	return rpc.Expired(err) || strings.Contains(err.Error(), "get credentials")
 }

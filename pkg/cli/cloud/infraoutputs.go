@@ -39,7 +39,7 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	if err != nil {
 		return call.failed(ctx, err)
 	}
-	resources := &stackResources{queues: queues, target: call.Target.Name, staging: infra.Staging(outputs)}
+	resources := &stackResources{queues: queues, prefix: call.Prefix, target: call.Target.Name, staging: infra.Staging(outputs)}
 	switch {
 	case o.write:
 		return writeResources(con, o.Target.Platform, resources)
@@ -63,6 +63,8 @@ type outputsDocument struct {
 // stackResources are the resources of stacks that a platform file names.
 type stackResources struct {
 	queues []infra.Queue // all queues of the stacks
+	// prefix is the value of the tag of their jobs, and tag the one that the file has.
+	prefix, tag string
 	// target is the target in the platform file that gets the staging location; "" for none.
 	target, staging string
 	// addedQueues are the queues that into added; addedStaging reports whether it added staging.
@@ -76,6 +78,9 @@ func (m *stackResources) into(src *diag.Source) (text string, err error) {
 	text, m.addedQueues, err = infra.AddQueues(src, m.queues)
 	if err == nil && m.staging != "" {
 		text, m.addedStaging, err = infra.AddStaging(diag.NewSource(src.Name, text), m.target, m.staging)
+	}
+	if err == nil {
+		text, m.tag, err = infra.AddProjectTag(diag.NewSource(src.Name, text), m.prefix)
 	}
 	if e, ok := errors.AsType[*infra.NotPlatformError](err); ok {
 		return "", exit.Fail(exit.Problem, "%v", e).Try("see what is wrong: batchctl validate %s", e.File)
@@ -121,6 +126,10 @@ func writeResources(con *term.Console, path string, m *stackResources) error {
 		isAdded := slices.ContainsFunc(m.addedQueues, func(a infra.Queue) bool { return a.JobQueue == q.JobQueue })
 		alias := infra.AliasIn(diag.NewSource(path, text), q)
 		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(alias), diag.Printable(q.JobQueue), outcome[isAdded])
+	}
+	fmt.Fprintf(con.Err, "%s: tag %s of every job: %s\n", diag.Printable(path), infra.ProjectTag, diag.Printable(m.tag))
+	if m.tag != m.prefix {
+		fmt.Fprintf(con.Err, "note: jobs for the queues of %[1]s need the tag %[2]s = %[1]s: add it to their files, or AWS rejects them\n", diag.Printable(m.prefix), infra.ProjectTag)
 	}
 	if m.staging != "" {
 		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), outcome[m.addedStaging])

@@ -70,7 +70,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if o.gpus == 0 {
 		options.GPUs = []string{}
 	}
-	options.Executor, options.Secrets, options.Lenient, options.Events = x.Executor, x.Secrets, o.lenient, destinations
+	options.Executor, options.Secrets, options.Events = x.Executor, x.Secrets, destinations
 	// 0 on the command line is no limit, which is -1 for the engine.
 	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
@@ -94,7 +94,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if err := x.Keep(dir); err != nil {
 		return errors.Join(exit.Fail(exit.NotDone, "note the engine's executor: %v", err), engine.Close(ctx))
 	}
-	target.NameExecutor(con, x.Label, false)
+	target.NameExecutor(con, "", x.Label, false)
 	if options.ProcessesForBatchctlOnly {
 		fmt.Fprintln(con.Err, "note: you are root, so only batchctl's own commands can start processes here; to allow it for every client, add --allow-root")
 	}
@@ -206,6 +206,10 @@ func announce(con *term.Console, connection local.Connection, dir string) {
 // and prints the jobs that it ended.
 func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	connection, err := local.Connect(dir)
+	if _, ok := errors.AsType[*local.NotServingError](err); ok {
+		fmt.Fprintf(con.Err, "no engine is running for %s\n", diag.Printable(dir))
+		return nil
+	}
 	if err != nil {
 		return exit.Fail(exit.NotDone, "%v", err).Try("to read its state: batchctl list")
 	}
@@ -238,7 +242,7 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 // closes its idle connections, because the engine waits for open ones when it
 // stops.
 func unfinishedOn(ctx context.Context, connection local.Connection) ([]string, error) {
-	config := connection.Config("")
+	config := connection.Config()
 	if idle, ok := config.HTTPClient.(interface{ CloseIdleConnections() }); ok {
 		defer idle.CloseIdleConnections()
 	}

@@ -14,8 +14,9 @@ import (
 // Arrange moves the flags of a command line before its operands, and refuses flags that the
 // command does not have. urfave/cli stops reading flags at the first operand: with
 // `submit job.json --target prod` it would drop the flag and send the job to another target.
-// The error is a *HelpRequest if the command line asks for help.
-func Arrange(app *cli.App, args []string) ([]string, error) {
+// The error is a *HelpRequest if the command line asks for help. instead returns the command that has a flag which the
+// command at a path lacks, or "".
+func Arrange(app *cli.App, args []string, instead func(path, flag string) string) ([]string, error) {
 	if len(args) < 2 {
 		return args, nil
 	}
@@ -24,7 +25,14 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	}
 	out := []string{args[0]}
 	commands, flags, rest := app.Commands, app.Flags, args[1:]
-	if rest[0] == "help" {
+	about := rest[0] == "help" // every argument names a command
+	if about && len(rest) > 1 && slices.Contains([]string{"flag", "flags", "options"}, rest[1]) {
+		if len(rest) > 2 && !IsHelp(rest[2]) {
+			return nil, exit.Usage("unexpected argument %q", rest[2]).Try("see batchctl help flags")
+		}
+		return nil, &HelpRequest{Path: flagsPath}
+	}
+	if about {
 		rest = append(slices.Clone(rest[1:]), "--help")
 	}
 	var command *cli.Command
@@ -56,6 +64,12 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 		if len(commands) > 0 && len(rest) > 0 && rest[0] == "help" {
 			return nil, &HelpRequest{path, command}
 		}
+		if about && !strings.HasPrefix(rest[0], "-") && FindCommand(commands, rest[0]) == nil {
+			if len(commands) == 0 {
+				return nil, exit.Usage("unexpected argument %q", rest[0]).Try("see %s --help", path)
+			}
+			return nil, unknownCommand(path, commands, rest[0])
+		}
 		if command.Action != nil && (len(rest) == 0 || FindCommand(commands, rest[0]) == nil) {
 			commands = nil // the command has its own action and takes operands
 		}
@@ -63,7 +77,7 @@ func Arrange(app *cli.App, args []string) ([]string, error) {
 	if asksForHelp(rest) || len(commands) > 0 {
 		return nil, &HelpRequest{path, command}
 	}
-	front, operands, err := split(path, flags, rest)
+	front, operands, err := split(path, flags, rest, instead)
 	if err != nil && command != nil && len(command.Subcommands) > 0 && strings.HasPrefix(rest[0], "-") {
 		return nil, earlyFlag(path, command.Subcommands, rest)
 	}
@@ -145,7 +159,7 @@ func completing(app *cli.App, args []string) []string {
 	if n := len(rest); n > 0 && strings.HasPrefix(rest[n-1], "-") {
 		rest = rest[:n-1]
 	}
-	if front, _, err := split(path, flags, rest); err == nil && !slices.ContainsFunc(front, IsHelp) {
+	if front, _, err := split(path, flags, rest, nil); err == nil && !slices.ContainsFunc(front, IsHelp) {
 		out = append(out, front...)
 	}
 	return append(out, completionFlag)
@@ -175,17 +189,14 @@ func unknownCommand(path string, commands []*cli.Command, arg string) error {
 	if name := ours(Vocabulary, arg, func(string) bool { return path == "batchctl" }); name != "" {
 		return f.Try("use: %s %s", path, name)
 	}
-	if near := diag.Near(arg, slices.Values(names)); near != "" {
-		return f.Try("did you mean: %s %s", path, near)
-	}
-	return f.Try("the commands are: %s", strings.Join(names, " "))
+	return f.Try("%s", diag.Instead(arg, names, diag.Offer{Near: "did you mean: " + path + " %s", Are: "the commands are", All: "see " + path + " --help"}))
 }
 
 // optional are the flags that can end a command line without a value.
-var optional = []string{"batchctl init --from"}
+var optional = []string{"batchctl init --from", "batchctl init --platform"}
 
 // split separates flags and their values from operands.
-func split(path string, flags []cli.Flag, args []string) (front, operands []string, err error) {
+func split(path string, flags []cli.Flag, args []string, instead func(path, flag string) string) (front, operands []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -201,7 +212,7 @@ func split(path string, flags []cli.Flag, args []string) (front, operands []stri
 		name, _, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		flag := findFlag(flags, name)
 		if flag == nil {
-			return nil, nil, unknownFlag(path, flags, arg)
+			return nil, nil, unknownFlag(path, flags, arg, instead)
 		}
 		front = append(front, arg)
 		if isSwitch(flag) || inline {
@@ -267,23 +278,38 @@ func BadValue(c *cli.Context, err error) error {
 	return f
 }
 
-// unknownFlag is the error for an unknown flag. It names batchctl's flag for a
-// name of another tool, or a similar one.
-func unknownFlag(path string, flags []cli.Flag, arg string) error {
+// removed holds the flags that a command no longer has, each with what holds instead.
+var removed = map[string]string{
+	"serve --lenient": "the engine rejects what AWS Batch rejects; CHANGELOG.md says why the flag was removed",
+}
+
+// unknownFlag is the error for an unknown flag. It names what holds instead of a removed one, batchctl's flag for a
+// name of another tool, the command that has it, or a similar one.
+func unknownFlag(path string, flags []cli.Flag, arg string, instead func(path, flag string) string) error {
 	name, _, _ := strings.Cut(arg, "=")
 	var names []string
 	for _, f := range flags {
 		names = append(names, "--"+f.Names()[0])
 	}
 	f := exit.Usage("unknown flag %s", name)
+	if now := removed[strings.TrimPrefix(path, "batchctl ")+" "+name]; now != "" {
+		return f.Try("%s", now)
+	}
+	if instead != nil {
+		if other := instead(path, strings.TrimLeft(name, "-")); other != "" {
+			return f.Try("another command has it: %s %s", other, term.Quoted(arg))
+		}
+	}
 	if other := ours(flagVocabulary, name, func(n string) bool { return slices.Contains(names, n) }); other != "" {
 		return f.Try("use %s; see %s --help", other, path)
-	}
-	if near := diag.Near("--"+strings.TrimLeft(name, "-"), slices.Values(names)); near != "" {
-		return f.Try("did you mean %s? see %s --help", near, path)
 	}
 	if len(names) == 0 {
 		return f.Try("%s takes no flags", path)
 	}
-	return f.Try("the flags of %s are: %s", path, strings.Join(names, " "))
+	return f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s? see " + path + " --help", Are: "the flags of " + path + " are", All: "see " + path + " --help"}))
+}
+
+// UnknownValue is the usage error for a value that a flag does not have. are introduces the values: "the formats are".
+func UnknownValue(flag, value, are string, values ...string) error {
+	return exit.Usage("unknown --%s %s", flag, value).Try("%s", diag.Instead(value, values, diag.Offer{Near: "did you mean --" + flag + " %s?", Are: are}))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// helpWidth is the columns of help in a pipe, and helpLeast the fewest that it is wrapped to.
 const (
 	// helpWidth is the width of help in a pipe, and helpLeast the smallest width,
 	// in columns.
@@ -30,12 +29,19 @@ const (
 func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 	h := &helpPage{width: HelpColumns(w)}
 	if c == nil {
-		h.overview(app)
+		if path == flagsPath {
+			h.sharedFlags(app)
+		} else {
+			h.overview(app)
+		}
 		_, err := io.WriteString(w, h.text.String())
 		return err
 	}
 	h.section("NAME", path+" - "+c.Usage)
-	h.section("USAGE", cmp.Or(c.UsageText, path+" [FLAGS]"))
+	h.section("USAGE", "")
+	for line := range strings.Lines(cmp.Or(c.UsageText, path+" [FLAGS]")) {
+		h.wrapped("   ", "      ", line)
+	}
 	h.section("DESCRIPTION", "")
 	h.prose(strings.TrimRight(c.Description, "\n"))
 	if _, listed := ExitTable()[commandPath(path)]; listed {
@@ -51,8 +57,11 @@ func ShowHelp(w io.Writer, app *cli.App, path string, c *cli.Command) error {
 		}
 		h.rows(rows)
 	}
-	h.section("OPTIONS", "")
-	h.rows(append(FlagRows(c.Flags), [2]string{"--help, -h", "show help"}))
+	if rows := OwnFlagRows(c.Flags); len(rows) > 0 {
+		h.section("OPTIONS", "")
+		h.rows(rows)
+	}
+	h.text.WriteString("\nFlags of every command: batchctl help flags\n")
 	_, err := io.WriteString(w, h.text.String())
 	return err
 }
@@ -125,7 +134,7 @@ type helpPage struct {
 
 // isBrief reports whether batchctl's own help only names a command, because shells, editors and containers call it.
 func isBrief(c *cli.Command) bool {
-	return c.Category == "Inside containers" || slices.Contains([]string{"schema", "completion", "version"}, c.Name)
+	return slices.Contains([]string{"lsp", "schema", "completion", "version", "child", "measure", "stage"}, c.Name)
 }
 
 // overview writes batchctl's own help: the commands in their groups. It fits a
@@ -137,9 +146,6 @@ func (h *helpPage) overview(app *cli.App) {
 	headline := ""
 	var brief []string
 	for _, c := range app.Commands {
-		if c.Hidden {
-			continue
-		}
 		if isBrief(c) {
 			brief = append(brief, c.Name)
 			continue
@@ -151,7 +157,7 @@ func (h *helpPage) overview(app *cli.App) {
 		rows = append(rows, [2]string{c.Name, c.Usage})
 	}
 	h.rows(rows)
-	h.wrapped("", "   ", "Also: "+strings.Join(brief, ", "))
+	h.wrapped("   ", "   ", "for editors, shells and containers: "+strings.Join(brief, " "))
 	h.wrapped("", "", app.Name+" COMMAND --help shows the flags, examples and exit codes of a command.")
 }
 
@@ -264,11 +270,11 @@ func ExitTable() map[string][]int {
 		{[]int{exit.Problem}, []string{"advise"}},
 		{[]int{exit.Change}, []string{"diff"}},
 		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list"}},
-		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "quickstart"}},
+		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "bench deploy"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff", "apply"}},
 		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "forecast", "stop", "verify", "doctor", "workload run",
-			"bench compare", "ui", "child", "measure", "stage", "init", "convert", "fmt", "quickstart destroy", "infra deploy", "infra status", "infra destroy",
+			"bench compare", "ui", "child", "measure", "stage", "init", "convert", "fmt", "quickstart", "bench destroy", "infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {
 		for _, command := range group.commands {
@@ -306,6 +312,8 @@ func exitText(path string, columns int) string {
 }
 
 // Help builds the description of a command; ShowHelp adds the exit codes.
+//
+//go:noinline
 func Help(what, examples string) string {
 	return what + "\n\nExamples:\n   " + term.Indent(examples)
 }

@@ -1,21 +1,20 @@
 package cmdline
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // OutputFlags are --output and --json of a command whose JSON has these forms.
 func OutputFlags(forms ...Form) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text or json"},
-		JSONFlag(forms...),
-	}
+	return []cli.Flag{OutputFlag("text or json"), JSONFlag(forms...)}
+}
+
+// OutputFlag is --output of a command with these formats.
+func OutputFlag(formats string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: formats}
 }
 
 // Form is a form of a command's JSON output. schemas/output/v1.schema.json describes its type, and the tests
@@ -23,15 +22,16 @@ func OutputFlags(forms ...Form) []cli.Flag {
 type Form struct {
 	// Flag is the flag that selects the form, without dashes; "" for the usual form.
 	Flag string
-	// Type is the Go type of the document.
-	Type reflect.Type
+	// Type is a nil pointer to the Go type of the document. A reflect.Type would be read by each package that uses Form,
+	// and has many methods.
+	Type any
 }
 
 // JSON is the usual form of a command's JSON output, or one of them.
 func JSON[T any]() Form { return JSONWith[T]("") }
 
 // JSONWith is the form that a flag selects.
-func JSONWith[T any](flag string) Form { return Form{flag, reflect.TypeFor[T]()} }
+func JSONWith[T any](flag string) Form { return Form{flag, (*T)(nil)} }
 
 // jsonFlag is --json. It knows what the command prints.
 type jsonFlag struct {
@@ -39,9 +39,9 @@ type jsonFlag struct {
 	forms []Form
 }
 
-// JSONFlag is --json of a command whose JSON has these forms.
+// JSONFlag is --json of a command whose JSON has these forms. Help omits it, because --output json is the same.
 func JSONFlag(forms ...Form) cli.Flag {
-	return &jsonFlag{&cli.BoolFlag{Name: "json", Usage: "the same as --output json"}, forms}
+	return &jsonFlag{&cli.BoolFlag{Name: "json", Hidden: true}, forms}
 }
 
 // Forms returns the forms of a command's JSON output. It is empty for a command without --json.
@@ -95,7 +95,7 @@ func OutputFormat(c *cli.Context) (string, error) {
 		return "text", nil
 	}
 	if !slices.Contains(formats, format) {
-		return "", exit.Usage("unknown --output %s", format).Try("the formats are: %s", strings.Join(formats, " "))
+		return "", UnknownValue("output", format, "the formats are", formats...)
 	}
 	return format, nil
 }

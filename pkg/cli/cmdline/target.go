@@ -22,15 +22,6 @@ func TargetOptions(c *cli.Context) target.Options {
 		}}
 }
 
-// awsFlags have the names that they have in the aws CLI.
-func awsFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` in the AWS configuration (default: the target's, else $AWS_PROFILE)"},
-		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
-		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server with the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
-	}
-}
-
 // ExecutorFlags are the flags of the commands that can run jobs locally.
 func ExecutorFlags() []cli.Flag {
 	return []cli.Flag{
@@ -47,12 +38,29 @@ func SecretsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "secrets-from", Usage: "the `SOURCE` of secrets for local jobs: env (environment variables with the secrets' names), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
 }
 
+// PlatformFlag is --platform, which has one meaning in every command.
+func PlatformFlag() cli.Flag {
+	return &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside the job file or in this directory, or above)"}
+}
+
 // TargetFlags are the flags that select a target.
 func TargetFlags() []cli.Flag {
-	return append([]cli.Flag{
+	return append(targetFlags(), StateDirFlag())
+}
+
+// targetFlags are --target, and the flags that change a target on AWS, under the names that the aws CLI uses.
+func targetFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the target's `NAME`: local, aws, or a target in the platform file (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
-		&cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
-	}, awsFlags()...)
+		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` in the AWS configuration (default: the target's, else $AWS_PROFILE)"},
+		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
+		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server with the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
+	}
+}
+
+// StateDirFlag is --state-dir.
+func StateDirFlag() cli.Flag {
+	return &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}
 }
 
 // SubmissionFlag is --submission, which names all jobs of a submission.

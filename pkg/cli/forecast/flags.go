@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/exit"
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 )
 
@@ -17,15 +18,15 @@ func ForecastCommand(con *term.Console) *cli.Command {
 		Name:      "forecast",
 		Usage:     "forecast a queue, and the effect of a change",
 		UsageText: "batchctl forecast [FLAGS] [QUEUE]",
-		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. The order of jobs comes from the scheduler of the "+
-			"local engine. Durations come from earlier attempts. Figures are medians, with the middle 80 % of the draws in brackets. The forecast assumes that the jobs of the last day come again at the same times.\n\n"+
+		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. Durations come from earlier attempts. "+
+			"Figures are medians, with the middle 80 % of the draws in brackets. The forecast assumes that the jobs of the last day come again at the same times.\n\n"+
 			"--set, --policy, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
-			"batchctl apply and for the platform file. --set takes a compute environment or a queue, and a member.\n\n"+
+			"batchctl apply and for the platform file.\n\n"+
 			"--replay simulates a trace instead of the queue's jobs. The trace history has the recorded attempts and the jobs that the target still lists. A file "+
 			"has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). The report names the cheapest compute environments found that "+
 			"keep the wait of 95 % of the jobs below --max-wait.",
-			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --target prod --svg gpu.svg\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
-				"batchctl forecast gpu --add-jobs 'job.json*200'\nbatchctl forecast gpu --set gpu.type=SPOT --spot-reclaims 0.05\n"+
+			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
+				"batchctl forecast gpu --add-jobs 'job.json*200'\n"+
 				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[outlookDocument](), cmdline.JSONWith[sizingDocument]("replay"), cmdline.JSONWith[[]simulate.Accuracy]("accuracy")),
 			preview.PricesFlag(),
@@ -48,12 +49,32 @@ func ForecastCommand(con *term.Console) *cli.Command {
 				return err
 			}
 			o := options{Options: of, prices: c.String("prices"), span: c.Duration("for"), set: c.StringSlice("set"), addJobs: c.StringSlice("add-jobs"),
-				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), policy: c.String("policy"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
+				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), setReclaims: c.IsSet("spot-reclaims"), policy: c.String("policy"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
 				svg: c.String("svg"), html: c.String("html"), seed: c.Uint64("seed")}
+			if err := ignored(c); err != nil {
+				return err
+			}
 			if c.Bool("accuracy") {
 				return showAccuracy(c.Context, con, o)
 			}
 			return forecast(c.Context, con, o)
 		},
 	}
+}
+
+// ignored returns the error of a flag that has no effect beside, or without, another one.
+func ignored(c *cli.Context) error {
+	const replay, accuracy = "replay", "accuracy"
+	names := map[string][]string{accuracy: {"set", "add-jobs", "policy", "without-share", "spot-reclaims", "for", "seed", "svg", "prices", replay, "html", "max-wait"}, replay: {"for", "seed"}}
+	for _, mode := range []string{accuracy, replay} {
+		for _, name := range names[mode] {
+			if c.IsSet(mode) && c.IsSet(name) {
+				return exit.Usage("--%s has no effect with --%s", name, mode).Try("omit one of them")
+			}
+		}
+	}
+	if c.IsSet("max-wait") && !c.IsSet(replay) {
+		return exit.Usage("--max-wait has no effect without --replay").Try("add --replay history")
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -45,6 +46,7 @@ type options struct {
 	addJobs      []string
 	withoutShare string
 	reclaims     float64
+	setReclaims  bool   // reclaims was given
 	policy       string // path of a file
 	replay       string
 	mostWait     time.Duration
@@ -58,11 +60,6 @@ type options struct {
 type files struct {
 	policy *types.FairsharePolicy // of --policy
 	trace  *simulate.Trace        // of --replay, if that is a file
-}
-
-// proposes reports whether the options propose a change.
-func (o options) proposes() bool {
-	return len(o.set)+len(o.addJobs) > 0 || o.withoutShare != "" || o.reclaims > 0 || o.policy != ""
 }
 
 // check returns the error of options that do not belong together.
@@ -96,14 +93,10 @@ type outlookDocument struct {
 	// PlatformPatch is the change in the form of the platform file.
 	PlatformPatch map[string]any `json:"platformPatch,omitempty"`
 	// Costs are the shares whose jobs wait longer after the change.
-	Costs   []costs  `json:"costsOthers,omitempty"`
-	Unknown []string `json:"unknown,omitempty"`
-}
-
-// costs is how much longer the jobs of a share wait, on average.
-type costs struct {
-	Share  string  `json:"share"`
-	WaitMs float64 `json:"waitMs"`
+	Costs   []simulate.Setback `json:"costsOthers,omitempty"`
+	Unknown []string           `json:"unknown,omitempty"`
+	// NoEffect names the proposals that change no figure, with the reason if batchctl knows it.
+	NoEffect []string `json:"noEffect,omitempty"`
 }
 
 // world is what a forecast starts from.
@@ -172,9 +165,6 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 	if no, ok := errors.AsType[*observe.NoQueueError](err); ok {
 		return nil, exit.Fail(exit.NotDone, "%v", no).Try("see them all: batchctl queues%s", call.Flags)
 	}
-	if errors.Is(err, observe.ErrNoEngine) {
-		return nil, exit.Fail(exit.NotDone, "forecast: %v", err).Try("start it: batchctl serve    or ask another target: --target NAME")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,17 +194,31 @@ func show(ctx context.Context, con *term.Console, o options, w *world) error {
 	if d.Outlook, err = outlook(w.seen.State, o); err != nil {
 		return err
 	}
-	if o.proposes() {
-		next, err := proposed(ctx, con, o, w)
+	changes, err := o.proposals(ctx, con, w)
+	if err != nil {
+		return err
+	}
+	next, after := w.seen.State, d.Outlook
+	for _, p := range changes {
+		changed, err := p.apply(next)
 		if err != nil {
 			return err
 		}
-		after, err := outlook(next, o)
-		if err != nil {
+		before := after
+		if after, err = outlook(changed, o); err != nil {
 			return err
 		}
-		d.Proposed, d.Patch, d.Costs = &after, w.seen.State.Patch(next), costsOf(d.Outlook, after)
+		if reflect.DeepEqual(before, after) {
+			d.NoEffect = append(d.NoEffect, p.noEffect(next, changed))
+		}
+		next = changed
+	}
+	if len(changes) > 0 {
+		d.Proposed, d.Patch, d.Costs = &after, w.seen.State.Patch(next), simulate.Setbacks(d.Outlook, after)
 		d.PlatformPatch = w.platformPatch(w.seen.State, next)
+	}
+	for _, text := range d.NoEffect {
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
 	}
 	if o.svg != "" {
 		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(d)))); err != nil {
@@ -260,23 +264,6 @@ func arrive(seen *observe.Observation, span time.Duration) {
 	seen.Unknown = append(seen.Unknown, fmt.Sprintf("which jobs will be submitted: the forecast assumes %d, as many as yesterday at this time", n))
 }
 
-// proposed returns the state after the proposed change.
-func proposed(ctx context.Context, con *term.Console, o options, w *world) (*simulate.State, error) {
-	next, err := changed(o, w, w.seen.State)
-	if err != nil {
-		return nil, err
-	}
-	if o.withoutShare != "" {
-		next = next.Without(o.withoutShare)
-	}
-	for _, arg := range o.addJobs {
-		if next, err = withJobs(ctx, con, o, w, next, arg); err != nil {
-			return nil, err
-		}
-	}
-	return next, nil
-}
-
 // readFiles reads the files of --policy and --replay.
 func (o *options) readFiles(con *term.Console) (err error) {
 	if o.policy != "" {
@@ -292,33 +279,6 @@ func (o *options) readFiles(con *term.Console) (err error) {
 		o.read.trace, err = readTrace(o.replay)
 	}
 	return err
-}
-
-// changed returns a state with the changes of --policy, --set and --spot-reclaims.
-func changed(o options, w *world, state *simulate.State) (*simulate.State, error) {
-	if o.read.policy != nil {
-		at, err := onlyQueue(o, w, "--policy changes one queue")
-		if err != nil {
-			return nil, err
-		}
-		state = state.WithPolicy(at, o.read.policy)
-	}
-	var changes []simulate.Change
-	for _, text := range o.set {
-		c, err := simulate.ParseChange(text)
-		if err != nil {
-			return nil, exit.Usage("--set %v", err)
-		}
-		changes = append(changes, c)
-	}
-	next, err := state.Changed(changes, w.expand)
-	if err != nil {
-		return nil, exit.Usage("--set %v", err)
-	}
-	if o.reclaims > 0 {
-		next = next.Reclaimed(o.reclaims)
-	}
-	return next, nil
 }
 
 // withJobs adds the jobs of FILE or FILE*N.
@@ -343,7 +303,7 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 	if err != nil {
 		return nil, err
 	}
-	v := preview.ReviewOf(in, planned, w.call.TargetState(ctx, planned), nil)
+	v := preview.ReviewOf(in, planned, w.call.Client.TargetState(ctx, planned), nil)
 	shadow := *w.seen // durations of new definitions belong to the proposed state
 	shadow.State = state
 	next := *state
@@ -368,22 +328,6 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 	return &next, nil
 }
 
-// costsOf returns the shares whose jobs wait a minute longer on average after a change, the most first.
-func costsOf(before, after simulate.Outlook) (list []costs) {
-	for _, g := range before.Groups {
-		at := slices.IndexFunc(after.Groups, func(v simulate.Group) bool { return v.Name == g.Name })
-		// With more jobs in the share, the mean is not that of the others.
-		if at < 0 || after.Groups[at].Jobs > g.Jobs {
-			continue
-		}
-		if more := after.Groups[at].WaitMs.Median - g.WaitMs.Median; more >= float64(time.Minute.Milliseconds()) {
-			list = append(list, costs{g.Name, more})
-		}
-	}
-	stable.Sort(list, func(a, b costs) int { return int(b.WaitMs - a.WaitMs) })
-	return list
-}
-
 // showAccuracy is forecast --accuracy.
 func showAccuracy(ctx context.Context, con *term.Console, o options) error {
 	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
@@ -405,7 +349,7 @@ func showAccuracy(ctx context.Context, con *term.Console, o options) error {
 	}
 	started := map[string]int64{}
 	for part := range slices.Chunk(ids, 100) {
-		found, err := call.ByID(ctx, part)
+		found, err := call.Client.ByID(ctx, part)
 		if err != nil {
 			return err
 		}

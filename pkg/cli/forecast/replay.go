@@ -42,6 +42,8 @@ type sizingDocument struct {
 	Patch map[string]any `json:"patch,omitempty"`
 	// PlatformPatch is the change in the form of the platform file.
 	PlatformPatch map[string]any `json:"platformPatch,omitempty"`
+	// NoEffect names the proposals that change nothing, with the reason.
+	NoEffect []string `json:"noEffect,omitempty"`
 }
 
 // mostSets is how many sets a sizing report has.
@@ -82,8 +84,8 @@ func readTrace(path string) (*simulate.Trace, error) {
 // recordedTrace is the trace of the recorded attempts, and of the jobs that the target still lists.
 func recordedTrace(w *world) *simulate.Trace {
 	var attempts []history.Attempt
-	for a, err := range w.call.Ledger.History().All() {
-		if err == nil && w.call.Ledger.Covers(a.Target) { // history reports damaged rows
+	for a, err := range w.call.Client.Ledger.History().All() {
+		if err == nil && w.call.Client.Ledger.Covers(a.Target) { // history reports damaged rows
 			attempts = append(attempts, a)
 		}
 	}
@@ -108,7 +110,7 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 		assign = func(simulate.Job) int { return queue }
 	}
 	state := trace.Replay(w.seen.State, assign)
-	next, err := changed(o, w, state)
+	next, noEffect, err := o.replayed(w, state)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,10 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets), Sets: sets[:min(len(sets), mostSets)]}
+	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets), Sets: sets[:min(len(sets), mostSets)], NoEffect: noEffect}
+	for _, text := range noEffect {
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
+	}
 	if waits := slices.DeleteFunc(slices.Clone(trace.Waits), func(v int64) bool { return v < 0 }); len(waits) > 0 {
 		slices.Sort(waits)
 		d.Waited = []int64{simulate.Quantile(waits, 0.5), simulate.Quantile(waits, 0.95)}
@@ -248,11 +253,19 @@ func report(w io.Writer, d sizingDocument) error {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}
 		}),
-		"WaitChart": bars("wait", "Waiting of each set", "min", func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: s.P95Ms / 60_000} })})
+		"WaitChart": bars("wait", "Waiting of each set", "min", func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: minutes(s), Text: s.WaitText()} })})
 	if err != nil {
 		return errors.Join(errors.New("write the sizing report"), err)
 	}
 	return nil
+}
+
+// minutes is the 95th percentile of the waits of a set; 0 for a job that never starts, which has no bar.
+func minutes(s simulate.Sizing) float64 {
+	if s.P95Ms == nil {
+		return 0
+	}
+	return *s.P95Ms / 60_000
 }
 
 // patchText returns a change as it goes into a file; "" without one.

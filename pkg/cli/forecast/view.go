@@ -36,8 +36,15 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 		}
 		fmt.Fprintln(con.Out, line)
 	}
+	last := d.Outlook
+	if d.Proposed != nil {
+		last = *d.Proposed
+	}
+	for _, text := range last.NeverTexts() {
+		fmt.Fprintf(con.Out, "\n%s\n", diag.Printable(text))
+	}
 	for _, c := range d.Costs {
-		fmt.Fprintf(con.Out, "\nthe jobs of share %s wait %s longer on average\n", diag.Printable(c.Share), simulate.WaitText(c.WaitMs))
+		fmt.Fprintf(con.Out, "\n%s\n", diag.Printable(c.Text()))
 	}
 	if len(d.Patch) > 0 {
 		if err := printPatch(con, d.Patch, d.PlatformPatch); err != nil {

@@ -42,6 +42,8 @@ type jobAdvice struct {
 	Changes []advise.Change `json:"changes,omitempty"`
 
 	file *document.File
+	// measures means that the next run of the job is measured.
+	measures bool
 	// rehearsed means that the attempts ran on this machine.
 	rehearsed bool
 }
@@ -89,6 +91,10 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 	if err != nil {
 		return err
 	}
+	named, err := handlesOf(con, o.Target, handles)
+	if err != nil {
+		return err
+	}
 	groups := advise.Groups(all)
 	var list []jobAdvice
 	for _, f := range in.Files {
@@ -97,10 +103,8 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 		}
 	}
 	for _, g := range groups {
-		named := func(handle string) bool {
-			return slices.ContainsFunc(g.Attempts, func(a record.Attempt) bool { return hasHandle(a, handle) })
-		}
-		if len(o.Paths) == 0 || slices.ContainsFunc(handles, named) {
+		isNamed := func(h handle) bool { return slices.ContainsFunc(g.Attempts, h.names) }
+		if len(o.Paths) == 0 || slices.ContainsFunc(named, isNamed) {
 			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
@@ -130,17 +134,26 @@ func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, ma
 	bare, _ := batch.SplitRevision(name)
 	requested := advise.RequestOf(job)
 	market.Fargate = advise.IsFargate(job)
-	a := jobAdvice{File: f.Source.Name, Job: job.Name, file: f}
+	a := jobAdvice{File: f.Source.Name, Job: job.Name, file: f, measures: job.Measure != nil}
 	i := slices.IndexFunc(groups, func(g advise.Group) bool { return g.Definition == bare })
 	if i < 0 {
 		a.Advice = advise.Advice{Definition: bare, Requested: requested, Why: "no recorded attempts"}
+		a.askForRuns()
 		return a
 	}
 	a.Advice, a.rehearsed = advise.For(groups[i], requested, market), isLocal(groups[i])
+	a.askForRuns()
 	if a.Proposal != nil {
 		a.Changes = advise.Changes(f, job, *a.Proposal)
 	}
 	return a
+}
+
+// askForRuns asks for runs of a job that is measured and has none: to measure it is no advice then.
+func (a *jobAdvice) askForRuns() {
+	if a.measures && (a.Attempts == 0 || a.Why == advise.Unmeasured) {
+		a.Why = fmt.Sprintf("run it: 0 of %d measured runs", advise.LeastRuns)
+	}
 }
 
 // noteOthers adds how many attempts had the definition's name and another content.
@@ -178,8 +191,8 @@ func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input
 	m.State = &plan.TargetState{Target: t.Kind(), Region: t.Config.Region}
 	asked, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	if m.State.Queues, err = t.Queues(asked); err == nil {
-		m.State.Environments, err = t.Environments(asked, m.State.EnvironmentNames()...)
+	if m.State.Queues, err = t.Client.Queues(asked); err == nil {
+		m.State.Environments, err = t.Client.Environments(asked, m.State.EnvironmentNames()...)
 	}
 	if err != nil { // the advice is useful without
 		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; to skip querying them: --offline\n", diag.Printable(exit.From(err).Message))

@@ -22,7 +22,7 @@ func printAdvice(con *term.Console, list []jobAdvice) error {
 		if err := writeAdvice(con, &b, a); err != nil {
 			return err
 		}
-		unmeasured = unmeasured || a.Runs == 0
+		unmeasured = unmeasured || a.Runs+a.Failed == 0 && !a.measures
 	}
 	if err := con.Print(b.String()); err != nil {
 		return err
@@ -47,6 +47,9 @@ func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
 		text := fmt.Sprintf("%d measured of %s", a.Runs, term.Plural(a.Attempts, "attempt"))
 		if a.OutOfMemory > 0 {
 			text += fmt.Sprintf(", %d out of memory", a.OutOfMemory)
+		}
+		if a.Failed > 0 {
+			text += fmt.Sprintf(", %d FAILED", a.Failed)
 		}
 		if a.Hours > 0 {
 			text += ", " + advise.SpanText(a.Hours)

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/compare"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -31,15 +32,23 @@ func diffRuns(ctx context.Context, con *term.Console, o jobs.Options) error {
 	}
 	defer call.Close()
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	good, err := r.Resolve(ctx, o.Args[0], session.AnyJobs)
+	good, err := r.Resolve(ctx, o.Args[0], session.Newest)
 	if err != nil {
 		return err
 	}
-	bad, err := r.Resolve(ctx, o.Args[1], session.AnyJobs)
+	bad, err := r.Resolve(ctx, o.Args[1], session.Newest)
 	if err != nil {
 		return err
 	}
-	pairs, alone, err := pair(good, bad)
+	if leadToOne(good, bad) { // two jobs of one chain are compared themselves
+		if good, err = r.Resolve(ctx, o.Args[0], session.OneJob); err != nil {
+			return err
+		}
+		if bad, err = r.Resolve(ctx, o.Args[1], session.OneJob); err != nil {
+			return err
+		}
+	}
+	pairs, alone, err := pair(session.Jobs(good), session.Jobs(bad))
 	if err != nil {
 		return err
 	}
@@ -71,6 +80,11 @@ func diffRuns(ctx context.Context, con *term.Console, o jobs.Options) error {
 	return err
 }
 
+// leadToOne reports whether both sides are the same job.
+func leadToOne(good, bad []client.Chain) bool {
+	return len(good) == 1 && len(bad) == 1 && good[0][0].ID == bad[0][0].ID
+}
+
 // pair returns which jobs to compare: the only ones, or those of the same name. alone are names of only one side.
 func pair(good, bad []once.Submitted) (pairs [][2]once.Submitted, alone []string, err error) {
 	if len(good) == 1 && len(bad) == 1 {
@@ -99,7 +113,7 @@ func pair(good, bad []once.Submitted) (pairs [][2]once.Submitted, alone []string
 
 // compareJobs compares two jobs.
 func compareJobs(ctx context.Context, call *jobs.Call, p [2]once.Submitted, rows []record.Attempt) (compare.Comparison, error) {
-	known, err := call.Recall(ctx, p[0].ID, p[1].ID)
+	known, err := call.Client.Recall(ctx, p[0].ID, p[1].ID)
 	if err != nil {
 		return compare.Comparison{}, err
 	}
@@ -115,7 +129,7 @@ func compareJobs(ctx context.Context, call *jobs.Call, p [2]once.Submitted, rows
 			}
 		}
 		if job.Forgotten {
-			if d, err := call.RegisteredDefinition(ctx, aws.ToString(job.JobDefinition)); err == nil {
+			if d, err := call.Client.RegisteredDefinition(ctx, aws.ToString(job.JobDefinition)); err == nil {
 				runs[i].Definition = &d
 			}
 			continue

@@ -18,12 +18,12 @@ func HistoryCommand(con *term.Console) *cli.Command {
 		Name:      "history",
 		Usage:     "list recorded attempts and the resources they used",
 		UsageText: "batchctl history [FLAGS] [JOB ...]",
-		Description: cmdline.Help("Lists the newest attempts first, from the history in the state directory. It sends no request, and includes jobs that AWS Batch has forgotten.\n\nA JOB is a job's name or id, a definition, or a submission id. history shows used and requested memory and CPUs; only jobs with \"measure\": true have used figures. COST is the on-demand price of the attempt's share "+
+		Description: cmdline.Help("Lists the newest attempts first, from the history in the state directory. It sends no request, and includes jobs that AWS Batch has forgotten.\n\nA JOB is that of status, or a definition. history shows used and requested memory and CPUs; only jobs with \"measure\": true have used figures. COST is the on-demand price of the attempt's share "+
 			"of the smallest instance in its queue, if the platform file describes the queue.",
-			"batchctl history\nbatchctl history resnet-train --since 30d\nbatchctl history --status FAILED --queue gpu\n"+
+			"batchctl history\nbatchctl history resnet-train --since 30d\n"+
 				"batchctl history --limit 0 --output csv > attempts.csv"),
 		Flags: jobs.Flags(
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or csv"},
+			cmdline.OutputFlag("text, json or csv"),
 			cmdline.JSONFlag(cmdline.JSON[[]attemptRow]()),
 			&cli.StringFlag{Name: "since", Usage: "only attempts since this `TIME`: a date, or an age such as 30d"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
@@ -51,9 +51,9 @@ func AdviseCommand(con *term.Console) *cli.Command {
 		Usage:     "propose job sizes from measured use",
 		UsageText: "batchctl advise [FLAGS] [FILE or JOB ...]",
 		Description: cmdline.Help("Compares the requested resources of each job definition with the used ones. The proposed memory covers 99 % of runs with 99 % confidence, and is a "+
-			"size that the queue's instances offer. With fewer than 30 measured runs, advise proposes only more memory for jobs that ran out of it.\n\nA JOB is a definition, or the name or id of a job, which stands for its definition. For a FILE, advise also prints the change to the file, and --fix "+
+			"size that the queue's instances offer. With fewer than 30 measured runs, advise proposes only more memory for jobs that ran out of it.\n\nA JOB is that of status, or a definition. For a FILE, advise also prints the change to the file, and --fix "+
 			"makes it. Only jobs with \"measure\": true are measured.",
-			"batchctl advise\nbatchctl advise resnet-train --since 30d\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
+			"batchctl advise\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
 				"batchctl advise sweep.json --queue gpu --json"),
 		Flags: append(append(append(input.Flags(), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[[]jobAdvice]())...),
 			&cli.StringFlag{Name: "since", Usage: "only attempts since this `TIME`: a date, or an age such as 30d"},
@@ -78,8 +78,8 @@ func DiffCommand(con *term.Console) *cli.Command {
 		Usage:     "compare a run that worked with one that did not",
 		UsageText: "batchctl diff [FLAGS] GOOD BAD",
 		Description: cmdline.Help("Compares the descriptions of the jobs, where they ran, and what they used. The most likely cause of the failure comes first. Credentials are masked.\n\nGOOD and BAD are jobs, children of arrays (sweep:7), or submissions, whose jobs are "+
-			"compared by name. The exit code is 0 if nothing differs, and 4 if something does.",
-			"batchctl diff 3f2a91c0 9b1e77d2\nbatchctl diff sweep:3 sweep:7\nbatchctl diff 3f2a91c0 9b1e77d2 --target prod --json"),
+			"compared by name. Of a job that ran again, it is the newest run; an id means exactly that job. The exit code is 0 if nothing differs, and 4 if something does.",
+			"batchctl diff 3f2a91c0 9b1e77d2\nbatchctl diff sweep:3 sweep:7"),
 		Flags: jobs.Flags(cmdline.OutputFlags(cmdline.JSON[[]compare.Comparison]())...),
 		Action: func(c *cli.Context) error {
 			o, err := jobs.OptionsOf(c)

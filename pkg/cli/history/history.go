@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	record "github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -64,7 +65,14 @@ func list(con *term.Console, o listOptions) error {
 		return err
 	}
 	recorded := len(all)
-	all = slices.DeleteFunc(all, func(a record.Attempt) bool { return !o.selects(a, in.Platform) })
+	handles, err := handlesOf(con, o.Target, o.Args)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(a record.Attempt) bool {
+		isNamed := len(handles) == 0 || slices.ContainsFunc(handles, func(h handle) bool { return h.names(a) })
+		return !isNamed || !o.selects(a, in.Platform)
+	})
 	if recorded == 0 {
 		fmt.Fprintf(con.Err, "note: no attempt is recorded%s; %s\n", sinceText(o.since), howRecorded)
 	} else if len(all) == 0 {
@@ -100,11 +108,8 @@ func sinceText(since string) string {
 	return " since " + since
 }
 
-// selects reports whether an attempt matches all flags, and one of the arguments.
+// selects reports whether an attempt matches all flags.
 func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool {
-	if len(o.Args) > 0 && !slices.ContainsFunc(o.Args, func(handle string) bool { return hasHandle(a, handle) }) {
-		return false
-	}
 	isQueue := func(queue string) bool {
 		if platform != nil {
 			if q, ok := platform.Queue(queue); ok {
@@ -122,22 +127,22 @@ func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool
 // priced adds the cost of each attempt whose machines and prices are known.
 func priced(all []record.Attempt, market advise.Market) []attemptRow {
 	rows := make([]attemptRow, len(all))
-	hours := map[string]*float64{}
+	rates := map[string]*cost.Rate{}
 	for i, a := range all {
 		rows[i].Attempt = a
 		if a.Target == target.Local {
 			continue // this machine costs nothing
 		}
 		key := fmt.Sprint(a.Queue, a.Requested)
-		hour, known := hours[key]
+		rate, known := rates[key]
 		if !known {
-			if usd, ok := market.Hour(a.Queue, a.Requested); ok {
-				hour = &usd
+			if found, ok := market.Rate(a.Queue, a.Requested); ok {
+				rate = &found
 			}
-			hours[key] = hour
+			rates[key] = rate
 		}
-		if hour != nil && a.Duration() > 0 {
-			usd := *hour * a.Duration().Hours()
+		if rate != nil && a.StartedAt > 0 {
+			usd := rate.ShareUSD(a.Duration().Seconds())
 			rows[i].USD = &usd
 		}
 	}
@@ -216,7 +221,8 @@ func writeCSV(con *term.Console, rows []attemptRow) error {
 		if r.ExitCode != nil {
 			code = strconv.Itoa(int(*r.ExitCode))
 		}
-		line := []string{r.Target, r.Job, strconv.Itoa(r.Number), r.Name, r.Definition, r.Queue, r.InstanceType, string(r.Status), code, whole(r.StartedAt), whole(r.StoppedAt),
+		inert := results.Inert // the names and the image are text from servers
+		line := []string{inert(r.Target), inert(r.Job), strconv.Itoa(r.Number), inert(r.Name), inert(r.Definition), inert(r.Queue), inert(r.InstanceType), inert(string(r.Status)), code, whole(r.StartedAt), whole(r.StoppedAt),
 			fraction(r.Duration().Seconds()), whole(r.Requested.MemoryMiB), fraction(r.Requested.VCPUs), whole(int64(r.Requested.GPUs))}
 		var peak, read, written *int64
 		var seconds *float64
@@ -224,7 +230,7 @@ func writeCSV(con *term.Console, rows []attemptRow) error {
 			u := r.Usage[0]
 			peak, read, written, seconds = u.PeakMemory, u.BytesRead, u.BytesWritten, u.CPUSeconds
 		}
-		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD), r.Image, digestText(r.ImageDigests))); err != nil {
+		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD), inert(r.Image), inert(digestText(r.ImageDigests)))); err != nil {
 			return err
 		}
 	}

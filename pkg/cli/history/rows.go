@@ -10,7 +10,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -60,15 +62,44 @@ func targetOf(o target.Options, platform *document.Platform) func(recorded strin
 	}
 }
 
-// hasHandle reports whether an argument names the job of an attempt, its array, its definition or its submission.
-func hasHandle(a record.Attempt, handle string) bool {
+// handle is an argument with the jobs that it means according to the ledger.
+type handle struct {
+	text string
+	jobs map[string]bool
+}
+
+// handlesOf finds the jobs of arguments.
+func handlesOf(con *term.Console, o target.Options, args []string) (all []handle, err error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	dir, err := o.Dir()
+	if err != nil {
+		return nil, err
+	}
+	for _, arg := range args {
+		jobs, err := session.Recorded(con, &once.Ledger{Dir: dir}, arg)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, handle{arg, jobs})
+	}
+	return all, nil
+}
+
+// names reports whether an argument names the job of an attempt, its array, a job of its chain, its definition or its
+// submission.
+func (h handle) names(a record.Attempt) bool {
 	array, part := batch.SplitID(a.Job)
+	if h.jobs[a.Job] || h.jobs[array] {
+		return true
+	}
 	for _, name := range []string{a.Name, a.Name + part, advise.DefinitionName(a), batch.Name(a.Definition)} {
-		if matches(handle, name) {
+		if matches(h.text, name) {
 			return true
 		}
 	}
-	switch handle {
+	switch h.text {
 	case "":
 		return false
 	case a.Definition, a.Job, array, batch.ShortID(a.Job), batch.ShortID(array), a.Submission:

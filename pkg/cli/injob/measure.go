@@ -30,8 +30,8 @@ func MeasureCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl measure -- PROGRAM [ARGUMENT ...]",
 		Description: cmdline.Help("Jobs with \"measure\": true start with measure, unless they start with stage or child, which measure too. Copy batchctl "+
 			"into the image. When the program has ended, measure prints one line: the container's peak memory, CPU seconds, and bytes read and "+
-			"written. The exit code is the program's; 126 and 127 mean that the program cannot be started. If "+
-			"BATCHCTL_MEASURE is set, but not to 1, measure only starts the program: the local engine measures jobs itself.",
+			"written. The exit code is the program's; 126 and 127 mean that the program cannot be started. "+
+			"The local engine measures jobs itself.",
 			"batchctl measure -- python train.py --epochs 10\n"+
 				`ENTRYPOINT ["/usr/local/bin/batchctl", "measure", "--"]`),
 		SkipFlagParsing: true,

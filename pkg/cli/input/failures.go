@@ -48,7 +48,7 @@ func ofCheck(err error) *exit.Failure {
 // The commands that create a missing file, without the name of the file.
 const (
 	makeJob      = "batchctl init"
-	MakePlatform = "batchctl init --platform"
+	MakePlatform = "batchctl init --new-platform"
 	MakePlan     = "batchctl plan JOB_FILE --out"
 	MakeBaseline = "batchctl validate FILES --write-baseline"
 	MakeLog      = "batchctl logs JOB >"

@@ -33,8 +33,8 @@ func OptionsOf(c *cli.Context) Options {
 // Flags are the flags of every command that loads documents.
 func Flags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside or above the job file)"},
-		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` with newer instance types than the built-in ones of " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
+		cmdline.PlatformFlag(),
+		&cli.StringFlag{Name: "catalog", Usage: "a `FILE` of instance types newer than " + catalog.InstanceTypesDate + ", the output of " + catalog.Command + " (default: the platform file's catalog)"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "set a parameter of SubmitJob, `NAME=VALUE`, or @FILE with a JSON object of them; may be repeated"},
 	}
 }
@@ -42,7 +42,7 @@ func Flags() []cli.Flag {
 // VariationFlags are the flags that change a document before it is checked.
 func VariationFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "set", Usage: "change a member of the file, `PATH=VALUE`: resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON or text; may be repeated"},
+		&cli.StringSliceFlag{Name: "set", Usage: "change a member of the file, `PATH=VALUE`: resources.vcpus=4, jobs.train.timeout=2h, command[1]=x; the value is JSON or text, and null removes the member; may be repeated"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the container, `NAME=VALUE`, or NAME to copy your own; may be repeated"},
 		&cli.BoolFlag{Name: "keep-going", Usage: "if a line of a command list fails, continue with the next ones"},
 	}

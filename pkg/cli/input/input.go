@@ -88,7 +88,8 @@ func CheckInput(con *term.Console, documents []check.Document, o check.Options) 
 // onlyJobs refuses documents that cannot be submitted. It runs before their
 // problems are reported, which would not help.
 func onlyJobs(files []*document.File) error {
-	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "user data of a host"}
+	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "a script",
+		document.KindStateMachine: "a state machine of Step Functions", document.KindEventBridge: "a document of EventBridge"}
 	for _, f := range files {
 		if kind := kinds[f.Kind]; kind != "" {
 			return exit.Usage("%s is %s, not a job file", f.Source.Name, kind).Try("check it: batchctl validate %s", term.Quoted(f.Source.Name))

@@ -3,17 +3,19 @@ package input
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Variations of a job file on the command line: --set changes a member of the document
-// before it is checked, and --env adds a variable to the submission.
+// Variations of a job file on the command line: --set changes or removes a member of the
+// document before it is checked, and --env adds a variable to the submission.
 
 // Vary adds --set and --env to the options of loading. It returns the values of
 // variables, which may be credentials.
@@ -107,8 +109,12 @@ func moved(n *jsontree.Node, to *diag.Source) *jsontree.Node {
 }
 
 // Apply changes the document. It creates objects that are missing on the path,
-// but not elements of arrays.
+// but not elements of arrays. The value null removes a member or an element, which must exist:
+// no member of a job file can be null.
 func (s Setting) Apply(root *jsontree.Node) diag.List {
+	if problem := s.misunderstood(root); problem != nil {
+		return problem
+	}
 	n := root
 	for i, step := range s.steps {
 		last := i == len(s.steps)-1
@@ -118,6 +124,10 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 			if !ok {
 				return s.problem("there is no element %s", strings.Join(s.steps[:i+1], "."))
 			}
+			if last && s.value.Is(jsontree.Null) {
+				n.Remove(n.Index(at))
+				return nil
+			}
 			if last {
 				n.SetIndex(at, s.value.Clone())
 				return nil
@@ -125,6 +135,10 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 			n = n.Index(at)
 		case !n.Is(jsontree.Object):
 			return s.problem("%s is not an object", strings.Join(s.steps[:i], "."))
+		case s.value.Is(jsontree.Null) && n.Get(step) == nil:
+			return s.nothingToRemove(n, step, i)
+		case last && s.value.Is(jsontree.Null):
+			n.Remove(n.Get(step))
 		case last:
 			n.Set(step, s.value.Clone())
 		default:
@@ -137,6 +151,42 @@ func (s Setting) Apply(root *jsontree.Node) diag.List {
 		}
 	}
 	return nil
+}
+
+// misunderstood is the problem of a setting whose path or value needs another spelling on the command line: a resource
+// without its object, or a text that is read as a number because the shell removes quotes.
+func (s Setting) misunderstood(root *jsontree.Node) diag.List {
+	last := len(s.steps) - 1
+	name, path := s.steps[last], strings.Join(s.steps, ".")
+	var problem diag.List
+	switch {
+	case last == 0 && root.Get(name) == nil && root.Get("resources").Get(name) != nil:
+		problem = s.problem("%s is a member of resources", name)
+		problem[0].Hint = "write --set resources." + s.argument
+	case last == 0 || !s.value.Is(jsontree.Number) && !s.value.Is(jsontree.Bool) || !root.Is(jsontree.Object):
+	case last == 1 && s.steps[0] == "environment" && !root.Get("environment").Is(jsontree.Array):
+		problem = s.problem("%s must be a string, not a number or a constant", path)
+		problem[0].Hint = "write --env " + term.Quoted(name+"="+s.value.Text)
+	case last == 1 && (s.steps[0] == "parameters" || s.steps[0] == "tags"):
+		problem = s.problem("%s must be a string, not a number or a constant", path)
+		problem[0].Hint = "quote the value for the shell: --set " + term.Quoted(path+"="+strconv.Quote(s.value.Text))
+	}
+	return problem
+}
+
+// nothingToRemove is the problem that step i names a member that its object lacks.
+func (s Setting) nothingToRemove(object *jsontree.Node, step string, i int) diag.List {
+	var names []string
+	for m := range object.Children() {
+		names = append(names, m.Name)
+	}
+	list := s.problem("there is no member %s to remove", strings.Join(s.steps[:i+1], "."))
+	if near := diag.Near(step, slices.Values(names)); near != "" {
+		list[0].Hint = "did you mean " + strings.Join(append(slices.Clone(s.steps[:i]), near), ".") + "?"
+	} else if len(names) > 0 {
+		list[0].Hint = "the members there are: " + strings.Join(names, " ")
+	}
+	return list
 }
 
 // problem returns a problem whose location is the path of the setting.

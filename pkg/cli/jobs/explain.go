@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -37,24 +40,36 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		return err
 	}
 	defer call.Close()
+	return explainFound(ctx, con, o, call)
+}
+
+// explainFound explains one of the call's jobs.
+func explainFound(ctx context.Context, con *term.Console, o explainOptions, call *Call) error {
 	if d := o.timeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
-	subject := session.Subject(details(call.Known))
-	job := call.Jobs[subject]
-	if n := len(call.Jobs); n > 1 {
+	chains := describedChains(call.Chains, call.Known)
+	counting := current(chains)
+	subject := counting[session.Subject(details(counting))]
+	job := once.Submitted{ID: aws.ToString(subject.JobId), Name: aws.ToString(subject.JobName)}
+	if n := len(chains); n > 1 {
 		fmt.Fprintf(con.Err, "note: explaining %s (%s), one of %d jobs\n", diag.Printable(job.Name), batch.ShortID(job.ID), n)
 	}
+	noteEarlier(con, chains, job)
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, job.ID) }
 	// Ctrl-C and --timeout still print the last evidence.
 	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
+	var err error
 	if b.Places, err = locationsOf(con, o.file, job.Name); err != nil {
 		return err
+	}
+	if o.file != "" && len(b.Beside) == 0 {
+		addMachine(b, document.DirectoryOf(o.file))
 	}
 	if path := o.record; path != "" {
 		if err := recordBundle(con, path, b); err != nil {
@@ -62,6 +77,20 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 		}
 	}
 	return errors.Join(printAnswer(con, call.Format, explain.Explain(b)), waitErr)
+}
+
+// noteEarlier prints how the jobs ended that a job of their chain runs again.
+func noteEarlier(con *term.Console, chains []described, job once.Submitted) {
+	for _, d := range chains {
+		at := slices.IndexFunc(d.Chain, func(k client.Known) bool { return k.ID == job.ID })
+		if at < 0 {
+			continue
+		}
+		for _, earlier := range d.known[at+1:] {
+			fmt.Fprintf(con.Err, "note: explaining %s (%s), which runs %s (%s) again: %s\n", diag.Printable(job.Name), batch.ShortID(job.ID), diag.Printable(aws.ToString(earlier.JobName)),
+				batch.ShortID(aws.ToString(earlier.JobId)), diag.Printable(term.JoinClauses(string(earlier.Status), Outcome(earlier.JobDetail))))
+		}
+	}
 }
 
 // explainBundle explains recorded evidence, from a file or from standard input
@@ -178,6 +207,7 @@ func EvidenceOf(ctx context.Context, t *target.Target, id string) (*explain.Bund
 		return nil, err
 	}
 	session.RememberLook(t, id, b)
+	addMachine(b, "")
 	return b, nil
 }
 

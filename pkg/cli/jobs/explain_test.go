@@ -128,7 +128,7 @@ func TestWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer engine.Close(context.Background())
-		cfg := engine.Config(dir)
+		cfg := engine.Config()
 		at := &target.Target{Name: target.Local, Label: target.Local, Config: cfg, Client: once.New(cfg), Submissions: &once.Ledger{Dir: dir}}
 		b := awsbatch.NewFromConfig(cfg)
 		_, err = b.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("d"), Type: types.JobDefinitionTypeContainer,
@@ -157,7 +157,7 @@ func TestWhy(t *testing.T) {
 		if n := strings.Count(errs.String(), "RUNNABLE  it waits its turn: one job in the queue is ahead of it"); n != 1 {
 			t.Errorf("told %d times:\n%s", n, &errs)
 		}
-		details, err := at.Describe(t.Context(), last)
+		details, err := at.Client.Describe(t.Context(), last)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,10 +21,10 @@ func ExplainCommand(con *term.Console) *cli.Command {
 		Name:      "explain",
 		Usage:     "explain why a job waits or failed",
 		UsageText: "batchctl explain [FLAGS] [JOB]",
-		Description: cmdline.Help("A JOB is a job's name, short id or ARN. For the name of a workflow, explain chooses the job that failed, or else the first job that waits. "+
+		Description: cmdline.Help("For the name of a workflow, explain chooses the job that failed, or else the first job that waits. "+
 			"Without a JOB, explain uses the last submission.\n\nSome causes also appear while instances start. explain reports them only after 10 minutes and two observations; until then, it says when to try "+
 			"again. --record saves the evidence, without credentials, for a colleague to read with --bundle.",
-			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\nbatchctl explain resnet-train --wait --timeout 30m\n"+
+			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[explain.Answer]()),
 			&cli.StringFlag{Name: "file", Usage: "the job's `FILE`; the fix then names the line"},
@@ -48,8 +48,7 @@ func ExplainCommand(con *term.Console) *cli.Command {
 // Flags are the flags of every command that names jobs, and the command's own
 // flags.
 func Flags(more ...cli.Flag) []cli.Flag {
-	platform := &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json in this directory or above)"}
-	return append(append([]cli.Flag{platform}, cmdline.TargetFlags()...), more...)
+	return append(append([]cli.Flag{cmdline.PlatformFlag()}, cmdline.TargetFlags()...), more...)
 }
 
 // StatusCommand is batchctl status.
@@ -59,9 +58,9 @@ func StatusCommand(con *term.Console) *cli.Command {
 		Usage:     "show the status of jobs",
 		UsageText: "batchctl status [FLAGS] [JOB ...]",
 		Description: cmdline.Help("A JOB is a job's name, short id, ARN or submission id; name:7 is child 7 of an array. The name of a workflow, its file, or the id of a "+
-			"submission means all its jobs. If several jobs or submissions have the name, status shows the newest and lists the others.\n\nWithout a JOB, "+
+			"submission means all its jobs. A job includes those that run it again: steps of onFailure and retries, newest first. If several jobs or submissions have the name, status shows the newest and lists the others.\n\nWithout a JOB, "+
 			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
-			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration\nbatchctl status calibration.json"),
+			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration.json"),
 		Flags:  Flags(append(cmdline.OutputFlags(cmdline.JSON[[]jobRow]()), cmdline.SubmissionFlag())...),
 		Action: with(func(c *cli.Context, o Options) error { return status(c.Context, con, o) }),
 	}
@@ -75,7 +74,7 @@ func ListCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl list [FLAGS]",
 		Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
 			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
-			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\nbatchctl list --status FAILED --created-after 24h\n"+
+			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\n"+
 				"batchctl list --name 'resnet*' --output json"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[wire.Native[[]types.JobSummary]]()),
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
@@ -105,7 +104,7 @@ func LogsCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Prints the log of the last attempt. With --follow, it continues until the job has finished.\n\nAdd the index to name a child of an "+
 			"array: 3f2a91c0:7. The name of an array stands for all its children, one after the other. --first-error prints one line for each distinct failure, from the last 1000 "+
 			"lines of each log.",
-			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\nbatchctl logs 3f2a91c0:7 --attempt 1\n"+
+			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error")), cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the job has finished"},
@@ -135,7 +134,7 @@ func QueuesCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Counts the unfinished jobs of each queue, children of arrays included. IN USE is the vCPUs of running jobs. CAPACITY is the total "+
 			"maxvCpus of the queue's compute environments. SHARES lists what each share of a fair-share queue uses.\n\nbatchctl top shows the "+
 			"same, and the jobs, live.",
-			"batchctl queues\nbatchctl queues gpu --target prod\nbatchctl queues --output json"),
+			"batchctl queues\nbatchctl queues gpu --target prod"),
 		Flags:  Flags(cmdline.OutputFlags(cmdline.JSON[[]jobqueue.Queue]())...),
 		Action: with(func(c *cli.Context, o Options) error { return queues(c.Context, con, o) }),
 	}
@@ -145,12 +144,12 @@ func QueuesCommand(con *term.Console) *cli.Command {
 func StopCommand(con *term.Console) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
-		Usage:     "cancel or terminate jobs",
+		Usage:     "stop jobs in any state",
 		UsageText: "batchctl stop [FLAGS] JOB ...",
-		Description: cmdline.Help("Write complete names: a prefix stops nothing. A workflow or its file stands for all jobs of its newest submission. A running job gets SIGTERM, then "+
+		Description: cmdline.Help("Write complete names: a prefix stops nothing. A running job gets SIGTERM, then "+
 			"SIGKILL after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
-			"not stop.",
-			"batchctl stop 3f2a91c0\nbatchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
+			"not stop. It exits with status 3 if no job of a JOB runs.",
+			"batchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]stopRow]()), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the reason `TEXT` that AWS Batch stores with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be stopped; change nothing"},
@@ -167,8 +166,8 @@ func WaitCommand(con *term.Console) *cli.Command {
 		Name:      "wait",
 		Usage:     "wait until jobs finish",
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
-		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. Ctrl-C stops the waiting, not the job.",
-			"batchctl wait 3f2a91c0\nbatchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
+		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. A job that a newer one healed counts as SUCCEEDED. Ctrl-C stops the waiting, not the job.",
+			"batchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]jobRow]()), cmdline.SubmissionFlag(),
 			&cli.DurationFlag{Name: "timeout", Usage: "stop waiting after this `DURATION`, such as 90m"})...),
 		Action: with(func(c *cli.Context, o Options) error { return wait(c.Context, con, o, c.Duration("timeout")) }),

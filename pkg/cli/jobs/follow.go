@@ -62,7 +62,7 @@ func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log
 	}
 	// Messages must pass through the live output, or they would destroy its
 	// block.
-	t.Warn = warnOnce(con, func(text string) { f.Line("%s", text) })
+	t.Client.Warn = warnOnce(con, func(text string) { f.Line("%s", text) })
 	f.asked = session.ConditionsOf(t, session.IDs(jobs))
 	return f
 }
@@ -71,15 +71,24 @@ func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log
 // a job.
 type ErrStuck struct {
 	Job once.Submitted
-	why string
+	// Why is the last part of the engine's reason: see Unplaced.
+	Why string
+	// Remedy says what to do; "" for the usual: request less.
+	Remedy string
 }
 
 // Reason is the reason with which batchctl terminates the job and the jobs that
 // end with it.
-func (e *ErrStuck) Reason() string { return "job " + e.Job.Name + explain.Unplaced + ": " + e.why }
+func (e *ErrStuck) Reason() string { return "job " + e.Job.Name + explain.Unplaced + ": " + e.Why }
 
 // Error names the job.
 func (e *ErrStuck) Error() string { return "this machine can never run job " + e.Job.Name }
+
+// Failure returns the error of a command.
+func (e *ErrStuck) Failure() error {
+	return exit.Fail(exit.Unplaceable, "%v", e).
+		Try("%s", cmp.Or(e.Remedy, "request less, or run it where its queue has larger machines: batchctl submit FILE --target NAME"))
+}
 
 // Run watches until every job has ended, and returns exit.OK, exit.Problem or
 // exit.NotDone. An interrupt ends the watch, not the jobs. Run may be called
@@ -121,25 +130,24 @@ func (f *follower) seen() (jobs []types.JobDetail) {
 // watch prints the events of the jobs until all have ended, or until one is
 // stuck.
 func (f *follower) watch(ctx context.Context, ids []string) error {
-	for event, err := range f.target.Watch(ctx, ids...) {
+	for event, err := range f.target.Client.Watch(ctx, ids...) {
 		if err != nil {
 			return err
 		}
 		f.printEvent(ctx, event)
 		if f.UntilStuck && isStuck(event.Job) {
-			return &ErrStuck{f.names[aws.ToString(event.Job.JobId)], Unplaced(event.Job)}
+			return &ErrStuck{Job: f.names[aws.ToString(event.Job.JobId)], Why: Unplaced(aws.ToString(event.Job.StatusReason))}
 		}
 	}
 	return ctx.Err()
 }
 
-// isStuck reports whether the job, or every child of the array, needs a machine
-// that its queue does not have. At AWS Batch this reason also appears for a while
+// isStuck reports whether the job, or every child of the array, waits until a
+// setting changes. At AWS Batch such a reason also appears for a while
 // during scale-up. On the local engine it is final, because the machine does not
 // grow.
 func isStuck(job types.JobDetail) bool {
-	return !batch.HasEnded(job.Status) &&
-		strings.HasPrefix(aws.ToString(job.StatusReason), "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
+	return !batch.HasEnded(job.Status) && batch.IsMisconfigured(aws.ToString(job.StatusReason))
 }
 
 // printEvent prints one change of a job, unless it is one of an array's many
@@ -232,7 +240,7 @@ func (f *follower) worthPrinting(before, after types.JobDetail) bool {
 func Outcome(job types.JobDetail) string {
 	reason := aws.ToString(job.StatusReason)
 	if !batch.HasEnded(job.Status) {
-		return reason
+		return batch.ShortReason(reason)
 	}
 	exit := ""
 	if job.Container != nil && job.Container.ExitCode != nil {
@@ -394,10 +402,7 @@ func (f *follower) verdict() int {
 
 // Unplaced returns why this machine can never run a job. It is the last part of
 // the status reason, after the text that AWS Batch uses for all such jobs.
-func Unplaced(job types.JobDetail) string {
-	reason := aws.ToString(job.StatusReason)
-	if at := strings.LastIndex(reason, ": "); at >= 0 {
-		return reason[at+2:]
-	}
-	return reason
+func Unplaced(reason string) string {
+	_, detail := batch.SplitReason(reason)
+	return detail
 }

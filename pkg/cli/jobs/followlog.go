@@ -71,7 +71,7 @@ func (f *follower) followOne(ctx context.Context, id, label string) {
 	if len(f.jobs) > 1 || f.target.Several {
 		prefix = diag.Printable(label) + " | "
 	}
-	for line, err := range f.target.Logs(ctx, id, client.LogOptions{Follow: true}) {
+	for line, err := range f.target.Client.Logs(ctx, id, client.LogOptions{Follow: true}) {
 		if err != nil {
 			f.logTrouble(label, err)
 			return
@@ -89,7 +89,7 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 		o.Window, ids = windowAWS, ids[:min(all, mostLogs)]
 	}
 	failures := 0
-	for line, err := range f.target.MergedLogs(ctx, ids, o) {
+	for line, err := range f.target.Client.MergedLogs(ctx, ids, o) {
 		switch {
 		case err == nil:
 			f.LogLine(diag.Printable(label+session.PartOf(line.Job))+" | ", line.Text, false)

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/stable"
@@ -72,7 +73,7 @@ func (call *Call) newest(ctx context.Context, con *term.Console, array string, f
 		return nil, err
 	}
 	jobs := []types.JobSummary{}
-	for job, err := range call.List(ctx, filter) {
+	for job, err := range call.Client.List(ctx, filter) {
 		if err != nil && len(filter.Queues) > 0 && IsNoSuchQueue(err) {
 			return nil, exit.From(err).Try("see them all: batchctl queues%s", call.Flags)
 		}
@@ -106,7 +107,7 @@ func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filte
 	for _, job := range listed {
 		seen[aws.ToString(job.JobId)] = true
 	}
-	jobs, err := call.Forgotten(ctx, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
+	jobs, err := call.Client.Forgotten(ctx, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
 	for i, job := range jobs {
 		jobs[i].StatusReason = aws.String(term.JoinClauses(session.LedgerNote(serviceOf(call.Target)), aws.ToString(job.StatusReason)))
 	}
@@ -179,8 +180,8 @@ func ResolveFilter(ctx context.Context, r *session.Resolver, array string, platf
 		if err != nil {
 			return f, err
 		}
-		id := found[0].ID
-		known, err := r.Target.Recall(ctx, id)
+		id := found[0][0].ID
+		known, err := r.Target.Client.Recall(ctx, id)
 		if err != nil {
 			return f, err
 		}
@@ -209,12 +210,15 @@ func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 
 // parseStatuses parses --status, in upper or lower case.
 func parseStatuses(names []string) ([]types.JobStatus, error) {
-	known := types.JobStatus("").Values()
+	var known []string
+	for _, status := range types.JobStatus("").Values() {
+		known = append(known, string(status))
+	}
 	var out []types.JobStatus
 	for _, name := range names {
 		status := types.JobStatus(strings.ToUpper(name))
-		if !slices.Contains(known, status) {
-			return nil, exit.Usage("unknown status %q", name).Try("the statuses are: %v", known)
+		if !slices.Contains(known, string(status)) {
+			return nil, exit.Usage("unknown status %q", name).Try("%s", diag.Instead(name, known, diag.Offer{Near: "did you mean --status %s?", Are: "the statuses are"}))
 		}
 		out = append(out, status)
 	}

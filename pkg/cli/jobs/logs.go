@@ -56,6 +56,11 @@ func logs(ctx context.Context, con *term.Console, o logOptions) error {
 		return err
 	}
 	defer l.Close()
+	return readLogs(ctx, con, o, l)
+}
+
+// readLogs prints the logs of the call's jobs.
+func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) error {
 	ids, err := l.wanted(ctx, o.failed || o.firstError)
 	if err != nil {
 		return err
@@ -124,7 +129,7 @@ func (l *logCall) includes(index int) bool {
 // wanted returns the ids of the jobs whose logs are printed. An array is replaced
 // by its selected children. It also sets the names of the lines.
 func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, err error) {
-	arrays := 0
+	arrays, replaced := 0, l.Replaced()
 	names := session.Labels(named(l.Known))
 	for _, job := range l.Known {
 		id := aws.ToString(job.JobId)
@@ -132,7 +137,7 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 		switch {
 		case batch.ArraySize(job.JobDetail) > 0:
 			arrays++
-			children, err := l.ofArray(ctx, job, onlyFailed)
+			children, err := l.ofArray(ctx, job, onlyFailed, replaced[id])
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +145,7 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 				l.names[child] = name + session.PartOf(child)
 			}
 			ids = append(ids, children...)
-		case !onlyFailed || job.Status == types.JobStatusFailed:
+		case !onlyFailed || job.Status == types.JobStatusFailed && !replaced[id][0]:
 			l.names[id] = name
 			ids = append(ids, id)
 		}
@@ -152,14 +157,14 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 }
 
 // ofArray returns the selected children of an array. Child ids follow from the
-// size of the array; only FAILED children need a query.
-func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool) (ids []string, err error) {
+// size of the array; only FAILED children need a query. A FAILED child that a newer job runs again does not count.
+func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool, replaced map[int]bool) (ids []string, err error) {
 	id := aws.ToString(job.JobId)
 	if onlyFailed {
-		ids, err = l.FailedChildren(ctx, id)
+		ids, err = l.Client.FailedChildren(ctx, id)
 		return slices.DeleteFunc(ids, func(child string) bool {
 			_, index, _ := batch.SplitChildID(child)
-			return !l.includes(index)
+			return !l.includes(index) || replaced[index]
 		}), err
 	}
 	for i := range batch.ArraySize(job.JobDetail) {
@@ -265,9 +270,9 @@ func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string)
 	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
 	// A single log needs no merging, and its lines are known to follow each
 	// other.
-	lines := l.MergedLogs(ctx, ids, l.LogOptions)
+	lines := l.Client.MergedLogs(ctx, ids, l.LogOptions)
 	if len(ids) == 1 {
-		lines = l.Logs(ctx, ids[0], l.LogOptions)
+		lines = l.Client.Logs(ctx, ids[0], l.LogOptions)
 	}
 	var stopped error
 	for line, err := range lines {
@@ -320,14 +325,18 @@ func logInterrupted(con *term.Console, l *logCall) error {
 func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, lines map[string]int) {
 	known := l.Known
 	if l.Follow {
-		if now, err := l.Recall(ctx, jobIDs(l.Known)...); err == nil {
+		if now, err := l.Client.Recall(ctx, jobIDs(l.Known)...); err == nil {
 			known = now
 			keepEnds(l.Call.Target, details(now)...)
 		}
 	}
+	counting := current(describedChains(l.Chains, known))
 	for _, job := range known {
 		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
 		how := term.JoinClauses(Outcome(job.JobDetail), session.RollUp(job.JobDetail))
+		if job.Status == types.JobStatusFailed && !slices.ContainsFunc(counting, func(c once.Recalled) bool { return aws.ToString(c.JobId) == aws.ToString(job.JobId) }) {
+			how = term.JoinClauses(how, "a newer job runs it again")
+		}
 		if job.Forgotten {
 			how = fromLedger(job.JobDetail, serviceOf(l.Call.Target), time.Now())
 		}
@@ -343,7 +352,7 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 	if len(ids) == 0 {
 		fmt.Fprintln(con.Err, "none of these jobs has FAILED")
 	}
-	session.PrintNext(con, l.Target, session.Live(known))
+	session.PrintNext(con, l.Target, session.Live(counting))
 }
 
 // named returns the ids and names of described jobs.
@@ -391,7 +400,7 @@ func (r failureRow) message() string {
 // firstErrors is batchctl logs --first-error: it prints each distinct failure
 // once.
 func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
-	failures, err := l.Failures(ctx, ids, l.limit)
+	failures, err := l.Client.Failures(ctx, ids, l.limit)
 	if ctx.Err() != nil {
 		return logInterrupted(con, l)
 	}
@@ -414,7 +423,7 @@ func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []strin
 	if n := client.Unread(failures); n > 0 {
 		fmt.Fprintf(con.Err, "%d of %d logs were not read; all: --limit 0\n", n, len(ids))
 	}
-	session.PrintNext(con, l.Target, session.Live(l.Known))
+	session.PrintNext(con, l.Target, session.Live(l.Current()))
 	if l.failed {
 		return errors.Join(err, exit.Silent(exit.NotDone))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -31,9 +32,15 @@ type Call struct {
 	*target.Target
 	Format   string // text or json
 	Platform *document.Platform
-	Jobs     []once.Submitted
+	// Chains are what the arguments name, and Jobs are the jobs of the chains.
+	Chains []client.Chain
+	Jobs   []once.Submitted
 	// Known describes Jobs, in the same order, at the time when the command began.
 	Known []once.Recalled
+	// elsewhere are the jobs of the chains at other targets.
+	elsewhere []client.Known
+	// resolved are the arguments with what each of them names.
+	resolved []session.Resolved
 }
 
 // OpenFor opens the target for a command about jobs, without resolving its
@@ -103,18 +110,40 @@ func OpenJobs(ctx context.Context, con *term.Console, o Options, why target.Need
 	if err != nil {
 		return nil, err
 	}
-	call.Warn = warnOnce(con, func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(text)) })
-	if call.Jobs, err = Resolve(ctx, con, o, call.Target, call.Platform); err == nil {
-		call.Known, err = call.Recall(ctx, session.IDs(call.Jobs)...)
-	}
-	if err != nil {
+	call.Client.Warn = warnOnce(con, func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(text)) })
+	if err := call.find(ctx, con, o); err != nil {
 		return nil, errors.Join(err, call.Close())
+	}
+	return call, nil
+}
+
+// find finds the jobs that the arguments name, and describes them.
+func (call *Call) find(ctx context.Context, con *term.Console, o Options) (err error) {
+	r := NewResolver(con, o.Command, call.Target, call.Platform)
+	if call.Chains, err = Resolve(ctx, r, o); err != nil {
+		return err
+	}
+	call.Jobs, call.elsewhere, call.resolved = session.Jobs(call.Chains), r.Elsewhere, r.Resolved
+	if call.Known, err = call.Client.Recall(ctx, session.IDs(call.Jobs)...); err != nil {
+		return err
 	}
 	for i, job := range call.Known {
 		call.Jobs[i].Name, call.Jobs[i].Queue = aws.ToString(job.JobName), aws.ToString(job.JobQueue)
 	}
+	for i, chain := range call.Chains {
+		call.Chains[i] = chain.Described(byID(call.Known))
+	}
 	keepEnds(call.Target, details(call.Known)...)
-	return call, nil
+	return nil
+}
+
+// byID returns the descriptions of jobs by their ids.
+func byID(jobs []once.Recalled) map[string]types.JobDetail {
+	all := make(map[string]types.JobDetail, len(jobs))
+	for _, job := range jobs {
+		all[aws.ToString(job.JobId)] = job.JobDetail
+	}
+	return all
 }
 
 // checkNames returns an error if an argument names no job of the local engine. It starts no engine.
@@ -125,14 +154,14 @@ func checkNames(ctx context.Context, con *term.Console, o Options, platform *doc
 		return err
 	}
 	if call.Engine != nil { // the state on disk: no engine runs
-		_, err = Resolve(ctx, quiet, o, call.Target, call.Platform)
+		_, err = Resolve(ctx, NewResolver(quiet, o.Command, call.Target, call.Platform), o)
 	}
 	return errors.Join(err, call.Close())
 }
 
 // keepEnds records in the ledger how jobs ended, because AWS Batch forgets jobs
 // after 7 days or more. Errors do not matter to the command that runs now.
-func keepEnds(t *target.Target, jobs ...types.JobDetail) { _ = t.Keep(jobs...) }
+func keepEnds(t *target.Target, jobs ...types.JobDetail) { _ = t.Client.Keep(jobs...) }
 
 // releaseEnded deletes the consumable resources that limited jobs which have
 // ended. Resources that other jobs need, or whose deletion failed, are left to
@@ -145,7 +174,7 @@ func releaseEnded(ctx context.Context, t *target.Target, jobs []types.JobDetail)
 		}
 	}
 	if len(bounded) > 0 {
-		_, _ = t.ReleaseResources(ctx, bounded...)
+		_, _ = t.Client.ReleaseResources(ctx, bounded...)
 	}
 }
 
@@ -158,32 +187,31 @@ func details(jobs []once.Recalled) []types.JobDetail {
 	return all
 }
 
-// Resolve returns the jobs that the arguments name, each once. Without arguments
+// Resolve returns the chains of the jobs that the arguments name, each once. Without arguments
 // it returns those of --submission, or of the last submission.
-func Resolve(ctx context.Context, con *term.Console, o Options, t *target.Target, platform *document.Platform) ([]once.Submitted, error) {
+func Resolve(ctx context.Context, r *session.Resolver, o Options) ([]client.Chain, error) {
 	args, submission := o.Args, o.Submission
-	r := NewResolver(con, o.Command, t, platform)
 	switch {
 	case submission != "" && len(args) > 0:
 		return nil, exit.Usage("--submission already selects the jobs; omit %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
 		return r.Resolve(ctx, submission, session.WholeSubmission)
 	case len(args) == 0:
-		return session.LastSubmission(con, o.Command, t)
+		return r.LastSubmission(ctx)
 	}
-	var jobs []once.Submitted
+	var chains []client.Chain
 	for _, arg := range args {
 		found, err := r.Resolve(ctx, arg, session.AnyJobs)
 		if err != nil {
 			return nil, err
 		}
-		for _, job := range found {
-			if !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return j.ID == job.ID }) {
-				jobs = append(jobs, job)
+		for _, chain := range found {
+			if !slices.ContainsFunc(chains, func(o client.Chain) bool { return o.Root().ID == chain.Root().ID }) {
+				chains = append(chains, chain)
 			}
 		}
 	}
-	return jobs, nil
+	return chains, nil
 }
 
 // NewResolver returns the resolver of a command's handles.

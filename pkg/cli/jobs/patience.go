@@ -115,7 +115,7 @@ func proved(a explain.Answer) bool {
 
 // end stops a job that is given up. The watch reports its end.
 func (f *follower) end(ctx context.Context, id string) {
-	if _, err := f.target.Stop(ctx, id, "batchctl: it did not start in time"); err != nil && ctx.Err() == nil {
+	if _, err := f.target.Client.Stop(ctx, id, "batchctl: it did not start in time"); err != nil && ctx.Err() == nil {
 		f.Line("stop %s: %v", batch.ShortID(id), err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
+	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -43,7 +44,22 @@ func queues(ctx context.Context, con *term.Console, o Options) error {
 		fmt.Fprintln(con.Err, "no queues")
 		return nil
 	}
-	return PrintQueues(con, queues)
+	if err := PrintQueues(con, queues); err != nil {
+		return err
+	}
+	return con.Print(machineLines(queues...))
+}
+
+// machineLines returns the lines of the machines that AWS Batch does not scale.
+func machineLines(queues ...jobqueue.Queue) (text string) {
+	var environments []jobqueue.Environment
+	for _, q := range queues {
+		environments = append(environments, q.EnvironmentStates...)
+	}
+	for _, line := range jobqueue.MachinesInUse(environments) {
+		text += line + "\n"
+	}
+	return text
 }
 
 // PrintQueues prints queues as a table. The column SHARES appears only if a queue
@@ -78,11 +94,11 @@ func (call *Call) states(ctx context.Context, names []string) (states []jobqueue
 	for i := range states {
 		s := &states[i]
 		if !s.HasServiceJobs() {
-			if s.Jobs, err = call.Depth(ctx, s.Name); err != nil {
+			if s.Jobs, err = call.Client.Depth(ctx, s.Name); err != nil {
 				return nil, nil, err
 			}
 		}
-		snapshot, err := call.QueueSnapshot(ctx, s.Name)
+		snapshot, err := call.Client.QueueSnapshot(ctx, s.Name)
 		switch {
 		case err == nil:
 			s.Utilization.Shape = snapshot.QueueUtilization
@@ -105,16 +121,19 @@ func noteServiceJobs(con *term.Console, queues []jobqueue.Queue) {
 	}
 }
 
-// Described returns queues without the counts of their jobs, sorted by name. It
-// needs two calls. names are names, ARNs or aliases; an empty list means all
-// queues.
+// Described returns queues without the counts of their jobs, sorted by name. It needs two calls, and two for each
+// environment that AWS Batch does not scale. names are names, ARNs or aliases; an empty list means all queues.
 func (call *Call) Described(ctx context.Context, names []string) ([]jobqueue.Queue, error) {
-	all, err := call.Queues(ctx)
+	all, err := call.Client.Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	environments, err := call.Environments(ctx)
+	environments, err := call.Client.Environments(ctx)
 	if err != nil {
+		return nil, err
+	}
+	machines, err := call.Client.FixedMachines(ctx, environments)
+	if err != nil && !rpc.Denied(err) {
 		return nil, err
 	}
 	// Each found queue is removed, so the rest are missing.
@@ -133,7 +152,7 @@ func (call *Call) Described(ctx context.Context, names []string) ([]jobqueue.Que
 		}
 		delete(asked, name)
 		delete(asked, arn)
-		states = append(states, jobqueue.New(q, environments))
+		states = append(states, jobqueue.New(q, environments, machines))
 	}
 	for _, arg := range names {
 		if _, missing := asked[call.queueName(arg)]; missing {

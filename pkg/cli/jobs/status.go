@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/local/api/batchapi"
@@ -32,34 +33,69 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 		return err
 	}
 	defer call.Close()
+	return showStatus(ctx, con, call)
+}
+
+// showStatus prints the status of the call's jobs.
+func showStatus(ctx context.Context, con *term.Console, call *Call) (err error) {
 	now := time.Now()
 	if call.Format == "json" {
-		return writeJobs(con, call.Known, now)
+		return writeJobs(con, call.Chains, call.Known, now)
 	}
-	if len(call.Known) > 1 {
+	chains := describedChains(call.Chains, call.Known)
+	if len(chains) > 1 {
 		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
 		asked, failed := session.AskedOf(call.Target, call.Known)
-		err = errors.Join(failed, printJobTree(con, call.Target, call.Known, asked, call.whys(ctx, now), now))
-		session.PrintNext(con, call.Target, session.Live(call.Known))
-		return err
+		err = errors.Join(failed, printJobTree(con, call.Target, chains, asked, call.whys(ctx, now), now))
 	}
-	for _, job := range call.Known {
-		text := jobText(con, call.Target, job, now)
-		if !job.Forgotten {
-			text += session.CellLine(ctx, call.Target, job.JobDetail) + call.whyLine(ctx, job.JobDetail)
-		}
-		steps, failed := stepLines(ctx, call.Target, aws.ToString(job.JobId))
-		text, err = text+steps, errors.Join(err, failed)
-		err = errors.Join(err, con.Print(text))
+	if len(chains) == 1 {
+		err = errors.Join(err, printChain(ctx, con, call, chains[0], now))
 	}
-	session.PrintNext(con, call.Target, session.Live(call.Known))
+	err = errors.Join(err, con.Print(call.machineText(ctx)))
+	session.PrintNext(con, call.Target, session.Live(current(chains)))
 	return err
 }
 
-// printJobTree prints jobs as a tree of their dependencies, below the name of
+// printChain prints all details of a job: of its newest one if it ran again, and of the first one of an array, with
+// the children of all.
+func printChain(ctx context.Context, con *term.Console, call *Call, d described, now time.Time) error {
+	job, healed := d.sum()
+	if batch.ArraySize(job.JobDetail) == 0 {
+		job = d.known[0]
+	}
+	text := jobText(con, call.Target, job, now)
+	if healed > 0 {
+		text += fmt.Sprintf("%-11s %s\n", "chain", diag.Printable(d.note()))
+	}
+	if !job.Forgotten {
+		text += session.CellLine(ctx, call.Target, job.JobDetail) + call.whyLine(ctx, job.JobDetail)
+	}
+	steps, err := stepLines(ctx, call.Target, d.Chain)
+	return errors.Join(err, con.Print(text+steps))
+}
+
+// machineText returns the line about the machine of a local engine, if a job has not finished.
+// At AWS it would need calls whose rate AWS limits.
+func (call *Call) machineText(ctx context.Context) string {
+	unfinished := slices.ContainsFunc(call.Known, func(j once.Recalled) bool { return !j.Forgotten && !batch.HasEnded(j.Status) })
+	if !call.IsLocal() || !unfinished {
+		return ""
+	}
+	queues, err := call.Described(ctx, nil)
+	if err != nil {
+		return "" // the status itself has been read
+	}
+	return machineLines(queues...)
+}
+
+// printJobTree prints chains as a tree of their dependencies, below the name of
 // their workflow. whys are the reasons why jobs wait, by job id.
-func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, asked session.Asked, whys map[string]string, now time.Time) error {
+func printJobTree(con *term.Console, t *target.Target, chains []described, asked session.Asked, whys map[string]string, now time.Time) error {
 	forgotten := map[string]bool{}
+	jobs, notes := summed(chains)
+	for i, d := range chains { // whys has the newest of them
+		whys[aws.ToString(jobs[i].JobId)] = whys[d.Chain[0].ID]
+	}
 	for _, job := range jobs {
 		forgotten[aws.ToString(job.JobId)] = job.Forgotten
 	}
@@ -67,7 +103,8 @@ func printJobTree(con *term.Console, t *target.Target, jobs []once.Recalled, ask
 		if forgotten[aws.ToString(job.JobId)] {
 			return fromLedger(job, serviceOf(t), now)
 		}
-		return term.JoinClauses(session.RollUp(job), problemOf(job), lasted(job, now), whys[aws.ToString(job.JobId)])
+		id := aws.ToString(job.JobId)
+		return term.JoinClauses(notes[id], session.RollUp(job), problemOf(job), lasted(job, now), whys[id])
 	}
 	var b strings.Builder
 	if title := asked.Title; title != "" {
@@ -135,10 +172,17 @@ func lasted(job types.JobDetail, now time.Time) string {
 
 // writeJobs prints jobs with the member names of the AWS API. The member batchctl
 // has batchctl's additions.
-func writeJobs(con *term.Console, jobs []once.Recalled, now time.Time) error {
-	rows := []jobRow{}
+func writeJobs(con *term.Console, chains []client.Chain, jobs []once.Recalled, now time.Time) error {
+	rows, healed, again := []jobRow{}, healedIDs(describedChains(chains, jobs)), map[string]string{}
+	for _, chain := range chains {
+		for _, k := range chain {
+			again[k.ID] = k.Again
+		}
+	}
 	for _, job := range jobs {
-		rows = append(rows, jobRow{job.JobDetail, addedOf(job, now)})
+		added, id := addedOf(job, now), aws.ToString(job.JobId)
+		added.Again, added.Healed = again[id], slices.Contains(healed, id)
+		rows = append(rows, jobRow{job.JobDetail, added})
 	}
 	return con.JSON(rows)
 }
@@ -187,6 +231,10 @@ type addedRow struct {
 	TookMs *int64 `json:"tookMs,omitempty"`
 	// Forgotten reports that the description comes from the ledger.
 	Forgotten bool `json:"forgotten,omitempty"`
+	// Again is the id of the job that this one runs again. Healed reports that the job FAILED, and that newer jobs
+	// SUCCEEDED with all that FAILED in it.
+	Again  string `json:"again,omitempty"`
+	Healed bool   `json:"healed,omitempty"`
 }
 
 // addedOf returns batchctl's additions for a job.
@@ -259,9 +307,9 @@ func jobText(con *term.Console, t *target.Target, job once.Recalled, now time.Ti
 // PrintJobs prints the descriptions of jobs as JSON. It ignores interrupts,
 // because the command has ended its work when it prints.
 func PrintJobs(con *term.Console, t *target.Target, jobs []once.Submitted) error {
-	known, err := t.Recall(context.Background(), session.IDs(jobs)...)
+	known, err := t.Client.Recall(context.Background(), session.IDs(jobs)...)
 	if err != nil {
 		return err
 	}
-	return writeJobs(con, known, time.Now())
+	return writeJobs(con, chainsOf(known), known, time.Now())
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
@@ -17,39 +16,50 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// stepLines returns a line for each job that ran the same job, because of its onFailure: the job
-// itself, and those that ran it again. It is "" for a job that ran once and has no reason to tell.
-func stepLines(ctx context.Context, t *target.Target, id string) (string, error) {
-	runs, err := t.Submissions.RunsOf(id)
+// stepLines returns a line for each job of a chain, also for those at other targets. It is "" for a job that ran once
+// and has no reason to tell.
+func stepLines(ctx context.Context, t *target.Target, chain client.Chain) (string, error) {
+	if t.Client.Ledger != nil && !isPart(chain[0].ID) {
+		chains, err := t.Client.Ledger.Chains(chain)
+		if err != nil {
+			return "", err
+		}
+		chain = chains[0]
+	}
+	var ids []string
+	for _, k := range chain {
+		ids = append(ids, k.ID)
+	}
+	runs, err := t.Submissions.RunsOf(ids...)
 	if err != nil {
 		return "", err
 	}
-	var chain []once.RunJob
-	for _, r := range runs {
-		for _, j := range r.Attempts(id) {
-			// Seen from the target to which a job moved, the others are elsewhere.
-			if own := cmp.Or(j.Target, r.Target); t.Submissions.Covers(own) {
-				j.At, j.Target = "", ""
-			} else {
-				j.Target = own
+	steps := make([]once.RunJob, len(chain))
+	for i, k := range chain {
+		for _, r := range runs {
+			if j, ok := r.Job(k.ID); ok {
+				steps[i] = j
 			}
-			chain = append(chain, j)
+		}
+		steps[i].Name, steps[i].ID, steps[i].Queue, steps[i].Target = k.Name, k.ID, cmp.Or(steps[i].Queue, batch.Name(k.Queue)), k.At
+		if k.At == "" { // seen from the target to which a job moved, the others are elsewhere
+			steps[i].At = ""
 		}
 	}
-	if len(chain) == 0 || len(chain) == 1 && chain[0].Why == "" {
+	if len(steps) == 1 && steps[0].Why == "" {
 		return "", nil
 	}
-	known, err := recallChain(ctx, t, chain)
+	known, err := recallChain(ctx, t, steps)
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return "", err
 	}
-	status := map[string]types.JobStatus{}
-	for _, job := range known {
-		status[aws.ToString(job.JobId)] = job.Status
-	}
+	described := byID(known)
 	var b strings.Builder
-	for _, j := range chain {
-		b.WriteString(stepLine(j, status[j.ID]))
+	for i, j := range steps {
+		if i < len(steps)-1 && j.Cause == "" {
+			j.Cause = causeRetry
+		}
+		b.WriteString(stepLine(j, described[j.ID]))
 	}
 	return b.String(), nil
 }
@@ -70,9 +80,12 @@ func recallChain(ctx context.Context, t *target.Target, chain []once.RunJob) (kn
 	return known, err
 }
 
+// causeRetry is the cause of a job that no rung submitted.
+const causeRetry = "retry"
+
 // stepLine formats a job of a chain: its status, what it requested, and why it ran.
-func stepLine(j once.RunJob, status types.JobStatus) string {
-	text := fmt.Sprintf("  step      %s  %s  %s", diag.Printable(j.Name), batch.ShortID(j.ID), status)
+func stepLine(j once.RunJob, job types.JobDetail) string {
+	text := fmt.Sprintf("  step      %s  %s  %s", diag.Printable(j.Name), batch.ShortID(j.ID), job.Status)
 	if j.MemoryMiB > 0 {
 		text += fmt.Sprintf("  %d MiB", j.MemoryMiB)
 	}
@@ -80,7 +93,11 @@ func stepLine(j once.RunJob, status types.JobStatus) string {
 	if j.At != "" || j.Target != "" {
 		text += "  target " + diag.Printable(cmp.Or(j.At, j.Target))
 	}
-	if j.Cause != "" {
+	switch j.Cause {
+	case "":
+	case causeRetry:
+		text += "  by batchctl retry"
+	default:
 		text += "  after " + j.Cause
 		if j.Saw != "" {
 			text += " (" + diag.Printable(j.Saw) + ")"
@@ -88,6 +105,9 @@ func stepLine(j once.RunJob, status types.JobStatus) string {
 	}
 	if j.Why != "" {
 		text += "  no further step: " + diag.Printable(j.Why)
+	}
+	if why := Outcome(job); job.Status == types.JobStatusFailed && why != "" {
+		text += "  " + diag.Printable(why)
 	}
 	return text + "\n"
 }

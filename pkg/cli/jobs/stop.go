@@ -26,7 +26,7 @@ type stopRow struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
 	ShortID string `json:"shortId"`
-	// Call is CancelJob, TerminateJob, or "" for a job that was left alone.
+	// Call is TerminateJob, or "" for a job that was left alone.
 	Call string `json:"call"`
 	// Before is the status in which the job was found, Status the last that was seen.
 	Before string `json:"before"`
@@ -74,6 +74,11 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 		return err
 	}
 	defer call.Close()
+	return stopFound(ctx, con, o, call)
+}
+
+// stopFound stops the call's jobs and prints what it did.
+func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call) error {
 	rows, err := stopJobs(ctx, o, call)
 	if err != nil {
 		return err
@@ -83,7 +88,13 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	if unchecked != nil && ctx.Err() == nil {
 		fmt.Fprintf(con.Err, "batchctl: could not check for other jobs with these names: %s\n", diag.Printable(unchecked.Error()))
 	}
-	rows = append(rows, namesakes...)
+	idle := idleHandles(call.resolved, rows)
+	rows = append(withoutReplaced(call.Chains, rows), namesakes...)
+	for _, k := range call.elsewhere {
+		row := rowOf(once.Submitted{ID: k.ID, Name: k.Name})
+		row.Error = "it is at another target: " + elsewhereHint("stop", k)
+		rows = append(rows, row)
+	}
 	if call.Format == "json" {
 		err = con.MaskedJSON(rows)
 	} else {
@@ -103,6 +114,66 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
 			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	}
+	if err := openFailure(con, call); err != nil {
+		return err
+	}
+	if len(idle) > 0 && len(call.elsewhere) == 0 {
+		return exit.Fail(exit.NotDone, "no job of %s is running, so stop changed nothing of it", strings.Join(idle, ", ")).
+			Try("see how they ended: batchctl status %s", session.ArgsFor(call.Target, call.Jobs))
+	}
+	return nil
+}
+
+// idleHandles returns the handles of which no job was stopped, or would be.
+func idleHandles(resolved []session.Resolved, rows []stopRow) (idle []string) {
+	called := map[string]bool{}
+	for _, r := range rows {
+		called[r.ID] = r.Call != ""
+	}
+	for _, r := range resolved {
+		if !slices.ContainsFunc(session.Jobs(r.Chains), func(j once.Submitted) bool { return called[j.ID] }) {
+			idle = append(idle, r.Handle)
+		}
+	}
+	return idle
+}
+
+// withoutReplaced returns the rows without the jobs that had ended before a newer one of their chain.
+func withoutReplaced(chains []client.Chain, rows []stopRow) []stopRow {
+	older := map[string]bool{}
+	for _, chain := range chains {
+		for _, k := range chain[1:] {
+			older[k.ID] = true
+		}
+	}
+	return slices.DeleteFunc(rows, func(r stopRow) bool { return older[r.ID] && r.LeftAlone != "" })
+}
+
+// openFailure prints which submissions of the jobs can still submit others, and returns an error if the service may
+// have accepted some that batchctl does not know.
+func openFailure(con *term.Console, call *Call) error {
+	open, err := call.Submissions.OpenRuns()
+	if err != nil {
+		return err
+	}
+	ids := session.IDs(call.Jobs)
+	for _, r := range open {
+		// Of a retry no job may have an id yet.
+		isTheirs := func(k client.Known) bool {
+			return k.ID != "" && slices.Contains(ids, k.ID) || slices.Contains(ids, k.Again)
+		}
+		if !call.Submissions.Covers(r.Target) || !slices.ContainsFunc(r.Known, isTheirs) {
+			continue
+		}
+		if r.Unknown > 0 {
+			return exit.Fail(exit.Unknown, "%s of the interrupted submission %s may have been accepted, and batchctl does not know the id", term.Plural(r.Unknown, "job"), r.Name).
+				Try("find out: batchctl resume %[1]s%[2]s    then: batchctl stop %[1]s%[2]s", r.Name, call.Flags)
+		}
+		if left := r.Jobs - r.Accepted - r.Skipped; left > 0 {
+			fmt.Fprintf(con.Err, "note: %s of submission %s are not submitted, and a waiting batchctl may still do it; to give them up: batchctl resume --drop %[2]s%[3]s\n",
+				term.Plural(left, "job"), r.Name, call.Flags)
+		}
+	}
 	return nil
 }
 
@@ -121,7 +192,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 		case batch.HasEnded(known.Status):
 			rows[i].LeftAlone = string(known.Status) + " already"
 		default:
-			rows[i].Call = client.StopCall(known.JobDetail)
+			rows[i].Call = client.StopCall
 			live = append(live, j.ID)
 		}
 	}
@@ -131,7 +202,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 	// The limit covers all jobs together.
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	done := call.StopAll(ctx, live, o.reason)
+	done := call.Client.StopAll(ctx, live, o.reason)
 	for i := range rows {
 		if at := slices.Index(live, rows[i].ID); at >= 0 {
 			rows[i].take(done[at])
@@ -177,7 +248,7 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 	if len(others) == 0 {
 		return nil, nil
 	}
-	jobs, err := call.Describe(ctx, others...)
+	jobs, err := call.Client.Describe(ctx, others...)
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return nil, err
 	}

@@ -7,11 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -46,7 +45,6 @@ func wait(ctx context.Context, con *term.Console, o Options, timeout time.Durati
 // waitKnown waits for the jobs that the service still has. It prints the end of
 // the others from the ledger. The exit status covers both.
 func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
-	code := exit.OK
 	var live []once.Submitted
 	for i, job := range call.Known {
 		if !job.Forgotten {
@@ -54,24 +52,36 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 			continue
 		}
 		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.Jobs[i].Name), batch.ShortID(call.Jobs[i].ID), fromLedger(job.JobDetail, serviceOf(call.Target), time.Now()))
-		switch job.Status {
-		case once.StatusExpired:
-			code = exit.NotDone
-		case types.JobStatusFailed:
-			code = max(code, exit.Problem)
+	}
+	verdict, code, counting := exit.OK, exit.OK, []once.Recalled(nil)
+	for {
+		if len(live) > 0 {
+			var err error
+			if verdict, err = waitFollowing(ctx, con, call, &live); err != nil {
+				return err
+			}
+		}
+		var err error
+		if counting, code, err = call.recall(ctx); err != nil {
+			return err
+		}
+		live = nil
+		for _, job := range session.Live(counting) { // jobs that another process has submitted meanwhile
+			if !batch.HasEnded(job.Status) {
+				live = append(live, once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
+			}
+		}
+		if len(live) == 0 {
+			break
 		}
 	}
-	if len(live) == 0 {
-		return exit.Silent(code)
+	if len(call.elsewhere) > 0 || verdict > exit.Problem { // recall does not have them
+		code = max(code, verdict)
 	}
-	verdict, err := waitFollowing(ctx, con, call, &live)
-	if err != nil {
-		return err
+	if code != exit.OK {
+		printCauses(ctx, con, call.Target, counting)
 	}
-	if verdict != exit.OK {
-		session.PrintNextOf(ctx, con, call.Target, live)
-	}
-	return exit.Silent(max(code, verdict))
+	return exit.Silent(code)
 }
 
 // waitFollowing waits for jobs. If they are all jobs of a submission that needs a client after their
@@ -87,7 +97,7 @@ func waitFollowing(ctx context.Context, con *term.Console, call *Call, jobs *[]o
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := Start(call.Target, 0, func() ([]once.Submitted, error) { return call.Target.Resume(ctx, run) })
+	w := Start(call.Target, 0, func() ([]once.Submitted, error) { return call.Target.Client.Resume(ctx, run) })
 	code, err := WaitFor(ctx, con, call.Target, *jobs, nil)
 	for wave := w.Next(); err == nil && len(wave) > 0; wave = w.Next() {
 		*jobs = append(*jobs, wave...)
@@ -158,7 +168,9 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 
 // waitAt is WaitFor for the jobs of one target.
 func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
-	code, err := NewFollower(con, t, jobs, log).Run(ctx)
+	f := NewFollower(con, t, jobs, log)
+	f.UntilStuck = t.IsLocal()
+	code, err := f.Run(ctx)
 	args := session.ArgsFor(t, jobs)
 	next := fmt.Sprintf("continue waiting: batchctl wait %[1]s    stop: batchctl stop %[1]s", args)
 	switch {
@@ -168,12 +180,12 @@ func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []onc
 		return code, exit.Fail(exit.TimedOut, "not all jobs finished in time; %s", stillRunning(len(jobs))).Try("%s", next)
 	case ctx.Err() != nil:
 		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", stillRunning(len(jobs))).Try("%s", next)
-	case client.Expired(err) || strings.Contains(err.Error(), "get credentials"):
-		return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", exit.Cause(err), stillRunning(len(jobs))).
-			Try("get new credentials, for example aws sso login, then continue waiting: batchctl wait %s", args)
 	}
 	if _, missing := errors.AsType[*client.MissingError](err); missing {
 		return code, err
+	}
+	if stuck, ok := errors.AsType[*ErrStuck](err); ok {
+		return code, exit.Fail(exit.Unplaceable, "%v: %s", stuck, diag.Printable(stuck.Why)).Try("it waits indefinitely; stop it: batchctl stop %s", args)
 	}
 	// The connection error alone does not say that the engine's process is gone.
 	if t.IsLocal() {
@@ -182,7 +194,11 @@ func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []onc
 				Try("start it again, which retries or fails its jobs: batchctl wait %s", args)
 		}
 	}
-	return code, exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, stillRunning(len(jobs))).Try("%s", next)
+	stopped := exit.Fail(exit.NotDone, "stopped waiting: %v; %s", err, stillRunning(len(jobs)))
+	if stopped.Hint != "" { // the remedy for the credentials
+		return code, stopped.Then("batchctl wait " + args)
+	}
+	return code, stopped.Try("%s", next)
 }
 
 // stillRunning is the clause about jobs that an interrupted command leaves

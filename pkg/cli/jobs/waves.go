@@ -26,7 +26,7 @@ type Waves struct {
 // Start submits in the background. first is how many jobs the first wave has.
 func Start(t *target.Target, first int, submit func() ([]once.Submitted, error)) *Waves {
 	w := &Waves{accepted: make(chan once.Submitted, 1000), done: make(chan struct{}), first: first}
-	t.Accepted = func(j once.Submitted) {
+	t.Client.Accepted = func(j once.Submitted) {
 		if j.ID != "" {
 			w.accepted <- j
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -32,7 +33,7 @@ type costOptions struct {
 // cost of submitted jobs, depending on the arguments.
 func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	if !o.by.Valid() {
-		return exit.Usage("unknown --by %s", o.by).Try("use one of: job array workflow tag:NAME")
+		return cmdline.UnknownValue("by", string(o.by), "the values are", "job", "array", "workflow", "tag:NAME")
 	}
 	if o.MaxCost != "" {
 		if _, err := parseMaxCost(o.MaxCost); err != nil {
@@ -71,10 +72,17 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	if err != nil {
 		return err
 	}
-	v, err := review(ctx, con, o.Options, in, planned)
+	w, err := queryTarget(ctx, con, o.Options, in, planned)
 	if err != nil {
 		return err
 	}
+	// Jobs on this machine cost nothing, but a platform file says where they would run on AWS.
+	priced := *w
+	if w.Local {
+		priced.Local, priced.EnvironmentsErr = false, "the platform file describes them"
+	}
+	v := ReviewOf(in, planned, &priced, prices)
+	v.Target = w
 	h, err := openHistory(ctx, con, o.Target, in, v.Target)
 	if err != nil {
 		return err
@@ -150,6 +158,8 @@ type costHead struct {
 	Target string     `json:"target"`
 	Prices priceTable `json:"prices"`
 	By     cost.By    `json:"by"`
+	// NotIncluded names what AWS bills beside the amounts.
+	NotIncluded []string `json:"notIncluded,omitempty"`
 }
 
 // estimateDocument is the JSON output for job files.
@@ -192,7 +202,7 @@ func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 
 // newEstimateDocument is the JSON output for estimates, grouped as --by says.
 func newEstimateDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) estimateDocument {
-	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by}, cost.Together(list, by), list, cost.Total(list)}
+	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by, notIncluded(ratesOf(list))}, cost.Together(list, by), list, cost.Total(list)}
 }
 
 // ratesOf returns the rate of each estimate.
@@ -295,10 +305,10 @@ func (g *costPage) estimate(e cost.Estimate) {
 		g.Line("order", "%sfirst on %s", name, strings.Join(e.Rate.Order, ", then on "))
 	}
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
-		g.Line("low", "%smedian of %s, %s", name, term.Plural(e.History.Runs, "earlier run"), term.Short(time.Duration(e.History.Median*float64(time.Second))))
+		g.Line("low", "%smedian of %s, %s%s", name, term.Plural(e.History.Runs, "earlier run"), term.Short(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
 	}
 	if e.Cost.High.Known() && e.Rate.Free == "" {
-		text := fmt.Sprintf("%s of %s", term.Plural(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds))
+		text := fmt.Sprintf("%s of %s%s", term.Plural(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds), leastText(e.Rate, float64(e.TimeoutSeconds)))
 		if e.Children > 1 {
 			text += fmt.Sprintf(" x %d children", e.Children)
 		}
@@ -311,6 +321,14 @@ func (g *costPage) estimate(e cost.Estimate) {
 		}
 		g.Line("unused", "%s%d of the %d GPUs of %s, %s USD an hour, %s", name, u.GPUs, u.Of, u.On, cost.Figure(u.Hour), why)
 	}
+}
+
+// leastText is the time that AWS bills for a shorter run; "" for a longer one.
+func leastText(r cost.Rate, seconds float64) string {
+	if seconds >= r.LeastSeconds {
+		return ""
+	}
+	return fmt.Sprintf(" (AWS bills %s)", TimeoutText(int64(r.LeastSeconds)))
 }
 
 // gaps lists the jobs or runs that a sum does not include, with the reason. what
@@ -337,4 +355,22 @@ func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 	} else {
 		g.More("no Spot price is known; add lines of spot:TYPE with --prices FILE")
 	}
+	for i, text := range notIncluded(rates) {
+		label := ""
+		if i == 0 {
+			label = "excluded"
+		}
+		g.Line(label, "%s", text)
+	}
+}
+
+// notIncluded names what the amounts leave out; nil if no rate has a price.
+func notIncluded(rates []cost.Rate) []string {
+	isFargate := func(r cost.Rate) bool { return r.On != "" && r.LeastSeconds > 0 }
+	onInstances := func(r cost.Rate) bool { return r.On != "" && r.LeastSeconds == 0 }
+	fargate, instances := slices.ContainsFunc(rates, isFargate), slices.ContainsFunc(rates, onInstances)
+	if !fargate && !instances {
+		return nil
+	}
+	return plan.NotIncluded(fargate, instances)
 }

@@ -96,7 +96,7 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"), diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
-		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by}, a.sums.Rows, a.sums.Total})
+		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by, notIncluded(a.allRates())}, a.sums.Rows, a.sums.Total})
 	}
 	return printSpent(con, a)
 }
@@ -136,8 +136,9 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 	if o.submission != "" && len(words) > 0 {
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
-	found, err := jobs.Resolve(ctx, con, jobs.Options{Command: o.Command, Args: words, Submission: o.submission}, call.Target, call.Platform)
-	return session.IDs(found), err
+	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
+	found, err := jobs.Resolve(ctx, r, jobs.Options{Command: o.Command, Args: words, Submission: o.submission})
+	return session.IDs(session.Jobs(found)), err
 }
 
 // jobsSince lists the jobs of the given handles and files that were created
@@ -188,7 +189,7 @@ func (a *account) readState(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if a.state.Queues, err = a.Queues(ctx); err != nil {
+	if a.state.Queues, err = a.Client.Queues(ctx); err != nil {
 		a.state.QueuesErr = exit.From(err).Message
 		return ctx.Err()
 	}
@@ -196,7 +197,7 @@ func (a *account) readState(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	if a.state.Environments, err = a.Call.Environments(ctx, names...); err != nil {
+	if a.state.Environments, err = a.Call.Client.Environments(ctx, names...); err != nil {
 		a.state.EnvironmentsErr = exit.From(err).Message
 	}
 	return ctx.Err()
@@ -249,7 +250,7 @@ func (a *account) workflowOf(job types.JobDetail, parent string) string {
 // are the ids of every named job: a child whose array is also named must not
 // count twice.
 func (a *account) add(ctx context.Context, ids, all []string) error {
-	jobs, err := a.Recall(ctx, ids...)
+	jobs, err := a.Client.Recall(ctx, ids...)
 	if err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, 
 		if len(page) == 0 {
 			return nil
 		}
-		children, err := a.Describe(ctx, page...)
+		children, err := a.Client.Describe(ctx, page...)
 		if missing, ok := errors.AsType[*client.MissingError](err); ok {
 			a.missing += len(missing.IDs)
 		} else if err != nil {
@@ -298,7 +299,7 @@ func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, 
 		page = page[:0]
 		return nil
 	}
-	for child, err := range a.List(ctx, client.Filter{ArrayOf: array}) {
+	for child, err := range a.Client.List(ctx, client.Filter{ArrayOf: array}) {
 		if err != nil {
 			return err
 		}

@@ -103,7 +103,7 @@ func (h *earlierRuns) of(j plan.JobReview) cost.History {
 func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err error) {
 	succeeded := []types.JobStatus{types.JobStatusSucceeded}
 	var jobs []types.JobSummary
-	for job, err := range h.t.List(h.ctx, client.Filter{Queues: []string{queue}, Definition: definition, Statuses: succeeded}) {
+	for job, err := range h.t.Client.List(h.ctx, client.Filter{Queues: []string{queue}, Definition: definition, Statuses: succeeded}) {
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err 
 			seconds = appendRun(seconds, job)
 			continue
 		}
-		for child, err := range h.t.List(h.ctx, client.Filter{ArrayOf: aws.ToString(job.JobId), Statuses: succeeded}) {
+		for child, err := range h.t.Client.List(h.ctx, client.Filter{ArrayOf: aws.ToString(job.JobId), Statuses: succeeded}) {
 			if err != nil {
 				return nil, err
 			}

@@ -24,10 +24,10 @@ func CostCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...\n   batchctl cost [FLAGS] --since TIME [FILE or JOB ...]",
 		Description: cmdline.Help("For job files, the lower bound is one attempt with the median duration of earlier runs, on the job's share of the cheapest instance. The upper bound "+
 			"is every attempt for its whole timeout, alone on the smallest instance that fits.\n\nFor jobs, the cost covers every attempt, and the report shows which attempts were wasted. With --since, a FILE stands for the jobs that were "+
-			"submitted with it. Jobs without a figure are listed, but not in the sums. Starting instances, idle time, storage, logs and transfers are not "+
+			"submitted with it. Jobs without a figure are listed, but not in the sums. The output lists what is not "+
 			"included. Spot prices vary.",
-			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\nbatchctl cost resnet-train --target prod\n"+
-				"batchctl cost calibration.json --since 1d --by workflow\nbatchctl cost 'resnet*' --since 7d --by tag:team --output json\nbatchctl cost --jobs 3f2a91c0 --queue gpu"),
+			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\n"+
+				"batchctl cost calibration.json --since 1d --by workflow"),
 		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[estimateDocument](), cmdline.JSON[spentDocument]())...),
 			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
 			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "group by job, array, workflow or tag:`NAME`"},
@@ -59,10 +59,10 @@ func GraphCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("For a FILE, draws the jobs as they would be submitted, with split arrays and inserted steps, and does not query the target. For the name of a job or "+
 			"workflow, or with --submission, draws the submitted jobs with their status.",
 			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
-				"batchctl graph pipeline.json --output dot | dot -Tpng > pipeline.png\nbatchctl graph calibration\nbatchctl graph --submission pipeline.json\n"+
+				"batchctl graph calibration\n"+
 				"batchctl graph calibration --critical-path --out calibration.svg"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, dot or svg (default: the extension of --out, else text)"},
+			cmdline.OutputFlag("text, dot or svg (default: the extension of --out, else text)"),
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"},
 			&cli.BoolFlag{Name: "critical-path", Usage: "mark the submitted jobs that decided when the submission ended"},
 			&cli.StringFlag{Name: "link", Usage: "link each submitted job to this `ADDRESS` in SVG and DOT; {id} stands for the job's id"}),
@@ -83,19 +83,19 @@ func PlanCommand(con *term.Console) *cli.Command {
 		Usage:     "show what a submission would do; change nothing",
 		UsageText: "batchctl plan [FLAGS] FILE ...",
 		Description: cmdline.Help("Validates the file. Then it reads the registered definitions, queues and compute environments from the target, for at most 5 seconds. With --offline, "+
-			"it reads nothing. The plan lists everything that it could not check.\n\nThe exit code is 0 if every job definition "+
+			"it asks no target: without --target, placement and price follow the platform file. The plan lists everything that it could not check.\n\nThe exit code is 0 if every job definition "+
 			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked. It is 1 if the "+
 			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
 			"--cli-input-json`. --operation prints one of them and queries nothing.\n\nWith --output markdown, stdout is a comment for a pull "+
-			"request: verdict, placement, price and problems of each file, which is planned on its own. Files that are not batchctl documents "+
-			"are skipped.",
+			"request: verdict, placement, price and problems of each file. Files that are not batchctl documents are skipped.",
 			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
 				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json\n"+
 				"batchctl plan jobs/*.json --offline --output markdown > comment.md"),
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, json or markdown"},
+			cmdline.OutputFlag("text, json or markdown"),
 			cmdline.JSONFlag(cmdline.JSON[plan.Document](), cmdline.JSONWith[map[string]any]("operation")),
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
+			&cli.BoolFlag{Name: "verbose", Usage: "also show how each price is calculated"},
 			&cli.BoolFlag{Name: "when", Usage: "forecast when the jobs start, from the queue's jobs and earlier durations"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},
@@ -142,6 +142,8 @@ type Options struct {
 	MaxCost string
 	// Offline makes the command send no request to the target.
 	Offline bool
+	// Verbose makes plan show how it calculates prices.
+	Verbose bool
 }
 
 // OptionsOf reads input.Flags, PlanFlags and the flags that limit or repeat a
@@ -155,7 +157,7 @@ func OptionsOf(c *cli.Context) (Options, error) {
 		return Options{}, exit.Usage("--count must be at least 1, not %d", c.Int("count"))
 	}
 	return Options{Options: input.OptionsOf(c), Format: format, Queue: c.String("queue"), Times: c.Int("count"), Prices: c.String("prices"),
-		MaxCost: c.String("max-cost"), Offline: c.Bool("offline")}, nil
+		MaxCost: c.String("max-cost"), Offline: c.Bool("offline"), Verbose: c.Bool("verbose")}, nil
 }
 
 // with reads the options of a command and runs it.

@@ -117,16 +117,17 @@ func SubmissionGraph(ctx context.Context, con *term.Console, o jobs.Options, lin
 	if err != nil {
 		return nil, err
 	}
-	g := submittedGraph(call.Known, asked)
+	known := call.Summed()
+	g := submittedGraph(known, asked)
 	if link != nil {
-		for i, job := range call.Known {
+		for i, job := range known {
 			g.Nodes[i].Link = link(aws.ToString(job.JobId))
 		}
 	}
 	if !critical {
 		return g, nil
 	}
-	if err := markCritical(g, call.Known, time.Now()); err != nil {
+	if err := markCritical(g, known, time.Now()); err != nil {
 		return nil, err
 	}
 	return g, nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -79,7 +80,8 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 	if name != "" {
 		i := slices.IndexFunc(all, func(r Requests) bool { return r.Name == name })
 		if i < 0 {
-			return nil, exit.Usage("the files contain no job %s", name).Try("their jobs are: %s", Names(all))
+			return nil, exit.Usage("the files contain no job %s", name).
+				Try("%s", diag.Instead(name, strings.Fields(Names(all)), diag.Offer{Near: "did you mean --job %s?", Are: "their jobs are"}))
 		}
 		return all[i : i+1], nil
 	}

@@ -54,12 +54,17 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	if err != nil {
 		return err
 	}
+	if v.Policy != nil {
+		if err := input.Complain(con, v.Policy.Problems); err != nil {
+			return err
+		}
+	}
 	if p.When {
 		if err := addWhen(ctx, con, o, in, v); err != nil {
 			return err
 		}
 	}
-	if err := noteLacking(con, o, in, planned); err != nil {
+	if err := noteLacking(con, o, in, v, planned); err != nil {
 		return err
 	}
 	document, err := planned.JSON(v)
@@ -81,17 +86,20 @@ func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error
 	return cmp.Or(err, reviewCost(o, in, planned, v, ""), planVerdict(o, v))
 }
 
-// noteLacking prints why the local engine could not start jobs of the plan. submit and run have
-// flags that plan does not have, so these are notes.
-func noteLacking(con *term.Console, o Options, in *input.Input, planned *plan.Plan) error {
-	if o.Target.NameFrom(in.Platform) != target.Local {
+// noteLacking prints why the local engine could not start jobs of the plan, and adds what plan cannot check of their
+// images. submit and run have flags that plan does not have, so these are notes.
+func noteLacking(con *term.Console, o Options, in *input.Input, v *plan.Review, planned *plan.Plan) error {
+	if !v.Target.Local {
 		return nil
 	}
 	provider, err := target.LocalProvider(o.Target, in.Platform)
 	if err != nil {
 		return err
 	}
-	for _, j := range planned.Jobs {
+	for i, j := range planned.Jobs {
+		if provider.StartsImage(j) && j.NeedsBatchctl(true) {
+			v.Jobs[i].NotChecked = append(v.Jobs[i].NotChecked, plan.UncheckedImage)
+		}
 		for _, why := range provider.Lacking(j) {
 			fmt.Fprintf(con.Err, "note: job %s cannot start on this machine: %s\n", diag.Printable(j.Name), diag.Printable(why))
 		}
@@ -102,8 +110,11 @@ func noteLacking(con *term.Console, o Options, in *input.Input, planned *plan.Pl
 // planVerdict returns the exit status of a plan, after everything has been
 // printed.
 func planVerdict(o Options, v *plan.Review) error {
-	if problems := v.Problems(); len(problems) > 0 {
-		return exit.Fail(exit.Problem, "%s: the target cannot carry out this plan now", term.Plural(len(problems), "problem"))
+	switch blocked := v.Blocked(); {
+	case blocked == 1 && len(v.Jobs) == 1:
+		return exit.Fail(exit.Problem, "this job cannot run at %s", v.Target.Target)
+	case blocked > 0:
+		return exit.Fail(exit.Problem, "%d of %s cannot run at %s", blocked, term.Plural(len(v.Jobs), "job"), v.Target.Target)
 	}
 	if changes, known := v.Changes(); changes || !known && !o.Offline {
 		return exit.Silent(exit.Change)
@@ -131,7 +142,11 @@ func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.
 // BuildPlan validates and plans. On the local engine, a job that names no queue
 // goes to the engine's default queue, unless a platform file lists queues.
 func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Input, isLocal bool) (*plan.Plan, error) {
-	if err := input.Complain(con, in.Problems); err != nil {
+	problems := in.Problems
+	if isLocal {
+		problems = slices.DeleteFunc(slices.Clone(problems), func(d diag.Diagnostic) bool { return d.Rule == plan.RuleNoBatchctl })
+	}
+	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
 	planned, problems, err := buildPlan(ctx, o, in, isLocal)
@@ -202,7 +217,7 @@ func printRequest(con *term.Console, planned *plan.Plan, operation string) error
 	}
 	switch len(found) {
 	case 0:
-		return exit.Usage("the plan has no %s", operation).Try("its operations are: %s", strings.Join(known, " "))
+		return exit.Usage("the plan has no %s", operation).Try("%s", diag.Instead(operation, known, diag.Offer{Near: "did you mean --operation %s?", Are: "its operations are"}))
 	case 1:
 		return jobs.WriteShapes(con, found[0].Input)
 	}

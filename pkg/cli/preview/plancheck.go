@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,9 +45,7 @@ func review(ctx context.Context, con *term.Console, o Options, in *input.Input, 
 // platform file's policy.
 func ReviewOf(in *input.Input, planned *plan.Plan, w *plan.TargetState, prices *catalog.Prices) *plan.Review {
 	v := planned.Review(w, in.Platform, prices)
-	if in.PlatformFile != "" {
-		v.Policy = plan.PolicyOf(in.Platform, in.PlatformFile, waivedIn(in.Problems))
-	}
+	v.Policy = policyOf(in, w)
 	return v
 }
 
@@ -60,6 +59,10 @@ func waivedIn(problems diag.List) (list []plan.Waived) {
 	return list
 }
 
+// NoTarget is the target of a plan with --offline that would be for the local engine only because nothing names another
+// target. Placement and price then follow the platform file.
+const NoTarget = "none"
+
 // queryTarget fetches the state of the target that the plan needs. Only a target
 // that does not exist, or a wrong account, is an error. What cannot be queried is
 // reported in the result.
@@ -72,10 +75,20 @@ func queryTarget(whole context.Context, con *term.Console, o Options, in *input.
 	unqueried := &plan.TargetState{Target: name, Local: name == target.Local, Region: o.Target.Override(entry).Region}
 	if o.Offline {
 		unqueried.Unreached = "--offline"
-		return unqueried, nil
 	}
-	if unqueried.Local && neverRan(o.Target) {
-		return unqueried, nil // an engine that never ran has no definitions or queues
+	if o.Offline && unqueried.Local && !o.Target.IsNamed() {
+		unqueried.Target, unqueried.Local = NoTarget, false
+	}
+	// An engine that never ran has no definitions or queues.
+	if unqueried.Local && (o.Offline || neverRan(o.Target)) {
+		var err error
+		if unqueried.Environments, unqueried.Machines, err = target.MachineHere(whole, entry); !o.Offline {
+			unqueried.Consumables = map[string]int64{}
+		}
+		return unqueried, err
+	}
+	if o.Offline {
+		return unqueried, nil
 	}
 	ctx, cancel := context.WithTimeout(whole, queryTimeout)
 	defer cancel()
@@ -89,7 +102,7 @@ func queryTarget(whole context.Context, con *term.Console, o Options, in *input.
 		if f.Code == exit.BadUsage && !strings.HasSuffix(f.Message, "has no Region") {
 			return nil, err
 		}
-		unqueried.Unreached = f.Message
+		unqueried.Unreached = strings.TrimSuffix(f.Message+"; "+f.Hint, "; ")
 		return unqueried, nil
 	}
 	// The account in the answers may differ from accountId of the target.
@@ -115,7 +128,7 @@ func neverRan(o target.Options) bool {
 
 // targetState fetches the state from an open target.
 func targetState(ctx context.Context, t *target.Target, planned *plan.Plan) *plan.TargetState {
-	w := t.TargetState(ctx, planned)
+	w := t.Client.TargetState(ctx, planned)
 	w.Local, w.Target = t.IsLocal(), t.Kind()
 	if w.Local {
 		w.Region = ""
@@ -123,6 +136,11 @@ func targetState(ctx context.Context, t *target.Target, planned *plan.Plan) *pla
 		w.Target = fmt.Sprintf("aws %s %s", account, w.Region)
 	}
 	return w
+}
+
+// Problems returns why the target would reject jobs of a plan, or let them wait indefinitely: what plan reports.
+func Problems(ctx context.Context, t *target.Target, planned *plan.Plan) []plan.Problem {
+	return planned.Review(targetState(ctx, t, planned), nil, nil).Problems()
 }
 
 // PricesFor reads the prices from the file at path. If path is "", it reads the
@@ -172,7 +190,8 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	// The state of the target contains no prices.
-	now, err := planned.JSON(ReviewOf(in, planned, targetState(ctx, t, planned), nil))
+	v := ReviewOf(in, planned, targetState(ctx, t, planned), nil)
+	now, err := planned.JSON(v)
 	if err != nil {
 		return err
 	}
@@ -183,8 +202,12 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	for _, reason := range notChecked {
 		fmt.Fprintf(con.Err, "note: the plan is only partly checked: %s\n", diag.Printable(con.Redacted(reason)))
 	}
+	if problems := v.Problems(); len(changes) == 0 && len(problems) > 0 && !t.IsLocal() {
+		return exit.Fail(exit.Problem, "%s: nothing was sent", diag.Printable(con.Redacted(problems[0].String()))).
+			Try("%s", cmp.Or(problems[0].Remedy, "fix it, then plan again: batchctl plan JOB_FILE --out "+term.Quoted(path)))
+	}
 	if len(changes) == 0 {
-		return nil
+		return nil // of the local engine, the submission itself finds the problems
 	}
 	fmt.Fprintf(con.Err, "since the plan %s was created:\n", diag.Printable(path))
 	for _, change := range changes {

@@ -104,10 +104,13 @@ func (f *fileReport) moveProblems(checked *check.Result) *fileReport {
 		return nil // the file is skipped or unreadable
 	}
 	platform := checked.Platforms[0]
-	if platform.Path == "" || filepath.Clean(platform.Path) == filepath.Clean(f.Path) || len(platform.Problems) == 0 {
+	if platform.Path == "" || filepath.Clean(platform.Path) == filepath.Clean(f.Path) {
 		return nil
 	}
-	isOwn := func(d diag.Diagnostic) bool { return d.Source == nil || d.Source.Name != platform.Path }
+	// That the platform file hides the policy of another one concerns every job.
+	isOwn := func(d diag.Diagnostic) bool {
+		return d.Source == nil || d.Source.Name != platform.Path || d.Rule == check.RuleHidesPolicy
+	}
 	moved := &fileReport{File: plantext.File{Path: platform.Path, Redact: f.Redact, Problems: slices.DeleteFunc(slices.Clone(f.Problems), isOwn)}, con: f.con}
 	f.Problems = slices.DeleteFunc(slices.Clone(f.Problems), func(d diag.Diagnostic) bool { return !isOwn(d) })
 	if !moved.Problems.HasErrors() {
@@ -144,7 +147,14 @@ func (f *fileReport) plan(ctx context.Context, o Options) error {
 	if f.Review, err = review(ctx, f.con, o, in, planned); err != nil {
 		return f.fail(err)
 	}
-	f.Blocked = f.Review.Problems()
+	if p := f.Review.Policy; p != nil {
+		f.Problems = append(f.Problems, p.Problems...)
+		if p.Problems.HasErrors() {
+			f.Review, f.code = nil, exit.Problem
+			return nil
+		}
+	}
+	f.Blocked = f.Review.ProblemTexts()
 	if err := reviewCost(o, in, planned, f.Review, ""); err != nil {
 		if failure := exit.From(err); failure.Code == exit.BadUsage {
 			return err
@@ -174,7 +184,7 @@ func (f *fileReport) fail(err error) error {
 // hasJobs reports whether a document contains jobs that submit would send.
 func hasJobs(f *document.File) bool {
 	switch f.Kind {
-	case document.KindTemplate, document.KindLaunchTemplate, document.KindUserData:
+	case document.KindTemplate, document.KindLaunchTemplate, document.KindUserData, document.KindStateMachine, document.KindEventBridge:
 		return false
 	}
 	return len(f.Jobs) > 0

@@ -15,11 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plantext"
 	"github.com/batchctl/batchctl/pkg/target"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
-
-func TestMain(m *testing.M) { testtool.Main(m) }
 
 // report plans the files of a directory that is the working directory.
 func report(t *testing.T, o Options, paths ...string) (text string, code int) {
@@ -120,7 +117,7 @@ func TestPlanMarkdownAtTarget(t *testing.T) {
 		target target.Options
 		row    string
 	}{
-		"local": {target.Options{}, "1 job, 1 new definition | <code>local engine</code> |"},
+		"local": {target.Options{}, "1 job, 1 new definition | <code>this machine&#58; 1 of "},
 		"aws":   {target.Options{Name: "aws", Region: "us-east-1", EndpointURL: "http://127.0.0.1:1"}, "#### "},
 	} {
 		var out bytes.Buffer

@@ -20,7 +20,9 @@ import (
 type PlanPage struct {
 	Con   *term.Console
 	Width int // of the terminal, in columns; 0 in a pipe
-	Text  strings.Builder
+	// Verbose adds how prices are calculated.
+	Verbose bool
+	Text    strings.Builder
 }
 
 // indentPlan is the column in which the text after the labels begins.
@@ -58,7 +60,7 @@ func fold(line string, width int) string {
 // printPlan prints a reviewed plan as text. out is the file that plan --out
 // wrote, for the next command.
 func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
-	g := &PlanPage{Con: con, Width: term.Width(con.Out)}
+	g := &PlanPage{Con: con, Width: term.Width(con.Out), Verbose: o.Verbose}
 	g.target(v.Target)
 	var all []*plan.Job
 	for _, j := range v.Jobs {
@@ -80,14 +82,29 @@ func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 
 // next returns the command that continues after the plan.
 func next(o Options, out string, v *plan.Review) string {
+	switch {
+	case v.Target.Unreached != "" && !o.Offline:
+		return "see the line of the target, then repeat: " + nextCommand(o, "plan")
+	case v.Blocked() > 0 && v.Problems()[0].Remedy != "":
+		return v.Problems()[0].Remedy + "; then: " + nextCommand(o, "plan")
+	case v.Blocked() > 0 && v.Target.Local:
+		return "request less, or plan for a target with larger machines: " + nextCommand(o.at("NAME"), "plan")
+	case v.Blocked() > 0:
+		return "fix the problems above, then: " + nextCommand(o, "plan")
+	case v.Target.Target == NoTarget:
+		o = o.at("NAME")
+	}
 	command := nextCommand(o, "submit")
 	if out != "" {
 		command += " --check " + term.Quoted(out)
 	}
-	if len(v.Problems()) > 0 {
-		return "fix the problems above, then: " + command
-	}
 	return command
+}
+
+// at returns the options for another target.
+func (o Options) at(name string) Options {
+	o.Target.Name = name
+	return o
 }
 
 // target adds the line of the target.
@@ -104,6 +121,12 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState, awaited []string) 
 		g.Line("  register", "%s", describeDefinition(j.Job))
 	}
 	g.definition(j, w)
+	if len(j.Sent) > 0 {
+		g.Line("  command", "%s", plan.CommandText(j.Sent))
+	}
+	for _, what := range j.NotChecked {
+		g.More("not checked: %s", what)
+	}
 	if j.Submit != nil {
 		g.Line("  submit", "to %s: %s", j.Queue.Queue, j.Queue.Reason)
 		g.queue(j, w)
@@ -247,15 +270,13 @@ func (g *PlanPage) queue(j plan.JobReview, w *plan.TargetState) {
 }
 
 // environment adds whether the job can run on a compute environment, and why not.
-// The local engine is "this machine". AWS Batch tries the environments in this order.
+// AWS Batch tries the environments in this order.
 func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.TargetState, isLater bool) {
-	// The local engine has one environment, which is this machine.
-	if r.Machine && r.Fits {
-		where := "this machine"
-		if r.MaxvCpus > 0 { // unknown while no engine runs
-			where += fmt.Sprintf(", %d vCPUs of it", r.MaxvCpus)
+	if text, label := plantext.OnMachine(r, j.Need), "  runs on"; text != "" {
+		if !r.Usable() || !r.Fits {
+			label = "  not on"
 		}
-		g.Line("  runs on", "%s", where)
+		g.Line(label, "%s", text)
 		return
 	}
 	what := term.JoinClauses(r.Type, string(r.State), string(r.Status))
@@ -285,8 +306,7 @@ func (g *PlanPage) environment(r plan.EnvironmentFit, j plan.JobReview, w *plan.
 	}
 }
 
-// cost adds the price of a job: the least and the most, and how each is
-// calculated.
+// cost adds the price of a job, and with --verbose how it is calculated.
 func (g *PlanPage) cost(c *plan.Cost) {
 	switch {
 	case c == nil:
@@ -295,49 +315,51 @@ func (g *PlanPage) cost(c *plan.Cost) {
 		g.Line("  price", "unknown: %s", c.Unknown)
 		return
 	}
-	least, most := c.Range()
-	what := plantext.Between(least, most)
-	if c.IsUpTo() {
-		what = "up to " + plantext.Dollars(most)
-	}
-	if names := c.Without(); len(names) > 0 {
-		what += ", without " + strings.Join(names, ", ")
-	}
-	if c.Hours == 0 {
-		what += " an hour, without an upper bound: there is no timeout"
-	}
-	g.Line("  price", "%s; %s in %s, %s", what, plantext.PurchaseOptions(c), c.Region, c.Prices)
+	g.Line("  price", "%s; %s, %s", plantext.Price(c), c.Region, c.Prices)
 	if c.Replaces != "" {
 		g.More("no prices for %s; using those of %s (--prices FILE has others)", c.Replaces, c.Region)
 	}
-	if len(c.Order) > 0 {
-		g.steps(c)
-		return
+	if c.IsUpTo() {
+		for _, s := range c.Order {
+			if s.LowUnknown != "" {
+				g.More("%s", s.LowUnknown)
+			}
+		}
 	}
-	g.calculation("", c)
-	if _, ok := c.SpotHour(); c.Spot && ok {
-		g.More("%s", plantext.SpotNote(c.Prices))
+	switch {
+	case !g.Verbose:
+	case len(c.Order) == 0:
+		g.calculation("", c)
+	default:
+		g.steps(c)
+	}
+	if g.Verbose {
+		for _, text := range plan.NotIncluded(c.IsFargate(), !c.IsFargate()) {
+			g.More("not included: %s", text)
+		}
 	}
 }
 
 // calculation adds how the price in one environment is calculated.
 func (g *PlanPage) calculation(indent string, c *plan.Cost) {
-	if c.Most == c.Least {
+	switch {
+	case c.Spot && c.SpotLow == 0: // without a Spot price, only the upper end is known
+		g.More("%smost: %s", indent, plantext.Arithmetic(c, false))
+	case c.Most == c.Least:
 		g.More("%s%s", indent, plantext.Arithmetic(c, true))
-	} else {
+	default:
 		g.More("%sleast: %s", indent, plantext.Arithmetic(c, true))
 		g.More("%smost: %s", indent, plantext.Arithmetic(c, false))
 	}
+	onDemand := ""
+	if c.Spot {
+		onDemand = ", on demand"
+	}
 	if c.Others > 0 {
-		g.More("%son %s its share is %s an hour", indent, term.Plural(c.Others, "other type"), plantext.Between(c.From, c.To))
+		g.More("%sother instance types: %s an hour%s", indent, plantext.Between(c.From, c.To), onDemand)
 	}
-	if !c.Spot {
-		return
-	}
-	if spot, ok := c.SpotHour(); ok {
-		g.More("%supper bounds: on Spot its share is %s an hour", indent, plantext.Between(spot.Low, spot.High))
-	} else {
-		g.More("%supper bounds: %s", indent, c.NoSpotPrice())
+	if spot, ok := c.SpotHour(); c.Spot && ok {
+		g.More("%son Spot: %s an hour for its share", indent, plantext.Between(spot.Low, spot.High))
 	}
 }
 
@@ -357,11 +379,15 @@ func (g *PlanPage) steps(c *plan.Cost) {
 			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
 			continue
 		}
-		g.More("%s on %s: %s", turn, s, price)
+		if len(c.Order) > 1 {
+			g.More("%s on %s: %s", turn, s, price)
+		}
 		g.calculation("  ", &s.Cost)
 		hasSpot = hasSpot || s.Cost.Spot && s.LowUnknown == ""
 	}
-	g.More("AWS Batch tries the next environment when one has no capacity")
+	if len(c.Order) > 1 {
+		g.More("AWS Batch tries the next environment when one has no capacity")
+	}
 	if hasSpot {
 		g.More("%s", plantext.SpotNote(c.Prices))
 	}
@@ -402,11 +428,17 @@ func (g *PlanPage) policy(v *plan.PolicyReview) {
 		g.Line("policy", "%s has no rules", v.File)
 		return
 	}
-	if len(v.Waived) == 0 {
-		g.Line("policy", "%s of %s, all met", term.Plural(len(v.PolicyRules), "rule"), v.File)
-		return
+	met := "all met"
+	switch {
+	case len(v.NotChecked) > 0:
+		met = "not all checked"
+	case len(v.Waived) > 0:
+		met = "met except for"
 	}
-	g.Line("policy", "%s of %s, met except for", term.Plural(len(v.PolicyRules), "rule"), v.File)
+	g.Line("policy", "%s of %s, %s", term.Plural(len(v.PolicyRules), "rule"), v.File, met)
+	for _, what := range v.NotChecked {
+		g.More("not checked: %s", what)
+	}
 	for _, w := range v.Waived {
 		until := ""
 		if w.Until != "" {

@@ -59,7 +59,7 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	if err != nil {
 		return err
 	}
-	return verified(con, t, results, strict, nextCommand(o, "submit"))
+	return verified(con, t, results, strict, o)
 }
 
 // printResults prints one row per check.
@@ -76,7 +76,7 @@ func printResults(con *term.Console, results []verify.Result) error {
 }
 
 // verified prints the number of results, and returns the exit status.
-func verified(con *term.Console, t *target.Target, results []verify.Result, strict bool, next string) error {
+func verified(con *term.Console, t *target.Target, results []verify.Result, strict bool, o Options) error {
 	counts := map[verify.Outcome]int{}
 	for _, r := range results {
 		counts[r.Outcome]++
@@ -85,10 +85,12 @@ func verified(con *term.Console, t *target.Target, results []verify.Result, stri
 	switch {
 	case counts[verify.Fail] > 0:
 		return exit.Silent(exit.Problem)
+	case verify.Unreached(results) != nil:
+		return exit.Fail(exit.NotDone, "the checks are incomplete: %v", verify.Unreached(results)).Then(nextCommand(o, "verify"))
 	case counts[verify.NotChecked] > 0 && strict:
 		return exit.Fail(exit.NotDone, "could not check %s", term.Plural(counts[verify.NotChecked], "thing")).
 			Try("request the permissions in these lines, or omit --strict")
 	}
-	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(next)))
+	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(nextCommand(o, "submit"))))
 	return nil
 }

@@ -38,10 +38,10 @@ func ReaderOf(t *target.Target, types *catalog.Catalog, prices *catalog.Prices) 
 // machine. It leaves out what cannot be read, which history reports: a forecast from fewer attempts has a wider
 // interval.
 func recorded(t *target.Target) (attempts []history.Attempt) {
-	if t.Ledger == nil {
+	if t.Client.Ledger == nil {
 		return nil
 	}
-	for a, err := range t.Ledger.History().All() {
+	for a, err := range t.Client.Ledger.History().All() {
 		if err == nil && (a.Target == target.Local) == t.IsLocal() {
 			attempts = append(attempts, a)
 		}
@@ -63,7 +63,7 @@ func addWhen(whole context.Context, con *term.Console, o Options, in *input.Inpu
 		return note(v.Target.Unreached)
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local && neverRan(o.Target) {
-		return note("the local engine was never used, so jobs start immediately")
+		return note("the local engine was never used, so no job is ahead")
 	}
 	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
@@ -131,8 +131,13 @@ func jobsFor(seen *observe.Observation, queue string, v *plan.Review) (jobs []fo
 	return jobs
 }
 
-// JobsOf returns a job of a plan for a simulation, an array as its children.
-func JobsOf(seen *observe.Observation, j plan.JobReview) []forecast.Job {
+// needOf returns the request of one machine of a job.
+func needOf(p plan.Part) model.Amount {
+	return model.Amount{MilliCPU: int64(p.VCPUs * 1000), MemoryMiB: int64(p.MemoryMiB), GPUs: int64(p.GPUs)}
+}
+
+// JobsOf returns a job of a plan for a simulation, an array as its children, and a job of several nodes as its nodes.
+func JobsOf(seen *observe.Observation, j plan.JobReview) (jobs []forecast.Job) {
 	at := seen.Queue(aws.ToString(j.Submit.JobQueue))
 	if at < 0 {
 		return nil
@@ -148,11 +153,12 @@ func JobsOf(seen *observe.Observation, j plan.JobReview) []forecast.Job {
 		if slices.Contains(j.Register.PlatformCapabilities, types.PlatformCapabilityFargate) {
 			one.Platform = types.PlatformCapabilityFargate
 		}
+		one.Task = forecast.Task{Platform: j.Need.Platform, StorageGB: j.Need.StorageGB, PublicIP: j.Need.PublicIP}
 		one.Priority = cmp.Or(one.Priority, aws.ToInt32(j.Register.SchedulingPriority))
 	}
 	if one.Need.MilliCPU == 0 { // a registered definition
 		for _, p := range j.Need.Parts {
-			one.Need = model.Amount{MilliCPU: int64(p.VCPUs * 1000), MemoryMiB: int64(p.MemoryMiB), GPUs: int64(p.GPUs)}
+			one.Need = needOf(p)
 			if p.Fargate {
 				one.Platform = types.PlatformCapabilityFargate
 			}
@@ -167,6 +173,13 @@ func JobsOf(seen *observe.Observation, j plan.JobReview) []forecast.Job {
 	children := 1
 	if a := j.Submit.ArrayProperties; a != nil {
 		children = max(int(aws.ToInt32(a.Size)), 1)
+	}
+	if j.Need.MultiNode && seen.State.Machine == nil { // each node has an instance of its own
+		for _, p := range j.Need.Parts {
+			one.Need = needOf(p)
+			jobs = append(jobs, slices.Repeat([]forecast.Job{one}, p.Nodes)...)
+		}
+		return jobs
 	}
 	return slices.Repeat([]forecast.Job{one}, children)
 }
@@ -194,7 +207,7 @@ func answerOf(t *target.Target, seen *observe.Observation, jobs []int) (forecast
 }
 
 // WhenAccepted forecasts when submitted jobs start, stores the forecast, and returns it as one line. It returns "" if
-// they start at once, or if there is no answer within the limit.
+// they start within a minute, or if there is no answer within the limit.
 func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalog, prices *catalog.Prices, jobs []once.Submitted, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
@@ -219,8 +232,11 @@ func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalo
 		return ""
 	}
 	answer, err := answerOf(t, seen, waiting[:1])
-	if err != nil || answer.Never > 0.5 {
+	switch {
+	case err != nil:
 		return ""
+	case answer.Never > 0.5:
+		return WhenLine(answer)
 	}
 	first := seen.State.Jobs[waiting[0]]
 	// Without the record, later forecasts are no better; that is no reason to fail.
@@ -231,13 +247,20 @@ func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalo
 	return WhenLine(answer)
 }
 
-// soon is a wait that counts as none.
-const soon = time.Minute
+// soon is the longest wait without a time of day, and atOnce the longest that counts as none.
+const (
+	soon   = time.Minute
+	atOnce = time.Second
+)
 
 // WhenLine returns a forecast as one line: "starts between 14:10 and 15:40 (80 %), behind 37 jobs of share vision".
 func WhenLine(a forecast.Answer) string {
-	if a.Never > 0.5 {
-		return "does not start: no environment of queue " + a.Queue + " fits it"
+	unfit := fmt.Sprintf("never starts: no enabled environment of queue %s fits %s", a.Queue, strings.Join(a.Unfit, ", "))
+	switch {
+	case a.Never > 0.5 && len(a.Unfit) > 0:
+		return unfit
+	case a.Never > 0.5:
+		return "does not start within ten years"
 	}
 	line := "starts " + moment(a.Start, a.Now)
 	switch {
@@ -259,13 +282,19 @@ func WhenLine(a forecast.Answer) string {
 			line += fmt.Sprintf(", for $%.2f an hour more", l.HourUSD)
 		}
 	}
+	if len(a.Unfit) > 0 {
+		line += "; " + unfit
+	}
 	return line
 }
 
 // moment returns an interval as text.
 func moment(i forecast.Interval, now int64) string {
-	if i.High-now < soon.Milliseconds() {
+	switch {
+	case i.High-now < atOnce.Milliseconds():
 		return "at once"
+	case i.High-now < soon.Milliseconds():
+		return "within a minute"
 	}
 	layout := "15:04"
 	if i.High-i.Low < 10*soon.Milliseconds() {

@@ -1,2 +1,2 @@
-// Package quickstart deploys queues, benchmarks CPU against GPU on them, and removes everything again.
+// Package quickstart is a short tour: it writes job files, and runs batchctl's commands on them.
 package quickstart

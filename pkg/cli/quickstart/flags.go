@@ -1,116 +1,37 @@
 package quickstart
 
 import (
-	"context"
-	"slices"
-	"time"
-
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
-	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/quickstart"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// QuickstartCommand is batchctl quickstart.
-func QuickstartCommand(con *term.Console) *cli.Command {
+// Command is batchctl quickstart. run runs the commands of the tour.
+func Command(con *term.Console, run source.Run) *cli.Command {
 	return &cli.Command{
 		Name:      "quickstart",
-		Usage:     "deploy, run the CPU/GPU benchmark, and clean up",
-		UsageText: "batchctl quickstart [FLAGS]\n   batchctl quickstart destroy [FLAGS]",
-		Description: cmdline.Help("Shows what it will create and the maximum cost, and asks. Then it deploys the stacks, pushes the images to ECR, and runs the matrix and image "+
-			"benchmarks on CPU and GPU. The reports are cpu-benchmark.txt, gpu-benchmark.txt, benchmark-summary.txt and "+
-			"others.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and prints the reason. Delete everything with batchctl "+
-			"quickstart destroy, or pass --destroy-after. --target local runs the same benchmarks on this machine.",
-			"batchctl quickstart --target local\nbatchctl quickstart --target aws --max-cost 5\nbatchctl quickstart --target aws --yes --destroy-after --published\n"+
-				"batchctl quickstart destroy"),
-		Flags: jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, "quickstart", 30*time.Minute), quickstartFlags())...),
-		Subcommands: []*cli.Command{{
-			Name: "destroy", Usage: "delete everything that the quick start created",
-			UsageText: "batchctl quickstart destroy [FLAGS]",
-			Description: cmdline.Help("Lists everything that the quick start created, asks, deletes it, and checks that nothing is left. The reports are kept.",
-				"batchctl quickstart destroy\nbatchctl quickstart destroy --target prod --prefix trial --yes"),
-			Flags: jobs.Flags(quickstartOut(), prefixFlag(), yesFlag()), Action: with(con, destroy),
-		}},
-		Action: with(con, run),
+		Usage:     "a tour of 30 seconds: check, run, explain, sweep",
+		UsageText: "batchctl quickstart [FLAGS] [DIRECTORY]",
+		Description: cmdline.Help("Writes job files to a new directory, runs batchctl's commands on them, and shows each command with its output: a mistake and its fix, "+
+			"a job, a failure and its cause, a sweep and its results. The jobs run on this machine; nothing is sent to AWS. The default DIRECTORY is "+directory+
+			". On a terminal, it asks before it writes.",
+			"batchctl quickstart\nbatchctl quickstart /tmp/tour --yes"),
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}},
+		Action: func(c *cli.Context) error {
+			if err := cmdline.Most(c, 1); err != nil {
+				return err
+			}
+			dir := directory
+			switch {
+			case c.Args().First() == "destroy":
+				return exit.Usage("quickstart is a tour and leaves nothing to destroy").Try("delete what the benchmark created: batchctl bench destroy")
+			case c.Args().Present():
+				dir = c.Args().First()
+			}
+			return tour(c.Context, con, run, dir, c.Bool("yes"))
+		},
 	}
-}
-
-// quickstartOut is --out. destroy needs it to find the platform file and the
-// memory.
-func quickstartOut() cli.Flag {
-	return &cli.StringFlag{Name: "out", Value: "quickstart", Usage: "the `DIRECTORY` for reports, platform file and state"}
-}
-
-// prefixFlag is --prefix.
-func prefixFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prefix", Value: "batchctl-quickstart", Usage: "the `PREFIX` of all names"}
-}
-
-// yesFlag is --yes.
-func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
-}
-
-// quickstartFlags are the flags of quickstart that bench does not have.
-func quickstartFlags() []cli.Flag {
-	return []cli.Flag{
-		prefixFlag(), yesFlag(), preview.MaxCostFlag(),
-		&cli.BoolFlag{Name: "destroy-after", Usage: "delete everything at the end, also after a failure or Ctrl-C"},
-		&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
-		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + quickstart.LocalSizes + ")"},
-		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
-		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "the batch sizes: `NUMBERS` of images processed at a time"},
-		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},
-		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the jobs, `NAME=VALUE`; may be repeated"},
-		&cli.StringSliceFlag{Name: "set", Usage: "change a member of all jobs, `PATH=VALUE`, such as timeout=1h; may be repeated"},
-		&cli.StringFlag{Name: "cpu-image", Usage: "use this `IMAGE` for the CPU jobs instead of building one"},
-		&cli.StringFlag{Name: "gpu-image", Usage: "use this `IMAGE` for the GPU jobs instead of building one"},
-		&cli.StringFlag{Name: "builder", Value: "container", Usage: "the program that builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
-		&cli.StringFlag{Name: "workloads", Usage: "the `DIRECTORY` of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"},
-		&cli.StringFlag{Name: "gpu-base", Usage: "the base `IMAGE` of the GPU image, with a C library or CUDA (default: the Dockerfile's)"},
-		&cli.StringFlag{Name: "registry", Usage: "push to the registry `HOST/PREFIX` instead of ECR, with your own login; the hosts must reach it"},
-	}
-}
-
-// options are the flags of quickstart and of quickstart destroy.
-type options struct {
-	benchmark.Options // for its jobs, target and directory
-	prefix            string
-	yes, destroyAfter bool
-	stackParameters   []string // NAME=VALUE
-	// sizes are the sizes of the matrices; imageSizes and batchSizes are for the images.
-	sizes, imageSizes, batchSizes string
-	cpuImage, gpuImage            string // your own images; "" for those that batchctl builds
-	builder, registry, gpuBase    string
-	programs                      string // a directory; "" for the one that contains batchctl
-	// given reports whether a flag is on the command line.
-	given func(flag string) bool
-	// confirm asks a question, unless yes is set.
-	confirm func(question string) (bool, error)
-}
-
-// with reads the options of a command and runs it.
-func with(con *term.Console, run func(context.Context, *term.Console, options) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		o, err := optionsOf(con, c)
-		if err != nil {
-			return err
-		}
-		return run(c.Context, con, o)
-	}
-}
-
-// optionsOf reads the flags of quickstart, which include those of bench.
-func optionsOf(con *term.Console, c *cli.Context) (options, error) {
-	o, err := benchmark.OptionsOf(c)
-	return options{Options: o, prefix: c.String("prefix"), yes: c.Bool("yes"), destroyAfter: c.Bool("destroy-after"),
-		stackParameters: c.StringSlice("parameter"), sizes: c.String("sizes"), imageSizes: c.String("image-sizes"),
-		batchSizes: c.String("batch"), cpuImage: c.String("cpu-image"), gpuImage: c.String("gpu-image"), builder: c.String("builder"),
-		registry: c.String("registry"), gpuBase: c.String("gpu-base"), programs: c.String("workloads"), given: c.IsSet,
-		confirm: func(question string) (bool, error) { return cloud.Confirm(c.Context, con, c.Bool("yes"), question) }}, err
 }

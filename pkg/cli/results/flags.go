@@ -30,11 +30,11 @@ func ReplayCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
 		Description: cmdline.Help("The attempt must have finished; without a number, it is the last one. replay lists everything that cannot be the same on this machine, such as "+
 			"secrets, roles, volumes and devices. The output goes to stdout. A COMMAND replaces the job's command and gets the same environment.",
-			"batchctl replay resnet-train\nbatchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
+			"batchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
 		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
 			&cli.StringSliceFlag{Name: "env", Usage: "add or replace a variable, `NAME=VALUE`; may be repeated"},
-			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, which must be empty or missing (default: a new one, kept if the job leaves files)"})...),
+			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, which must be empty or missing (default: that of the job file for a process without inputs, else a new one, kept if the job leaves files)"})...),
 		Action: func(c *cli.Context) error {
 			of, err := jobs.OptionsOf(c)
 			if err != nil {
@@ -52,14 +52,14 @@ func ResultsCommand(con *term.Console) *cli.Command {
 		Usage:     "collect the results of jobs as a table",
 		UsageText: "batchctl results [FLAGS] [JOB ...]",
 		Description: cmdline.Help("Each child has a row: the last JSON object in the last 1000 lines of its log. The \"metrics\" of a job file add numbers from other lines. All members "+
-			"become columns, beside the axes of the matrix or the columns of the table. If you name several jobs, such as an array and its retry, the newer result "+
-			"of a cell counts. Jobs that are not arrays have one row each. Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch downloads them to the local path of the output, or to JOB/INDEX/NAME; --to "+
+			"become columns, beside the axes of the matrix or the columns of the table. If a step of onFailure or a retry runs a cell again, the newer "+
+			"result counts. Jobs that are not arrays have one row each. Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch downloads them to the local path of the output, or to JOB/INDEX/NAME; --to "+
 			"sets another directory. It overwrites a local file that differs only with --force.",
-			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep pi-sweep-retry --output markdown\n"+
+			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep.json --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
-				"batchctl results train-1gpu train-4gpu train-8gpu\nbatchctl results train --outputs\nbatchctl results train --fetch --to results"),
+				"batchctl results train --fetch --to results"),
 		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: "text, csv, json or markdown"},
+			cmdline.OutputFlag("text, csv, json or markdown"),
 			cmdline.JSONFlag(cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]outputRow]("outputs"), cmdline.JSONWith[[]outputRow]("fetch")),
 			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object or has a metric, from the whole log"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/newfile"
@@ -40,7 +41,7 @@ func parseHeatmap(o options) (*heatmapCall, error) {
 		return nil, exit.Usage("--heatmap %s: unknown file extension", h.path).Try("name it .png or .svg")
 	}
 	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
-		return nil, exit.Usage("unknown --combine %s", h.Combine).Try("use one of: mean min max")
+		return nil, cmdline.UnknownValue("combine", string(h.Combine), "the values are", "mean", "min", "max")
 	}
 	if axes := o.axes; axes != "" {
 		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
@@ -104,7 +105,7 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	var at [3]int
 	for i, name := range names {
 		if at[i] = slices.Index(all, name); at[i] < 0 {
-			return 0, 0, 0, exit.Usage("unknown column %q", name).Try("the columns are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("unknown column %q", name).Try("%s", diag.Instead(name, all, diag.Offer{Near: "did you mean %s?", Are: "the columns are"}))
 		}
 	}
 	return at[0], at[1], at[2], nil
@@ -130,10 +131,13 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 			}
 		}
 	}
-	if len(found) != 1 {
-		return 0, exit.Usage("several columns have numbers: %s", term.Plural(len(found), "column")).Try("choose one with --value COLUMN: %s", strings.Join(found, " "))
+	switch len(found) {
+	case 0:
+		return 0, exit.Usage("no column has numbers, so a heat map has nothing to draw").Try("print numbers as a line of JSON, or define metrics in the job file")
+	case 1:
+		return slices.Index(t.Columns(), found[0]), nil
 	}
-	return slices.Index(t.Columns(), found[0]), nil
+	return 0, exit.Usage("%d columns have numbers", len(found)).Try("choose one with --value COLUMN: %s", strings.Join(found, " "))
 }
 
 // fill copies the table into a heat map. The values of an axis keep the order of

@@ -116,15 +116,19 @@ func storeOf(con *term.Console, t *target.Target) *resultStore {
 type resultStore struct{ *objects.Store }
 
 // outputsOf returns the outputs of the command's jobs, including those of every
-// child of an array.
+// child of an array, without the parts that a newer job runs again.
 func outputsOf(ctx context.Context, call *jobs.Call) ([]*jobOutput, error) {
 	var all []*jobOutput
+	replaced := call.Replaced()
 	for _, job := range call.Known {
 		outputs, err := outputsOfJob(ctx, call, job.JobDetail)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", client.DisplayName(aws.ToString(job.JobName)), err)
 		}
-		all = append(all, outputs...)
+		isReplaced := replaced[aws.ToString(job.JobId)]
+		all = append(all, slices.DeleteFunc(outputs, func(o *jobOutput) bool {
+			return batch.ArraySize(job.JobDetail) > 0 && isReplaced[o.index] || batch.ArraySize(job.JobDetail) == 0 && isReplaced[0]
+		})...)
 	}
 	return all, nil
 }
@@ -251,7 +255,7 @@ func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, docu
 		for i := range ids {
 			ids[i] = batch.ChildID(id, i)
 		}
-		children, err := call.Recall(ctx, ids...)
+		children, err := call.Client.Recall(ctx, ids...)
 		if err != nil {
 			return nil, err
 		}

@@ -40,6 +40,9 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
 	}
+	if o.dir == "" && !attempt.Contained(x) {
+		o.dir = a.Directory
+	}
 	dir, done, err := replayDir(o.dir)
 	if err != nil {
 		return err
@@ -100,13 +103,13 @@ func findAttempt(ctx context.Context, con *term.Console, options replayOptions, 
 	if err != nil {
 		return nil, nil, err
 	}
-	id := found[0].ID
+	id := found[0][0].ID
 	// A child does not know the size of its array.
 	ids := []string{id}
 	if array, _, isChild := batch.SplitChildID(id); isChild {
 		ids = append(ids, array)
 	}
-	jobs, err := call.Describe(ctx, ids...)
+	jobs, err := call.Client.Describe(ctx, ids...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -196,7 +199,7 @@ func replayExecutor(ctx context.Context, con *term.Console, options target.Optio
 	}
 	x, err := target.OpenExecutor(ctx, dir, choice)
 	if err == nil {
-		target.NameExecutor(con, x.Label, true)
+		target.NameExecutor(con, dir, x.Label, true)
 	}
 	return x, err
 }

@@ -58,8 +58,11 @@ func printResults(ctx context.Context, con *term.Console, o options) error {
 	if err := h.draw(table, len(rows.axes)); err != nil {
 		return err
 	}
-	if h != nil && !o.given("output") && !o.given("json") {
-		return nil // the heat map replaces the table
+	if h != nil {
+		fmt.Fprintf(con.Err, "wrote %s\n", diag.Printable(h.path))
+		if !o.given("output") && !o.given("json") {
+			return nil // the heat map replaces the table
+		}
 	}
 	return writeTable(con, call.Format, table)
 }
@@ -126,12 +129,19 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (rows result
 	return rows, nil
 }
 
-// jobRows returns a row for each job, in the order of the command line or of the
-// file. None of the jobs is an array.
+// jobRows returns a row for each chain, in the order of the command line or of the
+// file: that of its newest job, with the name of the first one. None of the jobs is an array.
 func jobRows(ctx context.Context, con *term.Console, call *jobs.Call) (rows resultRows, err error) {
 	rows.areJobs = true
-	labels := session.Labels(call.Jobs)
+	var newest []once.Submitted
+	for _, chain := range call.Chains {
+		newest = append(newest, once.Submitted{ID: chain[0].ID, Name: chain.Root().Name})
+	}
+	labels := session.Labels(newest)
 	for _, job := range call.Known {
+		if _, ok := labels[aws.ToString(job.JobId)]; !ok {
+			continue // a newer job runs it again
+		}
 		children, err := childrenOf(ctx, call, job.JobDetail, nil)
 		if err != nil {
 			return rows, err
@@ -161,7 +171,11 @@ func metricsOf(con *term.Console, job types.JobDetail) *results.Metrics {
 func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *session.SweepOf) ([]resultChild, error) {
 	id, size := aws.ToString(job.JobId), batch.ArraySize(job)
 	if size == 0 {
-		child := resultChild{id: id, Child: results.Child{Cell: of.Cell(0), Values: of.Values(0), Status: string(job.Status)}}
+		index := 0
+		if job.ArrayProperties != nil {
+			index = int(aws.ToInt32(job.ArrayProperties.Index))
+		}
+		child := resultChild{id: id, Child: results.Child{Index: index, Cell: of.Cell(index), Values: of.Values(index), Status: string(job.Status)}}
 		if job.Container != nil && job.Container.ExitCode != nil {
 			child.ExitCode = aws.Int(int(*job.Container.ExitCode))
 		}
@@ -173,7 +187,7 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	}
 	// A list has status and exit code; describing each child would cost a call
 	// per 100 of them.
-	for summary, err := range call.List(ctx, client.Filter{ArrayOf: id}) {
+	for summary, err := range call.Client.List(ctx, client.Filter{ArrayOf: id}) {
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +241,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		return nil
 	}
 	unread := 0
-	for line, err := range call.MergedLogs(ctx, ids, o) {
+	for line, err := range call.Client.MergedLogs(ctx, ids, o) {
 		if err != nil && line.Job == "" {
 			return nil, err
 		}
@@ -257,6 +271,10 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 			}
 		}
 		fmt.Fprintf(con.Err, "%d of %d printed %s\n", without, len(children), what)
+	}
+	if crowded := table.Crowded(); len(crowded) > 0 {
+		fmt.Fprintf(con.Err, "note: a table has at most %d different keys, so it leaves out the results of %s: print a list, not a member for each step\n",
+			results.MaxKeys, diag.Printable(strings.Join(crowded, ", ")))
 	}
 	if unread > 0 {
 		return table, exit.Fail(exit.NotDone, "%s could not be read", term.Plural(unread, "log"))

@@ -58,14 +58,18 @@ func (s step) Note() string {
 // AskedOf reads what the ledger knows about the jobs that are shown. Without a
 // ledger it returns the zero Asked.
 func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
-	var shown []string
+	var all, shown []string
+	var planned []once.Recalled // the others run these again
 	for _, job := range jobs {
-		shown = append(shown, aws.ToString(job.JobId))
+		all = append(all, aws.ToString(job.JobId))
+		if job.Tags[client.RetryTag] == "" {
+			shown, planned = append(shown, aws.ToString(job.JobId)), append(planned, job)
+		}
 	}
-	if t.Ledger == nil {
+	if t.Client.Ledger == nil {
 		return Asked{}, nil
 	}
-	runs, err := t.Ledger.RunsOf(shown...)
+	runs, err := t.Client.Ledger.RunsOf(all...)
 	if err != nil {
 		return Asked{}, err
 	}
@@ -77,7 +81,10 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 			}
 		}
 	}
-	if title := taggedTitle(jobs); len(runs) == 0 && title != "" && !isRecorded(t, shown) {
+	runs = slices.DeleteFunc(runs, func(r once.Run) bool {
+		return !slices.ContainsFunc(r.Jobs, func(j once.RunJob) bool { return j.ID != "" && slices.Contains(shown, j.ID) })
+	})
+	if title := taggedTitle(planned); len(runs) == 0 && title != "" && !isRecorded(t, shown) {
 		a.Title = title
 	}
 	if len(runs) != 1 || !isWhole(runs[0], shown) {
@@ -96,7 +103,7 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 
 // isRecorded reports whether the ledger has one of the jobs.
 func isRecorded(t *target.Target, ids []string) bool {
-	entries, err := t.Ledger.Own()
+	entries, err := t.Client.Ledger.Own()
 	return err != nil || slices.ContainsFunc(entries, func(e once.Entry) bool { return slices.Contains(ids, e.ID) })
 }
 
@@ -115,14 +122,14 @@ func taggedTitle(jobs []once.Recalled) string {
 	return title
 }
 
-// isWhole reports whether the ids are exactly those of the run's submitted jobs.
+// isWhole reports whether the ids are exactly those of the run's submitted jobs, without steps of onFailure.
 func isWhole(r once.Run, ids []string) bool {
 	shown := map[string]bool{}
 	for _, id := range ids {
 		shown[id] = true
 	}
 	for _, j := range r.Jobs {
-		if j.ID != "" && !shown[j.ID] {
+		if j.ID != "" && j.Again == "" && !shown[j.ID] {
 			return false
 		}
 		delete(shown, j.ID)

@@ -61,7 +61,7 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 // check. It returns the client that it used, or nil if there was nothing to
 // check.
 func recheck(ctx context.Context, con *term.Console, o target.Options, t *target.Target) *once.Client {
-	if !t.Replayable {
+	if !t.Client.Replayable {
 		return nil
 	}
 	if jobs, err := t.Submissions.Unverified(); err != nil || len(jobs) == 0 {
@@ -85,9 +85,9 @@ func changing(ctx context.Context, con *term.Console, o target.Options, t *targe
 	if err != nil {
 		account = ""
 	}
-	ledger.Target = target.AWSLabel(cmp.Or(account, "(account not known)"), t.Config)
+	ledger.Target = target.AWSLabel(cmp.Or(account, batch.UnknownAccount), t.Config)
 	checker := once.New(t.Config)
-	checker.Ledger, checker.Replayable = ledger, t.Replayable
+	checker.Ledger, checker.Replayable = ledger, t.Client.Replayable
 	target.SubmitsWith(con, o, checker)
 	return checker
 }

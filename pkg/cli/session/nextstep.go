@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,15 +73,6 @@ func ExplainNext(t *target.Target, jobs []types.JobDetail) string {
 func PrintNext(con *term.Console, t *target.Target, jobs []types.JobDetail) {
 	if next := ExplainNext(t, jobs); next != "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(next))
-	}
-}
-
-// PrintNextOf is PrintNext for jobs of which only the ids are known. It ignores
-// errors, which must not hide how the jobs ended.
-func PrintNextOf(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
-	known, err := t.Recall(ctx, IDs(jobs)...)
-	if err == nil {
-		PrintNext(con, t, Live(known))
 	}
 }
 

@@ -35,6 +35,7 @@ func ListedReason(j types.JobSummary) string {
 		return note
 	case types.JobStatusFailed:
 	default:
+		_, reason = batch.SplitReason(reason)
 		return term.JoinClauses(note, reason, summaryRollUp(j))
 	}
 	how := failedChildren(j)

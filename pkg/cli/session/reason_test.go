@@ -39,6 +39,7 @@ func TestListedReason(t *testing.T) {
 		{job("FAILED", "stopped with batchctl stop", -1, ""), "stopped with batchctl stop"},
 		{job("FAILED", "Dependent Job failed", -1, ""), "Dependent Job failed"},
 		{job("RUNNABLE", "CAPACITY: no instance", -1, ""), "CAPACITY: no instance"},
+		{job("RUNNABLE", "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - The job resource requirement (vCPU/memory/GPU) is higher than that can be met by the CE(s) attached to the job queue: the job asks for 8 vCPUs, this machine has 2", -1, ""), "the job asks for 8 vCPUs, this machine has 2"},
 		{job("RUNNING", "", -1, ""), ""},
 		{array("FAILED", "Array Child Job failed", 3), "3 of 10 failed"},
 		{array("FAILED", "Dependent Job failed", 10), "Dependent Job failed, 10 of 10 failed"},

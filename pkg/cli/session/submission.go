@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,16 +33,27 @@ func Entries(con *term.Console, t *target.Target) ([]once.Entry, error) {
 	return slices.DeleteFunc(entries, func(e once.Entry) bool { return !t.Submissions.Covers(e.Target) }), nil
 }
 
-// LastSubmission returns the jobs of the newest submission to this target.
-func LastSubmission(con *term.Console, command string, t *target.Target) ([]once.Submitted, error) {
-	entries, err := Entries(con, t)
+// LastSubmission returns the chains of the newest submission to this target.
+func (r *Resolver) LastSubmission(ctx context.Context) ([]client.Chain, error) {
+	known, err := r.known()
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) == 0 {
-		return nil, exit.Usage("%s needs a job", command).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", command, t.Flags)
+	if len(known) == 0 {
+		return nil, exit.Usage("%s needs a job", r.Command).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", r.Command, r.Target.Flags)
 	}
-	return together(entries, len(entries)-1), nil
+	return r.chains(ctx, newestRun(known), AnyJobs, false)
+}
+
+// newestRun returns the jobs of the newest submission, in their order. A job of an older version may have none.
+func newestRun(known []client.Known) (run []client.Known) {
+	sorted := client.NewestRunFirst(known)
+	for _, k := range known {
+		if k.Run == sorted[0].Run && (k.Run != "" || k.ID == sorted[0].ID) {
+			run = append(run, k)
+		}
+	}
+	return run
 }
 
 // fileJobs are the names of a file's jobs. The value reports whether the job is
@@ -103,31 +115,33 @@ func (w fileJobs) are(jobs []client.Known) bool {
 	return true
 }
 
-// together returns the jobs of the submission that contains entry i, in the order
-// of the file.
-func together(entries []once.Entry, i int) (jobs []once.Submitted) {
-	for n, e := range entries {
-		if n == i || e.Run != "" && e.Run == entries[i].Run {
-			jobs = append(jobs, once.Submitted{ID: e.ID, Name: e.Name, Queue: e.Queue, Definition: e.Definition, ArraySize: e.ArraySize})
-		}
-	}
-	return jobs
-}
-
 // manyJobs is the most jobs that a command line names one by one.
 const manyJobs = 4
 
 // ArgsFor returns the arguments with which a next command names the jobs, and the
-// flags of the target.
+// flags of the target. A job stands for those that run it again.
 func ArgsFor(t *target.Target, jobs []once.Submitted) string {
+	roots := slices.DeleteFunc(slices.Clone(jobs), func(j once.Submitted) bool {
+		return slices.ContainsFunc(jobs, func(o once.Submitted) bool { return j.Again == o.ID && o.ID != "" })
+	})
 	var short []string
-	for _, j := range jobs {
+	for _, j := range roots {
 		short = append(short, batch.ShortID(j.ID))
 	}
-	if len(jobs) > manyJobs && t.Ledger != nil {
-		entries, _ := t.Ledger.Own() // without a ledger every job is named
-		at := slices.IndexFunc(entries, func(e once.Entry) bool { return e.ID == jobs[0].ID })
-		if at >= 0 && len(together(entries, at)) == len(jobs) {
+	if len(roots) > manyJobs && t.Client.Ledger != nil {
+		entries, _ := t.Client.Ledger.Own() // without a ledger every job is named
+		run, n := "", 0
+		for _, e := range entries {
+			if e.ID == roots[0].ID {
+				run = e.Run
+			}
+		}
+		for _, e := range entries {
+			if e.Run == run && run != "" && e.Again == "" {
+				n++
+			}
+		}
+		if n == len(roots) {
 			return "--submission " + short[0] + t.Flags
 		}
 	}

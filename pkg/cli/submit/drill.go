@@ -79,11 +79,8 @@ func strategyOf(j *plan.Job) (s *types.RetryStrategy, known bool) {
 // drillPlan runs the plan with failures, and prints whether it survived. If a failure is at a percentage, it runs the
 // plan without failures first, to measure it and to compare the outputs.
 func drillPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, blows []attempt.Blow, log io.Writer) ([]once.Submitted, error) {
-	if err := checkRetried(planned, blows); err != nil {
-		return nil, err
-	}
 	if t.Engine == nil {
-		return nil, exit.Fail(exit.NotDone, "a drill needs an engine of its own, but another batchctl command is using this state directory").Try("use another directory: batchctl run FILE --state-dir DIRECTORY --drill ...")
+		return nil, exit.Fail(exit.NotDone, "a drill needs an engine of its own, but another batchctl command has just started one").Try("run it again")
 	}
 	var before []once.Submitted
 	var reference map[local.RunKey]time.Duration

@@ -22,7 +22,7 @@ func GCCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Deregisters all but the newest revisions of each job definition. It keeps revisions that an unfinished job or an open submission "+
 			"uses, and revisions that another tool registered.\n\nWithout a DEFINITION, it checks all definitions, and also deletes consumable resources that maxParallel created and no job needs any more. On the "+
 			"local engine, it also deletes staged data that no submission has used for 90 days.",
-			"batchctl gc --dry-run --target prod\nbatchctl gc --keep 10 resnet-train"),
+			"batchctl gc --dry-run --target prod"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[[]target.Removed]()),
 			&cli.IntFlag{Name: "keep", Value: keptRevisions, Usage: "keep the newest `N` revisions of each definition"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be deregistered; change nothing"})...),
@@ -45,7 +45,7 @@ func ResumeCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("A RUN is a submission that was interrupted or has a missing answer: its id, which submit prints, its workflow or file, or one of its jobs. resume "+
 			"checks which jobs were accepted, submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
 			"another account or Region.",
-			"batchctl resume\nbatchctl resume --dry-run\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
+			"batchctl resume\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
 		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[[]openRow]("dry-run"))...), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "list open submissions; change nothing"},
 			&cli.BoolFlag{Name: "drop", Usage: "close the submissions without submitting the rest; accepted jobs continue"},
@@ -67,10 +67,10 @@ func RetryCommand(con *term.Console) *cli.Command {
 		Usage:     "resubmit failed jobs; for an array, its failed children",
 		UsageText: "batchctl retry [FLAGS] [JOB ...]",
 		Description: cmdline.Help("The new job has the definition, queue, overrides, timeout and retry strategy of the failed one. It is named NAME-retry and has the tag "+
-			"batchctl:retry-of. If the jobs that it depends on are retried too, it waits for the retries.\n\nFor an array, each new child gets the cell of a failed child. A plain array needs a shell in its image for that. array:3 retries one child. Without a "+
+			"batchctl:retry-of. If the jobs that it depends on are retried too, it waits for the retries.\n\nFor an array, each new child gets the cell of a failed child. A plain array needs a shell in its image for that. array:3 retries one child. What a newer job runs already does not run again. Without a "+
 			"JOB, retry uses the last submission.",
-			"batchctl retry pi-sweep\nbatchctl retry --failed --submission sweep.json --wait\nbatchctl retry pi-sweep:17\n"+
-				"batchctl results pi-sweep pi-sweep-retry"),
+			"batchctl retry pi-sweep\nbatchctl retry pi-sweep:17\n"+
+				"batchctl results pi-sweep"),
 		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(), whenFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
 			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
@@ -96,7 +96,7 @@ func RunCommand(con *term.Console) *cli.Command {
 			"each line starts with name:index.\n\nCtrl-C stops the job: SIGTERM, then SIGKILL after 30 seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
 		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags(jobs.DescribedForm())...),
-			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"},
+			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), cmdline.StateDirFlag(),
 				&cli.StringFlag{Name: "drill", Usage: "make attempts fail, and report whether the job survives: `FAILURES` such as reclaim@40%,oom@90s, after a part of a run without failures or after a time"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)

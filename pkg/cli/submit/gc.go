@@ -41,7 +41,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		return err
 	}
 	defer call.Close()
-	revisions, other, err := call.Revisions(ctx, o.keep, o.Args...)
+	revisions, other, err := call.Client.Revisions(ctx, o.keep, o.Args...)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 			row.Action = "would be deregistered"
 			if !o.dryRun {
 				row.Action = "deregistered"
-				failed = call.Deregister(ctx, r)
+				failed = call.Client.Deregister(ctx, r)
 			}
 		}
 		if failed != nil && r.Kept == "" {
@@ -85,7 +85,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 // resources cannot be listed, because of missing permissions or another service,
 // it prints that and deletes nothing.
 func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun bool) (rows []target.Removed, failed error) {
-	resources, err := call.Resources(ctx)
+	resources, err := call.Client.Resources(ctx)
 	if err != nil {
 		fmt.Fprintf(con.Err, "not checked: consumable resources: %s\n", diag.Printable(err.Error()))
 		return nil, nil
@@ -100,7 +100,7 @@ func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun
 			row.Reason = "not removed: a call failed"
 		default:
 			row.Action = "removed"
-			if failed = call.RemoveResource(ctx, r); failed != nil {
+			if failed = call.Client.RemoveResource(ctx, r); failed != nil {
 				row.Action, row.Reason = "kept", "not removed: a call failed"
 			}
 		}

@@ -59,11 +59,11 @@ func (s *Sending) publish(ctx context.Context) error {
 					return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err)
 				}
 			}
+			if moved.Kept >= local.Files {
+				continue // nothing was uploaded
+			}
 			sent := ""
-			switch {
-			case moved.Kept >= local.Files:
-				sent = ", already there"
-			case moved.Kept > 0:
+			if moved.Kept > 0 {
 				sent = fmt.Sprintf(", %d of which already existed", moved.Kept)
 			}
 			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(local.Path), preview.DescribePublished(local), sent)
@@ -84,7 +84,7 @@ func (s *Sending) checkStagePaths() error {
 			if strings.HasPrefix(path, "/") {
 				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path", Source: src, Span: span,
 					Message: fmt.Sprintf("%q would be a path on this machine, because the job runs as a process", path),
-					Hint:    "run it in a container: --executor podman; or write a relative path, which is below the job's working directory"})
+					Hint:    "run it in a container: --executor " + attempt.Containers() + "; or write a relative path, which is below the job's working directory"})
 			}
 		}
 		for _, in := range j.Places.Inputs {
@@ -115,16 +115,23 @@ func (s *Sending) executorOf(j *plan.Job) string {
 	return cmp.Or(chosen, name, container.Process)
 }
 
-// printOutputs prints how to download the results, if a job of the plan names
-// local paths for its outputs. id is a job id with the flags of the target.
-func printOutputs(con *term.Console, planned *plan.Plan, id string) {
+// printOutputs prints how to download the results, if a job of the plan names local paths for its outputs. id is a job
+// id with the flags of the target. err is how the command ended: after a failure there is nothing to download.
+func printOutputs(con *term.Console, planned *plan.Plan, id string, waited bool, err error) {
+	when := ""
+	switch {
+	case !waited, err != nil && slices.Contains([]int{exit.Interrupted, exit.TimedOut}, exit.From(err).Code):
+		when = " when it has finished"
+	case err != nil:
+		return
+	}
 	for _, j := range planned.Jobs {
 		if j.Stage == nil {
 			continue
 		}
 		for _, out := range j.Stage.Outputs {
 			if out.Local != "" {
-				fmt.Fprintf(con.Err, "get its outputs when it has finished: batchctl results %s --fetch\n", id)
+				fmt.Fprintf(con.Err, "get its outputs%s: batchctl results %s --fetch\n", when, id)
 				return
 			}
 		}

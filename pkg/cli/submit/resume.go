@@ -36,7 +36,11 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if err := target.CheckStateDir(con, dir, target.ToRead); err != nil {
 		return err
 	}
-	open, err := target.LedgerIn(con, dir).OpenRuns()
+	ledger := target.LedgerIn(con, dir)
+	if _, err := ledger.Own(); err != nil { // prints damaged lines
+		return err
+	}
+	open, err := ledger.OpenRuns()
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 		return err
 	}
 	defer t.Close()
-	t.SubmitAgain = o.submitAgain
+	t.Client.SubmitAgain = o.submitAgain
 	jobs, err := resumeEach(ctx, t, o, open)
 	return endResume(con, t, jobs, o.Format, err)
 }
@@ -104,9 +108,9 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []o
 			continue
 		}
 		resumed++
-		act := t.Resume
+		act := t.Client.Resume
 		if o.drop {
-			act = func(_ context.Context, name string) ([]once.Submitted, error) { return t.Drop(name) }
+			act = func(_ context.Context, name string) ([]once.Submitted, error) { return t.Client.Drop(name) }
 		}
 		more, err := act(ctx, r.Name)
 		jobs = append(jobs, more...)

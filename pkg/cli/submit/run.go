@@ -44,11 +44,21 @@ func run(ctx context.Context, con *term.Console, o preview.Options, drill string
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
+	if len(blows) > 0 {
+		if err := checkRetried(planned, blows); err != nil {
+			return err
+		}
+		if err := target.EndIdleEngine(ctx, con, o.Target, "a drill"); err != nil {
+			return err
+		}
+	}
 	t, err := session.OpenNamed(ctx, con, o.Target, in.Platform, target.Local, target.ToRun)
 	if err != nil {
 		return err
 	}
-	err = runPlan(ctx, con, t, planned, o.Format, blows)
+	if err = preview.CheckDefinitions(ctx, con, t, in); err == nil {
+		err = runPlan(ctx, con, t, planned, o.Format, blows)
+	}
 	if closeErr := t.Close(); err == nil && closeErr != nil {
 		err = exit.Fail(exit.NotDone, "close the local engine: %v", closeErr)
 	}
@@ -83,7 +93,9 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 		err = errors.Join(jobs.PrintJobs(con, t, list), err)
 	}
 	printNext(ctx, con, t, jobs.NotHealed(list))
-	printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
+	if err == nil {
+		printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags, true, nil)
+	}
 	return err
 }
 
@@ -116,8 +128,7 @@ func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []onc
 		if endErr := EndAll(con, t, list, stuck.Reason()); endErr != nil {
 			return endErr
 		}
-		return exit.Fail(exit.Unplaceable, "%v", stuck).
-			Try("request less, or run it where its queue has larger machines: batchctl submit FILE --target NAME")
+		return stuck.Failure()
 	case ctx.Err() != nil && len(list) > 0:
 		fmt.Fprintln(con.Err, "stopping the job; press Ctrl-C again to quit at once")
 		if endErr := EndAll(con, t, list, "interrupted"); endErr != nil {
@@ -139,7 +150,7 @@ func EndAll(con *term.Console, t *target.Target, jobs []once.Submitted, reason s
 	defer cancel()
 	var failed []error
 	for _, j := range jobs {
-		if _, err := t.Stop(ctx, j.ID, "batchctl run: "+reason); err != nil {
+		if _, err := t.Client.Stop(ctx, j.ID, "batchctl run: "+reason); err != nil {
 			failed = append(failed, fmt.Errorf("stop %s: %w", batch.ShortID(j.ID), err))
 		}
 	}
@@ -148,11 +159,12 @@ func EndAll(con *term.Console, t *target.Target, jobs []once.Submitted, reason s
 
 // printNext prints the next command: explain for a job that FAILED, or else
 // status and logs. After Ctrl-C there is nothing to explain.
-func printNext(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted) {
+func printNext(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted) {
 	next := ""
-	if known, err := t.Recall(context.Background(), session.IDs(jobs)...); err == nil && ctx.Err() == nil {
+	if known, err := t.Client.Recall(context.Background(), session.IDs(list)...); err == nil && ctx.Err() == nil {
 		next = session.ExplainNext(t, session.Live(known))
+		jobs.PrintMissingFile(ctx, con, t, session.Live(known))
 	}
-	id := batch.ShortID(jobs[0].ID) + t.Flags
+	id := batch.ShortID(list[0].ID) + t.Flags
 	fmt.Fprintf(con.Err, "next: %s\n", cmp.Or(next, fmt.Sprintf("batchctl status %[1]s    batchctl logs %[1]s", id)))
 }

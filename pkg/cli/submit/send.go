@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -29,9 +30,15 @@ type Sending struct {
 // and the queues of the local engine.
 func (s *Sending) prepare(ctx context.Context) error {
 	if !s.Target.IsLocal() {
+		if err := s.checkDirectories(); err != nil {
+			return err
+		}
 		return s.publish(ctx)
 	}
-	if err := errors.Join(s.checkStagePaths(), s.checkProvided()); err != nil {
+	if err := errors.Join(s.checkStagePaths(), s.checkProvided(), s.checkFits(ctx)); err != nil {
+		return err
+	}
+	if err := s.nameDirectories(); err != nil {
 		return err
 	}
 	if err := s.publish(ctx); err != nil {
@@ -59,6 +66,18 @@ func (s *Sending) checkProvided() error {
 	return first
 }
 
+// checkFits refuses jobs that the local engine would reject, or let wait indefinitely.
+func (s *Sending) checkFits(ctx context.Context) error {
+	var stuck error
+	for _, p := range preview.Problems(ctx, s.Target, s.Plan) {
+		fmt.Fprintf(s.Err, "%s  not submitted: %s\n", diag.Printable(p.Job), diag.Printable(p.Text))
+		if stuck == nil {
+			stuck = &jobs.ErrStuck{Job: once.Submitted{Name: p.Job}, Why: p.Text, Remedy: p.Remedy}
+		}
+	}
+	return stuck
+}
+
 // Now submits the jobs that wait for no other job in the client, and prints which
 // steps remain for resume. Together with an error, it returns the jobs that were
 // accepted before it.
@@ -66,7 +85,7 @@ func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	jobs, waiting, err := s.Target.SubmitNow(ctx, s.Plan)
+	jobs, waiting, err := s.Target.Client.SubmitNow(ctx, s.Plan)
 	printSkipped(s.Console, jobs)
 	if err == nil && waiting != nil {
 		s.printWaiting(waiting)
@@ -82,7 +101,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 		return nil, 0, err
 	}
 	if !s.HoldsBack() {
-		list, err := s.Target.Submit(ctx, s.Plan)
+		list, err := s.Target.Client.Submit(ctx, s.Plan)
 		if err != nil || len(session.WithID(list)) == 0 {
 			return list, 0, session.SubmitFailure(ctx, s.Target, err)
 		}
@@ -95,7 +114,7 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// An error of follow cancels the submission, but not ctx.
-	w := jobs.Start(s.Target, s.free(), func() ([]once.Submitted, error) { return s.Target.Submit(submitting, s.Plan) })
+	w := jobs.Start(s.Target, s.free(), func() ([]once.Submitted, error) { return s.Target.Client.Submit(submitting, s.Plan) })
 	for wave := w.Next(); len(wave) > 0; wave = w.Next() {
 		more, failed := follow(wave)
 		if code = max(code, more); failed != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -53,7 +54,7 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 		return dryRun(ctx, con, o.Options)
 	}
 	if o.onFailure != onFailureResume && o.onFailure != onFailureStop {
-		return exit.Usage("unknown --on-failure %s", o.onFailure).Try("use one of: resume stop")
+		return cmdline.UnknownValue("on-failure", o.onFailure, "the values are", "resume", "stop")
 	}
 	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
@@ -77,8 +78,11 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 		return err
 	}
 	defer t.Close()
+	if err := preview.CheckDefinitions(ctx, con, t, in); err != nil {
+		return err
+	}
 	// The client then ends accepted jobs if a later one is rejected.
-	t.StopOnFailure = o.onFailure == onFailureStop
+	t.Client.StopOnFailure = o.onFailure == onFailureStop
 	if o.check != "" {
 		if err := preview.CheckPlan(ctx, con, t, in, planned, o.check); err != nil {
 			return err
@@ -115,10 +119,10 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 	s := &Sending{con, t, planned}
 	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
 	// Print the ids first; the check for duplicates waits.
-	t.LeaveCheck = d.whole
+	t.Client.LeaveCheck = d.whole
 	if !o.wait {
 		jobs, err := s.Now(ctx)
-		if err = errors.Join(err, d.deliver(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
+		if err = errors.Join(stuckFailure(err), d.deliver(jobs)); err != nil || len(session.WithID(jobs)) == 0 {
 			return err
 		}
 		if err := checkLate(ctx, con, t, jobs)(); err != nil {
@@ -126,11 +130,11 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		}
 		o.printStart(ctx, con, t, in, jobs)
 		nextSteps(con, t, jobs)
-		printOutputs(con, planned, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags)
+		printOutputs(con, planned, batch.ShortID(session.WithID(jobs)[0].ID)+t.Flags, false, nil)
 		return nil
 	}
 	check := func() error { return nil }
-	jobs, code, err := s.Following(ctx, func(accepted []once.Submitted) (int, error) {
+	list, code, err := s.Following(ctx, func(accepted []once.Submitted) (int, error) {
 		if err := d.deliver(accepted); err != nil {
 			return 0, err
 		}
@@ -141,11 +145,11 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		return jobs.WaitFor(ctx, con, t, accepted, d.log())
 	})
 	if err == nil && code != exit.OK {
-		session.PrintNextOf(ctx, con, t, jobs)
+		jobs.PrintNext(ctx, con, t, list)
 	}
-	err = errors.Join(err, d.end(jobs), exit.Silent(code))
-	if list := session.WithID(jobs); len(list) > 0 {
-		printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags)
+	err = errors.Join(stuckFailure(err), d.end(list), exit.Silent(code))
+	if list := session.WithID(list); len(list) > 0 {
+		printOutputs(con, planned, batch.ShortID(list[0].ID)+t.Flags, true, err)
 	}
 	duplicates := check()
 	if duplicates == nil {
@@ -155,6 +159,14 @@ func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target
 		con.Explain(exit.From(err))
 	}
 	return duplicates
+}
+
+// stuckFailure replaces the error about a job that this machine can never run by that of the command.
+func stuckFailure(err error) error {
+	if stuck, ok := errors.AsType[*jobs.ErrStuck](err); ok {
+		return stuck.Failure()
+	}
+	return err
 }
 
 // delivery reports submitted jobs: on stdout, and in the file of --output.
@@ -231,9 +243,12 @@ func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	}), err
 }
 
-// nameEarlier prints earlier submissions that were interrupted. If you repeat
+// nameEarlier prints damaged lines of the ledger, and earlier submissions that were interrupted. If you repeat
 // such a submission instead of resuming it, its jobs run twice.
 func nameEarlier(con *term.Console, t *target.Target) error {
+	if _, err := t.Submissions.Own(); err != nil { // prints damaged lines
+		return err
+	}
 	open, err := t.Submissions.OpenRuns()
 	if err != nil {
 		return err
@@ -263,7 +278,7 @@ func checkLate(ctx context.Context, con *term.Console, t *target.Target, jobs []
 	go func() {
 		var failed []error
 		for _, r := range open {
-			failed = append(failed, session.SubmitFailure(ctx, t, t.CheckDuplicates(ctx, r.Name)))
+			failed = append(failed, session.SubmitFailure(ctx, t, t.Client.CheckDuplicates(ctx, r.Name)))
 		}
 		done <- errors.Join(failed...)
 	}()

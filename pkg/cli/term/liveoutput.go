@@ -71,12 +71,17 @@ func (s *LiveOutput) Put(text string) {
 }
 
 // LogLine writes a line of a job's log. more means that the next line is available; both are
-// then written together, because a write per line takes longer than reading it.
+// then written together, because a write per line takes longer than reading it. A line that batchctl itself wrote into
+// the log, such as that of an input, is a message: it goes to Err.
 func (s *LiveOutput) LogLine(prefix, text string, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
-	s.batch.WriteString(prefix + s.logText(text) + "\n")
+	if strings.HasPrefix(text, "batchctl: ") {
+		fmt.Fprintln(s.err, diag.Printable(prefix+text))
+	} else {
+		s.batch.WriteString(prefix + s.logText(text) + "\n")
+	}
 	if more && s.batch.Len() < BatchSize {
 		return
 	}

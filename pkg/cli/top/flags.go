@@ -17,7 +17,7 @@ func TopCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("On a terminal the view refreshes every two seconds; ? shows the keys, q quits. Elsewhere, or with --iterations or --output json, "+
 			"it prints snapshots. A snapshot needs six calls for each queue and shows at most 1,000 jobs.\n\nA JOB, or the name of a workflow, limits the "+
 			"view to these jobs and their queues.",
-			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top calibration\nbatchctl top --output json\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
+			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*topSnapshot]()),
 			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "refresh every `TIME`, such as 500ms, 5 (seconds) or 1m"},
 			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots; 0 prints until interrupted"},

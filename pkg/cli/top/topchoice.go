@@ -49,7 +49,7 @@ func (r *topReader) choose(ctx context.Context) error {
 		}
 		found = append(found, ids...)
 	}
-	known, err := r.call.Recall(ctx, found...)
+	known, err := r.call.Client.Recall(ctx, found...)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *topReader) choose(ctx context.Context) error {
 // add adds the jobs of a handle, and returns their ids. For an argument that fits no job the error
 // is that of an unknown queue.
 func (s *selection) add(ctx context.Context, r *topReader, handle string) (ids []string, err error) {
-	found, err := jobs.NewResolver(r.con, "top", r.call.Target, r.call.Platform).Resolve(ctx, handle, session.AnyJobs)
+	chains, err := jobs.NewResolver(r.con, "top", r.call.Target, r.call.Platform).Resolve(ctx, handle, session.AnyJobs)
 	if _, missing := errors.AsType[*client.NoSuchJobError](err); missing {
 		_, err = r.call.Described(ctx, []string{handle})
 	}
@@ -76,12 +76,13 @@ func (s *selection) add(ctx context.Context, r *topReader, handle string) (ids [
 	if s.ids == nil {
 		s.ids, s.runs = map[string]bool{}, map[string]bool{}
 	}
+	found := session.Jobs(chains)
 	for _, job := range found {
 		base, _ := batch.SplitID(job.ID) // top lists arrays, not their children
 		s.ids[base] = true
 	}
-	if len(found) > 1 {
-		known, err := r.call.Memory.Jobs()
+	if len(chains) > 1 {
+		known, err := r.call.Client.Memory.Jobs()
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +99,7 @@ func (s *selection) filter(call *jobs.Call, of *topSnapshot) error {
 	if s.ids == nil {
 		return nil
 	}
-	known, err := call.Memory.Jobs()
+	known, err := call.Client.Memory.Jobs()
 	for _, k := range known {
 		s.ids[k.ID] = s.ids[k.ID] || s.runs[k.Run]
 	}

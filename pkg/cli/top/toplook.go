@@ -198,7 +198,7 @@ func (r *topReader) readQueues(ctx context.Context, queues []jobqueue.Queue) ([]
 		turn <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turn }()
-			if statuses[i], errs[i] = r.call.QueueStatus(ctx, q.Name); errs[i] != nil {
+			if statuses[i], errs[i] = r.call.Client.QueueStatus(ctx, q.Name); errs[i] != nil {
 				stop()
 			}
 		})

@@ -24,6 +24,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
 // faulty is an engine whose operations below path answer with a fault.
@@ -53,13 +54,13 @@ func aReader(t *testing.T) (*topReader, *faulty, *once.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close(context.Background()) })
-	f := &faulty{HTTPClient: engine.Config(dir).HTTPClient}
-	cfg := engine.Config(dir)
+	f := &faulty{HTTPClient: engine.Config().HTTPClient}
+	cfg := engine.Config()
 	cfg.HTTPClient = f
 	opened := once.New(cfg)
 	return &topReader{open: func() (*jobs.Call, error) {
 		return &jobs.Call{Target: &target.Target{Name: target.Local, Label: target.Local, Client: opened, Close: func() error { return nil }}}, nil
-	}}, f, once.New(engine.Config(dir))
+	}}, f, once.New(engine.Config())
 }
 
 // An operation that fails sometimes is an error of one snapshot. Data that the service always
@@ -165,5 +166,5 @@ func TestQueuesWithShares(t *testing.T) {
 	if err := jobs.PrintQueues(con, queues); err != nil {
 		t.Fatal(err)
 	}
-	compareGolden(t, "../queues", out.String())
+	golden.File(t, filepath.Join("testdata", "queues.txt"), out.String())
 }

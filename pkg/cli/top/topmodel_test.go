@@ -1,7 +1,6 @@
 package top
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	uv "github.com/charmbracelet/ultraviolet"
-	"github.com/google/go-cmp/cmp"
 	"github.com/mattn/go-runewidth"
 	"pgregory.net/rapid"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
+	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -153,28 +152,9 @@ func TestTopFrames(t *testing.T) {
 			c.change(m)
 		}
 		pressAll(m, c.keys)
-		compareGolden(t, c.name, strings.Join(m.frame(topNow), "\n")+"\n")
+		golden.File(t, filepath.Join("testdata", "top", c.name+".txt"), strings.Join(m.frame(topNow), "\n")+"\n")
 	}
-	compareGolden(t, "plain", aSnapshot().plain())
-}
-
-var update = flag.Bool("update", false, "rewrite the screens in testdata")
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", "top", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	golden.File(t, filepath.Join("testdata", "top", "plain.txt"), aSnapshot().plain())
 }
 
 // hostileText is a name that a service or another user could choose.

@@ -67,6 +67,13 @@ func (m *topModel) head(now time.Time) term.Line {
 	}
 	left := term.Line{{Text: "batchctl top", Style: term.StyleTitle}, {Text: "  "}}
 	left = append(left, term.Text(m.snapshot.Target, "")...)
+	var environments []jobqueue.Environment
+	for _, q := range m.snapshot.Queues {
+		environments = append(environments, q.EnvironmentStates...)
+	}
+	for _, line := range jobqueue.MachinesInUse(environments) {
+		left = append(left, term.Text("  "+line, term.StyleFaint)...)
+	}
 	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")
 	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
 		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", term.StyleFailure)

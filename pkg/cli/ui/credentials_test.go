@@ -82,7 +82,7 @@ var places = []place{
 	{"reason", inJSON("status "+uitest.ReportID, `"statusReason": "Dependent Job failed"`), false},
 	{"reason in a workflow", inJSON("status --submission "+uitest.RunID, `"statusReason": "Dependent Job failed"`), false},
 	{"reason in the list", inJSON("status", `"statusReason": "Dependent Job failed"`), false},
-	{"log", inJSON("logs "+uitest.PrepareID+" --tail 5000", `"text": "preparing"`), false},
+	{"log", inJSON("logs "+uitest.PrepareID+"", `"text": "preparing"`), false},
 	{"result", inJSON("results "+uitest.ArrayID, `"status": "SUCCEEDED"`), false},
 	{"verdict", inJSON("explain "+uitest.ArrayID, `"summary": "a disk on this machine was full while it ran"`), false},
 	{"evidence", inJSON("explain "+uitest.ArrayID, `"text": "error: no space left on device"`), false},
@@ -172,7 +172,7 @@ func TestCredentials(t *testing.T) {
 		answers["group"] = get(h, "/jobs/rows?group=tag:"+url.QueryEscape(c.Name)).Body.String()
 		answers["group page"] = get(h, "/jobs?group=tag:"+url.QueryEscape(c.Name)).Body.String()
 		topic, _ := (&eventStream{Source: s.Source}).topic("log:" + uitest.PrepareID)
-		r.Set("logs "+uitest.PrepareID+" --follow --tail 5000", r.Known["logs "+uitest.PrepareID+" --tail 5000"].Out)
+		r.Set("logs "+uitest.PrepareID+" --follow", r.Known["logs "+uitest.PrepareID+""].Out)
 		_ = topic.Run(t.Context(), func(data []byte) { answers["log"] += string(data) })
 		if !strings.Contains(answers["log"], "done") {
 			t.Fatalf("the log topic published %q", answers["log"])

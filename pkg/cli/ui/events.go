@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
@@ -21,8 +20,6 @@ const (
 	// logKept and logBytes bound the events of a log that are kept for pages which open later.
 	logKept  = 2000
 	logBytes = 8 << 20
-	// logTail is how many lines of a log a page begins with.
-	logTail = 5000
 	// mostTopics is how many topics a page watches at most.
 	mostTopics = 8
 )
@@ -110,14 +107,14 @@ func (s *eventStream) followLog(ctx context.Context, id string, publish func([]b
 	reader, writer := io.Pipe()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := s.Commands.Follow(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--tail", strconv.Itoa(logTail), "--output", "json")
+		_, err := s.Commands.Follow(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--output", "json")
 		_ = writer.Close() // a pipe's writer cannot fail to close
 		failed <- err
 	}()
-	lines := make(chan logLine)
-	go readLog(reader, lines)
-	collect(lines, func(batch []logLine) {
-		text, err := json.Marshal(batch)
+	rows := make(chan logRow)
+	go readLog(reader, rows)
+	collect(rows, func(part logLines) {
+		text, err := json.Marshal(part)
 		if err == nil {
 			publish(text)
 		}

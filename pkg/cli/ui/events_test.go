@@ -87,7 +87,7 @@ func TestEventsArePlain(t *testing.T) {
 	r := uitest.Recording()
 	r.Known["status x"] = uitest.Reply{Err: "batchctl: " + strings.ReplaceAll(hostile[0], "\n", " ") + "\n", Status: 1}
 	quoted, _ := json.Marshal(hostile[0])
-	r.Known["logs x --follow --tail 5000"] = uitest.Reply{Out: `[{"time":"2026-01-02T03:04:05.006Z","text":` + string(quoted) + "}]"}
+	r.Known["logs x --follow"] = uitest.Reply{Out: `[{"time":"2026-01-02T03:04:05.006Z","text":` + string(quoted) + "}]"}
 	s := serverOf(t, r, nil)
 	for _, name := range []string{"job:x", "log:x"} {
 		topic, _ := (&eventStream{Source: s.Source}).topic(name)
@@ -108,7 +108,7 @@ func TestEventsArePlain(t *testing.T) {
 // logTopic returns the topic of a log whose command does what f does.
 func logTopic(t *testing.T, f func(ctx context.Context, out io.Writer) int) func(context.Context, func([]byte)) error {
 	run := func(ctx context.Context, args []string, s term.Streams) int {
-		if line := strings.Join(args, " "); line != "batchctl logs j --follow --tail 5000 --output json" {
+		if line := strings.Join(args, " "); line != "batchctl logs j --follow --output json" {
 			t.Errorf("the command is %s", line)
 		}
 		return f(ctx, s.Out)
@@ -136,9 +136,16 @@ func row(w io.Writer, i int, text string) error {
 func textsOf(t *testing.T, events []string) (all []string) {
 	t.Helper()
 	for _, e := range events {
-		var lines []map[string]any
-		if err := json.Unmarshal([]byte(e), &lines); err != nil {
+		var part struct {
+			From  int
+			Lines []map[string]any
+		}
+		if err := json.Unmarshal([]byte(e), &part); err != nil {
 			t.Fatalf("%v: %s", err, e)
+		}
+		lines := part.Lines
+		if part.From < len(all) {
+			t.Errorf("line %d comes after %d lines", part.From, len(all))
 		}
 		if len(lines) == 0 || len(lines) > logBatch {
 			t.Errorf("%d lines in an event", len(lines))
@@ -174,6 +181,55 @@ func TestLogTopic(t *testing.T) {
 			t.Errorf("%d lines in %d events: %q", len(texts), len(events), texts[max(0, len(texts)-2):])
 		}
 	})
+}
+
+// TestLogTopicCounts follows a log with more lines than a page shows: it gets the last ones, with their numbers.
+func TestLogTopicCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lines = 3*logShown + 12
+		events, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
+			for i := range lines {
+				if row(out, i, fmt.Sprintf("line %d", i)) != nil {
+					t.Error("the log is not read")
+				}
+			}
+			_, _ = io.WriteString(out, "\n]\n")
+			return 0
+		}), time.Hour)
+		if err != nil {
+			t.Error(err)
+		}
+		next := lines - logShown
+		for _, e := range events {
+			var part struct {
+				From  int
+				Lines []struct{ S []struct{ T string } }
+			}
+			if err := json.Unmarshal([]byte(e), &part); err != nil || part.From != next || part.Lines[0].S[0].T != fmt.Sprintf("line %d", part.From) {
+				t.Fatalf("line %d is missing (%v): %.200s", next, err, e)
+			}
+			next += len(part.Lines)
+		}
+		if next != lines {
+			t.Errorf("%d of %d lines", next, lines)
+		}
+	})
+}
+
+// TestLogEnd bounds the bytes of the rows as well.
+func TestLogEnd(t *testing.T) {
+	end := logEnd{most: 100}
+	long := strings.Repeat("x", logHeld/4)
+	for range 10 {
+		end.add(logRow{Text: long})
+	}
+	if len(end.rows) != 4 || end.from != 6 || end.bytes != logHeld {
+		t.Errorf("%d rows from %d with %d bytes", len(end.rows), end.from, end.bytes)
+	}
+	end.add(logRow{Text: strings.Repeat("x", 2*logHeld)})
+	if len(end.rows) != 1 || end.from != 10 {
+		t.Errorf("%d rows from %d", len(end.rows), end.from)
+	}
 }
 
 // TestLogTopicEnds follows logs whose command fails, breaks off, or is left.

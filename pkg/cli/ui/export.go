@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,7 +29,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
-	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
 )
@@ -248,20 +247,22 @@ func (c *copier) job(ctx context.Context, id string) error {
 	return c.write(fileOf(id), p, own)
 }
 
-// log returns the end of a job's log; nil if it cannot be read, or is empty.
-func (c *copier) log(ctx context.Context, id string) []logLine {
-	// The command fails for a job that FAILED, and prints the log all the same.
-	out, _ := c.Commands.Ask(ctx, 0, "logs", id, "--tail", strconv.Itoa(copiedLines), "--output", "json")
-	var rows []logRow
-	if json.Unmarshal(out, &rows) != nil {
-		return nil
+// log returns the end of a job's log; without lines if it cannot be read, or is empty.
+func (c *copier) log(ctx context.Context, id string) logLines {
+	reader, writer := io.Pipe()
+	rows := make(chan logRow)
+	go readLog(reader, rows)
+	go func() {
+		// The command fails for a job that FAILED, and prints the log all the same.
+		_, _ = c.Commands.Stream(ctx, strings.NewReader(""), writer, "logs", id, "--output", "json")
+		_ = writer.Close() // a pipe's writer cannot fail to close
+	}()
+	end := logEnd{most: copiedLines}
+	for row := range rows {
+		end.add(row)
 	}
 	var parser logtext.Parser
-	lines := []logLine{}
-	for _, row := range rows {
-		lines = append(lines, logLine{row.Time.UnixMilli(), parser.Line(secret.Mask("", row.Text))})
-	}
-	return lines
+	return end.take(&parser)
 }
 
 // write writes a page. own is what only this page has.

@@ -10,8 +10,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 )
 
-// UICommand is batchctl ui. run runs the commands whose output the pages show.
-func UICommand(con *term.Console, run source.Run) *cli.Command {
+// UICommand is batchctl ui. run runs the commands whose output the pages show, and hasFlag reports whether a command
+// has a flag, by their names.
+func UICommand(con *term.Console, run source.Run, hasFlag func(command, flag string) bool) *cli.Command {
 	return &cli.Command{
 		Name:      "ui",
 		Usage:     "show queues, jobs, arrays and workflows in a browser",
@@ -19,7 +20,7 @@ func UICommand(con *term.Console, run source.Run) *cli.Command {
 		Description: cmdline.Help("Serves pages on 127.0.0.1 until you press Ctrl-C, and opens them in the browser. Only a browser with the key in the printed address can read them. The pages change nothing unless you pass --allow-changes. They then ask before each "+
 			"change and show the equivalent command.\n\n"+
 			"--export writes static pages of jobs, or of a submission, that open without a server. Without a JOB, it exports the last submission.",
-			"batchctl ui\nbatchctl ui --target prod --no-open\nbatchctl ui --allow-changes\nbatchctl ui --export report calibration\nbatchctl ui --export report --files benchmark"),
+			"batchctl ui\nbatchctl ui --target prod --no-open\nbatchctl ui --export report calibration"),
 		Flags: jobs.Flags(cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but do not open a browser"},
 			&cli.IntFlag{Name: "port", Usage: "listen on this `PORT` of 127.0.0.1 (default: any free port)"},
@@ -32,7 +33,7 @@ func UICommand(con *term.Console, run source.Run) *cli.Command {
 			if err != nil {
 				return err
 			}
-			o := options{Options: of, noOpen: c.Bool("no-open"), port: c.Int("port"), allowChanges: c.Bool("allow-changes"), files: c.String("files"), export: c.String("export")}
+			o := options{Options: of, noOpen: c.Bool("no-open"), port: c.Int("port"), allowChanges: c.Bool("allow-changes"), files: c.String("files"), export: c.String("export"), hasFlag: hasFlag}
 			switch {
 			case o.port < 0 || o.port > 65535:
 				return exit.Usage("--port %d is not a port", o.port).Try("choose one between 1024 and 65535, or omit --port")
@@ -52,4 +53,5 @@ type options struct {
 	noOpen, allowChanges bool
 	port                 int    // 0 is any
 	files, export        string // directories
+	hasFlag              func(command, flag string) bool
 }

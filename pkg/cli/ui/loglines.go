@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -13,7 +14,19 @@ const (
 	// logBatch is how many lines go into one event at most, and logPause how long lines are collected.
 	logBatch = 200
 	logPause = 100 * time.Millisecond
+	// logShown is how many lines a page shows at most; log.js has the same number. logHeld bounds the bytes that are
+	// collected for it.
+	logShown = 20000
+	logHeld  = 64 << 20
 )
+
+// logLines are consecutive lines of a log.
+type logLines struct {
+	// From is how many lines of the log precede the first.
+	From int `json:"from"`
+	// Lines may be the last of all lines since the previous event: a page could not show more.
+	Lines []logLine `json:"lines"`
+}
 
 // logLine is a line of a log for the page.
 type logLine struct {
@@ -28,11 +41,10 @@ type logRow struct {
 	Text string    `json:"text"`
 }
 
-// readLog reads the rows that logs prints, and closes lines at their end.
-func readLog(r *io.PipeReader, lines chan<- logLine) {
-	defer close(lines)
+// readLog reads the rows that logs prints, and closes rows at their end.
+func readLog(r *io.PipeReader, rows chan<- logRow) {
+	defer close(rows)
 	defer r.Close()
-	var parser logtext.Parser
 	dec := json.NewDecoder(r)
 	if _, err := dec.Token(); err != nil { // the bracket
 		return
@@ -42,26 +54,59 @@ func readLog(r *io.PipeReader, lines chan<- logLine) {
 		if dec.Decode(&row) != nil {
 			return
 		}
-		lines <- logLine{row.Time.UnixMilli(), parser.Line(secret.Mask("", row.Text))}
+		rows <- row
 	}
 }
 
-// collect calls publish with several lines at a time: as many as arrive within logPause.
-func collect(lines <-chan logLine, publish func([]logLine)) {
-	for line := range lines {
-		batch := []logLine{line}
+// logEnd holds the last rows of a log.
+type logEnd struct {
+	most        int // rows
+	rows        []logRow
+	from, bytes int // the rows before the first, and the bytes of the texts
+}
+
+// add appends a row, and drops the first ones if there are too many.
+func (e *logEnd) add(row logRow) {
+	e.rows = append(e.rows, row)
+	for e.bytes += len(row.Text); len(e.rows) > 1 && (len(e.rows) > e.most || e.bytes > logHeld); {
+		e.bytes -= len(e.rows[0].Text)
+		e.rows[0] = logRow{}
+		e.rows, e.from = e.rows[1:], e.from+1
+	}
+}
+
+// take returns the rows as lines, and forgets them.
+func (e *logEnd) take(parser *logtext.Parser) logLines {
+	taken := logLines{From: e.from, Lines: []logLine{}}
+	for _, row := range e.rows {
+		taken.Lines = append(taken.Lines, logLine{row.Time.UnixMilli(), parser.Line(secret.Mask("", row.Text))})
+	}
+	e.rows, e.from, e.bytes = nil, e.from+len(e.rows), 0
+	return taken
+}
+
+// collect calls publish with several lines at a time: as many as arrive within logPause, at most logShown.
+func collect(rows <-chan logRow, publish func(logLines)) {
+	var parser logtext.Parser
+	end := logEnd{most: logShown}
+	for row := range rows {
+		end.add(row)
 		timer := time.NewTimer(logPause)
-		for open := true; open && len(batch) < logBatch; {
+		for open := true; open; {
 			select {
-			case line, more := <-lines:
+			case row, more := <-rows:
 				if open = more; more {
-					batch = append(batch, line)
+					end.add(row)
 				}
 			case <-timer.C:
 				open = false
 			}
 		}
 		timer.Stop()
-		publish(batch)
+		all := end.take(&parser)
+		for part := range slices.Chunk(all.Lines, logBatch) {
+			publish(logLines{all.From, part})
+			all.From += len(part)
+		}
 	}
 }

@@ -34,7 +34,7 @@ var views = []struct {
 	{"/queues/default", []string{"top"}, 200, []string{"maxvCpus", "vision", "INVALID", "/jobs/" + uitest.ReportID}},
 	{"/queues/default?forecast=1&job=job.json", []string{"top"}, 200, []string{`data-load="/queues/default/forecast"`, `data-load="/queues/default/when?job=job.json"`}},
 	{"/queues/default/forecast", []string{"forecast", "accuracy of default"}, 200, []string{"Of 40 earlier forecasts, 55 % were right", "started 4m later than forecast", "Do not rely on this forecast", "vCPUs of share vision", "at least", "20m (10m to 40m)", "$3.75 ($2.50 to $5.00)", "team-a", "unknown: which jobs come", "batchctl forecast default"}},
-	{"/queues/default/when?job=job.json", []string{"plan --when"}, 200, []string{"behind 37 jobs of share vision; with maxvCpus 512 of local: at once, for $12.00 an hour more", "31 from definition, 6 from queue", "which jobs come later"}},
+	{"/queues/default/when?job=job.json", []string{"plan --when"}, 200, []string{"behind 37 jobs of share vision; with maxvCpus 512 of local: within a minute, for $12.00 an hour more", "31 from definition, 6 from queue", "which jobs come later"}},
 	{"/queues/default/when", nil, 200, []string{"job.json"}},
 	{"/jobs", []string{"top", "status", "list"}, 200, []string{"prepare", "array of 4", "Dependent Job failed"}},
 	{"/jobs?group=tag:team&open=%3Dvision", []string{"status"}, 200, []string{"vision"}},

@@ -15,11 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/target"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
-
-func TestMain(m *testing.M) { testtool.Main(m) }
 
 // serverOf returns a server for a local engine that replies, in a directory without files.
 func serverOf(t *testing.T, r *uitest.Replies, change func(*options)) *server {

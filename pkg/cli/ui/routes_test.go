@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,12 +27,12 @@ func TestUnknownAddresses(t *testing.T) {
 	h := s.handler()
 	for address, want := range map[string]int{"/nope": 404, "/queues/nope": 404, "/jobs/nope": 404, "/jobs/nope/explain": 404, "/jobs/nope/results": 404, "/jobs/nope/nope": 404,
 		"/workflows/nope": 404, "/reports/nope": 404, "/reports/benchmark?file=/etc/passwd": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
-		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/queues/-x/forecast": 400, "/queues/default/when?job=/etc/passwd": 400,
+		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/queues/-x/forecast": 404, "/queues/default/when?job=/etc/passwd": 400,
 		"/reports/whatif?queue=nope": 400, "/reports/whatif?max=512": 400, "/reports/whatif?environment=local&max=x": 400, "/reports/whatif?environment=local&max=-1": 400,
 		"/reports/whatif?file=../x.json": 400, "/reports/whatif?reclaims=x": 400, "/reports/whatif?environment=local&type=ec2": 400, "/reports/whatif?type=SPOT": 400,
 		"/reports/whatif?policy=/etc/passwd": 400, "/reports/whatif?queue=default&weight=vision": 400, "/reports/whatif?queue=default&weight=:2": 400,
 		"/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
-		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 400, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
+		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 404, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
 		"/jobs/" + uitest.PrepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)
 		if w.Code != want {
@@ -54,6 +56,55 @@ func TestUnknownAddresses(t *testing.T) {
 		if w.Code != 200 || w.Body.Len() == 0 || w.Header().Get("Content-Type") != want {
 			t.Errorf("%s: status %d, %d bytes, %s", name, w.Code, w.Body.Len(), w.Header())
 		}
+	}
+}
+
+// TestNoFlagsInAddresses has flags in the place of every id and every value of an address: no command may run.
+func TestNoFlagsInAddresses(t *testing.T) {
+	r := uitest.Recording()
+	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	h := s.handler()
+	wildcard := regexp.MustCompile(`\{[a-z]+\}`)
+	n := 0
+	check := func(w *httptest.ResponseRecorder, address string) {
+		t.Helper()
+		if n++; w.Code != http.StatusNotFound && w.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d: %.200s", address, w.Code, w.Body)
+		}
+	}
+	for _, flag := range []string{"--state-dir=%2Ftmp%2Fx", "--target=aws", "-t", "--help", "--", "-", "-%2D", "%2D-target"} {
+		for _, group := range s.groups {
+			patterns := slices.AppendSeq(slices.Collect(maps.Keys(group.Pages)), maps.Keys(group.Data))
+			for _, pattern := range patterns {
+				method, path, isData := strings.Cut(pattern, " ")
+				if !isData {
+					method, path = "GET", pattern
+				}
+				if !wildcard.MatchString(path) {
+					continue
+				}
+				address := wildcard.ReplaceAllString(path, flag)
+				if method == "GET" {
+					check(get(h, address), address)
+				} else {
+					check(post(h, address, request{Job: uitest.PrepareID}), address)
+				}
+			}
+		}
+		for _, name := range []string{"job", "good", "bad", "since", "by", "file", "queue", "trace", "wait", "environment", "max", "types", "share", "count", "reclaims", "type", "policy", "weight", "topic"} {
+			for _, path := range []string{"/reports/compare", "/reports/cost", "/reports/sizes", "/reports/benchmark", "/reports/sizing", "/reports/whatif", "/queues/default", "/queues/default/when"} {
+				address := path + "?" + name + "=" + flag
+				check(get(h, address), address)
+			}
+		}
+		check(post(h, "/actions/stop", request{Job: "--target=aws"}), "/actions/stop")
+		check(get(h, "/events?topic=job:"+flag), "/events")
+	}
+	if len(r.Lines) > 0 || n < 1000 {
+		t.Errorf("%d addresses; commands ran: %q", n, r.Lines)
+	}
+	if w := get(h, "/jobs?q=-x"); w.Code != http.StatusOK {
+		t.Errorf("a search for a hyphen: status %d", w.Code)
 	}
 }
 

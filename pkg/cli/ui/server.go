@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
@@ -46,6 +49,7 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 		return nil, target.Unknown(name, in.Platform)
 	}
 	c := source.New(ctx, run, o.Options, o.files, name)
+	c.Commands.HasFlag = o.hasFlag
 	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges, groups: groupsOf(c, in.Platform, o.allowChanges)}, nil
 }
 
@@ -69,14 +73,43 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /events", (&eventStream{s.Source, s.hub}).serve)
 	for _, group := range s.groups {
 		for pattern, read := range group.Pages {
-			mux.HandleFunc("GET "+pattern, s.answer(read))
+			mux.HandleFunc("GET "+pattern, s.answer(withoutFlags(pattern, read)))
 		}
 		for pattern, data := range group.Data {
-			mux.HandleFunc(pattern, s.answerJSON(data))
+			mux.HandleFunc(pattern, s.answerJSON(withoutFlags(pattern, data)))
 		}
 	}
 	mux.HandleFunc("/", s.answer(func(r *http.Request) (page.Page, error) { return page.Page{}, page.ErrNotFound }))
 	return mux
+}
+
+// ownValues are the query parameters that no command gets: the search of the list of jobs, its open groups, and the
+// name of a result.
+var ownValues = []string{"q", "open", "value"}
+
+// withoutFlags answers requests whose ids and values cannot be flags of a command.
+func withoutFlags[T any](pattern string, read func(*http.Request) (T, error)) func(*http.Request) (T, error) {
+	var names []string
+	for part := range strings.SplitSeq(pattern, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			names = append(names, strings.TrimSuffix(name, "}"))
+		}
+	}
+	return func(r *http.Request) (none T, err error) {
+		for _, name := range names {
+			if strings.HasPrefix(r.PathValue(name), "-") {
+				return none, page.ErrNotFound
+			}
+		}
+		for name, values := range r.URL.Query() {
+			for _, v := range values {
+				if strings.HasPrefix(strings.TrimSpace(v), "-") && !slices.Contains(ownValues, name) {
+					return none, page.BadRequest(fmt.Errorf("%s cannot begin with a hyphen: %q", name, v))
+				}
+			}
+		}
+		return read(r)
+	}
 }
 
 // answer returns the handler of a page.

@@ -33,11 +33,9 @@ type outlookDocument struct {
 	Outlook  forecast.Outlook  `json:"outlook"`
 	Proposed *forecast.Outlook `json:"proposed"`
 	patches
-	Costs []struct {
-		Share  string  `json:"share"`
-		WaitMs float64 `json:"waitMs"`
-	} `json:"costsOthers"`
-	Unknown []string `json:"unknown"`
+	Costs    []forecast.Setback `json:"costsOthers"`
+	Unknown  []string           `json:"unknown"`
+	NoEffect []string           `json:"noEffect"`
 }
 
 // patches are a change for the files of apply, and for the platform file. Empty ones are absent.
@@ -122,9 +120,16 @@ func forecastOf(d outlookDocument, command string) outlookView {
 		}
 		v.Figures = append(v.Figures, figure)
 	}
-	for _, c := range d.Costs[:min(len(d.Costs), mostGroups)] {
-		v.Costs = append(v.Costs, show.Text(fmt.Sprintf("the jobs of share %s wait %s longer on average", c.Share, forecast.WaitText(c.WaitMs))))
+	if d.Proposed == nil {
+		next = d.Outlook
 	}
+	for _, text := range slices.Concat(d.NoEffect, next.NeverTexts()) {
+		v.Costs = append(v.Costs, show.Text(text))
+	}
+	for _, c := range d.Costs {
+		v.Costs = append(v.Costs, show.Text(c.Text()))
+	}
+	v.Costs = v.Costs[:min(len(v.Costs), mostGroups)]
 	v.Patches = d.views()
 	for _, text := range d.Unknown[:min(len(d.Unknown), mostUnknown)] {
 		v.Unknown = append(v.Unknown, show.Text(text))
@@ -212,9 +217,6 @@ func (s *Forecasts) Routes() page.Routes {
 func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
 	p := page.Page{Template: "outlook", Part: true}
-	if strings.HasPrefix(name, "-") {
-		return p, page.BadRequest(fmt.Errorf("%s is not a queue", name))
-	}
 	d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, "forecast", name, "--output", "json")
 	if err != nil {
 		return p, err

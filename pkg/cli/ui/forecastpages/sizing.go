@@ -109,7 +109,11 @@ func (v *sizingView) fill(d sizingDocument) {
 		v.Rows = append(v.Rows, row)
 		usd := set.Outlook.CostUSD
 		cost.Bars = append(cost.Bars, chart.Bar{Name: row[0], Value: usd.Median, Low: usd.Low, High: usd.High, Class: "share-0"})
-		wait.Bars = append(wait.Bars, chart.Bar{Name: row[0], Value: set.P95Ms / 60_000, Class: "share-1", Text: row[2]})
+		minutes := 0.0 // a job that never starts has no bar
+		if set.P95Ms != nil {
+			minutes = *set.P95Ms / 60_000
+		}
+		wait.Bars = append(wait.Bars, chart.Bar{Name: row[0], Value: minutes, Class: "share-1", Text: row[2]})
 	}
 	isPositive := func(b chart.Bar) bool { return b.Value > 0 }
 	if slices.ContainsFunc(cost.Bars, isPositive) { // the local engine costs nothing

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,6 +53,10 @@ type JobView struct {
 	Source []string
 	// DependsOn are the ids of the jobs that it waits for.
 	DependsOn []string
+	// Chain are the job and those that run it again or that it runs again, the newest first; empty for a job that ran
+	// once. Healed reports that the job FAILED, and that newer jobs SUCCEEDED with all that FAILED in it.
+	Chain  []chainJob
+	Healed bool
 	// Failed are the ids of failed children, and MoreFailed how many others failed.
 	Failed     []string
 	MoreFailed int
@@ -59,7 +64,7 @@ type JobView struct {
 
 // NeedsVerdict reports whether explain can have an answer about the job.
 func (v JobView) NeedsVerdict() bool {
-	return v.JobDetail.Status != types.JobStatusSucceeded && v.JobDetail.Status != types.JobStatusRunning
+	return !v.Healed && v.JobDetail.Status != types.JobStatusSucceeded && v.JobDetail.Status != types.JobStatusRunning
 }
 
 // Reasoned returns why the job has its status; "" for one that succeeded.
@@ -90,6 +95,28 @@ func maskedArgs(args []string) []string {
 		masked[found.Index] = secret.Mask("password", masked[found.Index])
 	}
 	return masked
+}
+
+// chainJob is a job of a chain, as status prints it.
+type chainJob struct {
+	JobID    string `json:"jobId"`
+	JobName  string `json:"jobName"`
+	Status   string `json:"status"`
+	Batchctl struct {
+		Healed bool `json:"healed"`
+	} `json:"batchctl"`
+}
+
+// addChain adds the jobs of the job's chain.
+func (s *Jobs) addChain(ctx context.Context, v *JobView) error {
+	chain, err := source.AskJSON[[]chainJob](ctx, s.Commands, s.Age(), "status", v.ID, "--output", "json")
+	for _, job := range chain {
+		v.Healed = v.Healed || job.JobID == v.ID && job.Batchctl.Healed
+	}
+	if len(chain) > 1 {
+		v.Chain = chain
+	}
+	return err
 }
 
 // variable is a name with a value.
@@ -133,6 +160,9 @@ func (s *Jobs) jobPage(r *http.Request) (page.Page, error) {
 		p.Topics = []string{"job:" + v.ID}
 	}
 	p.Title = v.Name
+	if err := s.addChain(r.Context(), &v); err != nil {
+		return p, err
+	}
 	if v.Size > 0 {
 		p.Template = "array"
 		if err := s.AddFailed(r.Context(), &v); err != nil {
@@ -227,10 +257,13 @@ func ViewOf(d types.JobDetail) JobView {
 	return v
 }
 
-// sourceOf returns the definition and the submission of a job as indented JSON, with masked environment.
+// sourceOf returns the definition and the submission of a job as indented JSON, with masked environment and without the
+// directory of its file, because pages are passed on.
 func sourceOf(d types.JobDetail) []string {
 	shownDetail := d
 	shownDetail.Attempts = nil
+	shownDetail.Parameters = maps.Clone(d.Parameters)
+	delete(shownDetail.Parameters, batch.DirectoryParameter)
 	if c := d.Container; c != nil {
 		container := *c
 		container.Environment = nil

@@ -5,12 +5,12 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/syncmap"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
@@ -21,7 +21,7 @@ const firstRows = 100
 type JobList struct {
 	*source.Source
 	// groups are the keys of the groups that the list showed, by id.
-	groups sync.Map
+	groups syncmap.Map[string, string]
 }
 
 // Routes are the addresses of the group.
@@ -84,7 +84,7 @@ func (s *JobList) queryOf(r *http.Request) (joblist.Query, error) {
 	q.Now = time.Now().UnixMilli()
 	for i, id := range q.Open {
 		if key, ok := s.groups.Load(id); ok {
-			q.Open[i] = key.(string)
+			q.Open[i] = key
 		}
 	}
 	return q, nil

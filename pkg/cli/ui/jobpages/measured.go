@@ -66,9 +66,6 @@ type measuredFigure struct {
 
 // AttemptsOf returns the recorded attempts of a job or an array, the newest first.
 func AttemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
-	if strings.HasPrefix(id, "-") {
-		return nil, page.BadRequest(fmt.Errorf("%s is not the id of a job", id))
-	}
 	return source.AskJSON[[]history.Attempt](ctx, c.Commands, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
 }
 

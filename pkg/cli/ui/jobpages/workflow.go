@@ -75,20 +75,28 @@ func (s *Workflows) View(ctx context.Context, id string, ids []string, address f
 	if err != nil {
 		return WorkflowView{}, err
 	}
+	chains, err := source.AskJSON[[]chainJob](ctx, s.Commands, s.Age(), args...)
+	if err != nil {
+		return WorkflowView{}, err
+	}
 	v := WorkflowView{ID: id, Name: cmp.Or(id, "Jobs"), Counts: map[string]int{}, HasEnded: true}
 	line := chart.Timeline{ID: "gantt", Title: "When the jobs waited and ran"}
 	ends := map[string]int64{} // of the jobs that ended
 	for _, d := range found {
 		ends[aws.ToString(d.JobId)] = aws.ToInt64(d.StoppedAt)
 	}
-	for _, d := range found {
+	for i, d := range found {
 		if name := d.Tags[client.WorkflowTag]; name != "" {
 			v.Name = show.Text(name)
 		}
 		j := workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status), Created: d.CreatedAt, Started: d.StartedAt,
 			Stopped: d.StoppedAt, Size: batch.ArraySize(d), Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
+		if chains[i].Batchctl.Healed {
+			j.Reason = show.Join(", ", "healed by a newer job", j.Reason)
+		} else {
+			v.Counts[j.Status]++
+		}
 		v.Jobs = append(v.Jobs, j)
-		v.Counts[j.Status]++
 		v.HasEnded = v.HasEnded && batch.HasEnded(d.Status)
 		ready := aws.ToInt64(d.CreatedAt)
 		for _, on := range d.DependsOn {

@@ -3,13 +3,11 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed" // for the archive
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -17,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -26,22 +23,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/graph"
 	"github.com/batchctl/batchctl/pkg/packed"
+	"github.com/batchctl/batchctl/pkg/syncmap"
 )
 
-//go:generate go run ../../../packed/pack assets.zip.gz assets/*
-
-// archive has the templates, scripts and style sheet of the pages.
-//
-//go:embed assets.zip.gz
-var archive string
-
-// assets are the files of the archive.
-var assets = sync.OnceValue(func() fs.FS { return packed.Files(archive) })
-
 // asset returns a file of assets.
-func asset(name string) []byte { return []byte(packed.Text(assets(), "assets/"+name)) }
+func asset(name string) []byte { return []byte(packed.Text(files(), "assets/"+name)) }
 
 // Page is a page, or a part of one that is loaded later.
 type Page struct {
@@ -159,7 +148,7 @@ func ProblemOf(err error) *Problem {
 	if failed, ok := errors.AsType[*source.CommandError](err); ok {
 		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
 	}
-	return &Problem{Message: show.Text(err.Error())}
+	return &Problem{show.Text(err.Error()), show.Text(exit.Remedy(err))}
 }
 
 // Write renders the page.
@@ -176,14 +165,14 @@ func (p Page) Write(b *bytes.Buffer) error {
 }
 
 // parsed are the templates by name.
-var parsed sync.Map
+var parsed syncmap.Map[string, *template.Template]
 
 // templates returns the template of a page with the frame.
 func templates(name string) (*template.Template, error) {
 	if t, ok := parsed.Load(name); ok {
-		return t.(*template.Template), nil
+		return t, nil
 	}
-	t, err := template.New(name).Funcs(functions).ParseFS(assets(), "assets/frame.html", "assets/parts.html", "assets/"+name+".html")
+	t, err := template.New(name).Funcs(functions).ParseFS(files(), "assets/frame.html", "assets/parts.html", "assets/"+name+".html")
 	if err == nil {
 		parsed.Store(name, t)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -93,10 +94,11 @@ func (s *Queues) queuesPage(r *http.Request) (page.Page, error) {
 		views = append(views, s.viewOf(q, i))
 	}
 	p.Body = struct {
-		Queues []queueView
-		Note   string
-		Began  int64
-	}{views, snapshot.Note, s.Observer.Began.UnixMilli()}
+		Queues   []queueView
+		Machines []string
+		Note     string
+		Began    int64
+	}{views, snapshot.MachinesInUse(), snapshot.Note, s.Observer.Began.UnixMilli()}
 	return p, nil
 }
 
@@ -117,11 +119,12 @@ func (s *Queues) queuePage(r *http.Request) (page.Page, error) {
 	p.Body = struct {
 		queueView
 		Depth, Use string
+		Machines   []string
 		Began      int64
 		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
 		Forecast bool
 		Job      string
-	}{view, depthChart(past), useChart(past, view), s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
+	}{view, depthChart(past), useChart(past, view), jobqueue.MachinesInUse(view.Environments), s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
 }
 

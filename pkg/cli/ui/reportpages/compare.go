@@ -47,11 +47,6 @@ type measurementView struct{ Name, Good, Bad string }
 func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "compare", Title: "Comparison", Section: "reports"}
 	v := compareView{Good: strings.TrimSpace(r.FormValue("good")), Bad: strings.TrimSpace(r.FormValue("bad"))}
-	for _, handle := range []string{v.Good, v.Bad} {
-		if strings.HasPrefix(handle, "-") {
-			return p, page.BadRequest(fmt.Errorf("%s is not a job", handle))
-		}
-	}
 	if err := s.AwaitJobs(r); err != nil {
 		return p, err
 	}

@@ -86,7 +86,7 @@ func (c *Commander) Stream(ctx context.Context, in io.Reader, out io.Writer, arg
 func (c *Commander) Follow(ctx context.Context, in io.Reader, out io.Writer, args ...string) (notes string, err error) {
 	var messages bytes.Buffer
 	// The flags come before the arguments: after "--", they would be arguments.
-	line := append([]string{"batchctl", args[0]}, append(append([]string{}, c.flags...), args[1:]...)...)
+	line := append([]string{"batchctl", args[0]}, append(c.flagsFor(args[0]), args[1:]...)...)
 	status := c.run(ctx, line, term.Streams{In: in, Out: out, Err: &messages})
 	text := messages.String()
 	if status == 0 {
@@ -156,7 +156,9 @@ const (
 // Commander runs commands for pages. It is safe for concurrent use.
 type Commander struct {
 	run   Run
-	flags []string // of the target, for every command
+	flags [][2]string // of the target: names and values
+	// HasFlag reports whether a command has a flag, by their names. Nil means that every command has each.
+	HasFlag func(command, flag string) bool
 	// Base ends with the server. A command does not end with the request that began it, because others wait for
 	// the same answer.
 	Base context.Context
@@ -191,20 +193,30 @@ func newCommander(base context.Context, run Run, o target.Options) *Commander {
 }
 
 // targetFlags returns the flags that select a target.
-func targetFlags(o target.Options) (flags []string) {
-	for _, f := range []struct{ name, value string }{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir}, {"profile", o.Profile},
+func targetFlags(o target.Options) (flags [][2]string) {
+	for _, f := range [][2]string{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir}, {"profile", o.Profile},
 		{"region", o.Region}, {"endpoint-url", o.EndpointURL}} {
-		if f.value != "" {
-			flags = append(flags, "--"+f.name, f.value)
+		if f[1] != "" {
+			flags = append(flags, f)
 		}
 	}
 	return flags
 }
 
+// flagsFor returns the flags of the target that a command has: validate, for example, asks no target.
+func (c *Commander) flagsFor(command string) (line []string) {
+	for _, f := range c.flags {
+		if c.HasFlag == nil || c.HasFlag(command, f[0]) {
+			line = append(line, "--"+f[0], f[1])
+		}
+	}
+	return line
+}
+
 // Line returns a command as users type it.
 func (c *Commander) Line(args ...string) string {
 	words := []string{"batchctl"}
-	for _, arg := range append(args, c.flags...) {
+	for _, arg := range slices.Concat(args, c.flagsFor(args[0])) {
 		words = append(words, term.Quoted(arg))
 	}
 	return strings.Join(words, " ")

@@ -112,9 +112,14 @@ func TestFlagsComeFirst(t *testing.T) {
 	if got := c.Line("status", "a b", "$x"); got != `batchctl status 'a b' '$x' --platform p.json --target prod --state-dir d --profile me --region r --endpoint-url http://h` {
 		t.Error(got)
 	}
-	// Two commands at one time do not share the memory of their arguments.
-	if got := c.Line("status"); !strings.HasPrefix(got, "batchctl status --platform") || len(c.flags) != 12 {
-		t.Error(got, c.flags)
+	// A command gets only the flags that it has.
+	c.HasFlag = func(command, flag string) bool { return command != "validate" || flag == "platform" }
+	_, _ = c.Ask(t.Context(), 0, "validate", "-")
+	if want := []string{"batchctl", "validate", "--platform", "p.json", "-"}; !slices.Equal(r.Lines[1], want) {
+		t.Errorf("%q", r.Lines[1])
+	}
+	if got := c.Line("validate", "x"); got != "batchctl validate x --platform p.json" {
+		t.Error(got)
 	}
 }
 

@@ -334,7 +334,7 @@ func (o *Observer) listJobs(ctx context.Context, isFirst bool) error {
 		if q.HasServiceJobs() {
 			continue
 		}
-		for job, err := range call.List(ctx, client.Filter{Queues: []string{q.Name}}) {
+		for job, err := range call.Client.List(ctx, client.Filter{Queues: []string{q.Name}}) {
 			if err != nil {
 				return err
 			}
@@ -346,7 +346,7 @@ func (o *Observer) listJobs(ctx context.Context, isFirst bool) error {
 			}
 		}
 	}
-	old, err := call.Forgotten(ctx, func(id string) bool { return seen[id] }, func(types.JobSummary) bool { return true }, mostForgotten)
+	old, err := call.Client.Forgotten(ctx, func(id string) bool { return seen[id] }, func(types.JobSummary) bool { return true }, mostForgotten)
 	if err != nil {
 		return err
 	}
@@ -434,7 +434,7 @@ func (o *Observer) updateJobs(ctx context.Context, s *Snapshot) {
 	if len(wanted) == 0 {
 		return
 	}
-	details, err := call.Describe(ctx, wanted...)
+	details, err := call.Client.Describe(ctx, wanted...)
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return
 	}

@@ -58,6 +58,15 @@ type Unfinished struct {
 	Job   types.JobSummary `json:"job"`
 }
 
+// MachinesInUse describes the machines that AWS Batch does not scale, with the capacity in use.
+func (s *Snapshot) MachinesInUse() []string {
+	var environments []jobqueue.Environment
+	for _, q := range s.Queues {
+		environments = append(environments, q.Environments...)
+	}
+	return jobqueue.MachinesInUse(environments)
+}
+
 // InUse returns the vCPUs in use, or the quantity in the queue's own unit.
 func (q Queue) InUse() (n float64, known bool) {
 	if q.Utilization == nil {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
@@ -59,10 +61,15 @@ func (s *Source) Describe(ctx context.Context, age time.Duration, id string) (ty
 	if err != nil {
 		return types.JobDetail{}, err
 	}
-	if len(found) != 1 {
-		return types.JobDetail{}, fmt.Errorf("%d jobs have the id %s", len(found), id)
+	for _, job := range found { // with the jobs that run it again
+		if strings.HasPrefix(aws.ToString(job.JobId), id) {
+			return job, nil
+		}
 	}
-	return found[0], nil
+	if len(found) == 0 {
+		return types.JobDetail{}, fmt.Errorf("no job has the id %s", id)
+	}
+	return found[0], nil // the newest of a name
 }
 
 // HasJobs reports whether the list has been read.

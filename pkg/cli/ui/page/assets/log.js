@@ -10,9 +10,9 @@
   const wrap = section.querySelector('.log-wrap');
   const times = section.querySelector('.log-times');
   const follow = section.querySelector('.log-follow');
-  const mostLines = 20000;
-  let count = 0;
-  let dropped = 0;
+  const mostLines = 20000; // as logShown of the server
+  let count = 0; // of the lines that are shown
+  let total = 0; // of the lines of the log
   let found = [];
   let chosen = -1;
   let ended = '';
@@ -30,12 +30,10 @@
   const chunkSize = 200;
   let waiting = [];
   let frame = 0;
-  function add(batch) {
-    for (const line of batch) waiting.push(line);
-    if (waiting.length > mostLines) {
-      dropped += waiting.length - mostLines;
-      waiting = waiting.slice(-mostLines);
-    }
+  function add(part) {
+    for (const line of part.lines) waiting.push(line);
+    total = part.from + part.lines.length;
+    if (waiting.length > mostLines) waiting = waiting.slice(-mostLines);
     if (!frame) frame = requestAnimationFrame(flush);
   }
 
@@ -55,7 +53,6 @@
     count += batch.length;
     while (count > mostLines && lines.childElementCount > 1) {
       count -= lines.firstChild.childElementCount;
-      dropped += lines.firstChild.childElementCount;
       lines.firstChild.remove();
     }
     tell(ended);
@@ -64,8 +61,11 @@
   }
 
   function tell(note) {
-    const text = [count === 1 ? '1 line' : count + ' lines', dropped ? dropped + ' earlier lines are not shown' : '', note].filter(Boolean).join(', ');
-    state.textContent = text;
+    const number = (n) => n.toLocaleString('en-US');
+    const all = total === 1 ? '1 line' : number(total) + ' lines';
+    // A page that was too slow can also miss lines in between.
+    const text = count < total ? `${number(count)} of ${all}; the others: ${section.dataset.command}` : all;
+    state.textContent = [text, note].filter(Boolean).join(', ');
   }
 
   // find marks what matches the search, without changing the lines.
@@ -138,9 +138,9 @@
 
   const copy = section.querySelector('.log-data');
   if (copy) {
-    const all = JSON.parse(copy.textContent) || [];
+    const all = JSON.parse(copy.textContent);
     add(all);
-    if (!all.length) tell('');
+    if (!all.lines.length) tell('');
     return;
   }
   const topic = 'log:' + section.dataset.log;
@@ -150,12 +150,11 @@
     if (event.detail !== topic) return;
     lines.replaceChildren();
     waiting = [];
-    count = dropped = 0;
+    count = total = 0;
   });
   document.addEventListener('ended', (event) => {
     if (event.detail !== topic) return;
     ended = 'the job has ended';
     tell(ended);
   });
-  document.addEventListener('gap', (event) => { if (event.detail === topic) dropped++; });
 })();
