@@ -1,13 +1,20 @@
-// Command buildcost measures what a cold build and a start of batchctl cost, and how much of both each large
-// dependency takes, against the limits of the project: 150 CPU-seconds for the build, and 8 times an empty Go program for `batchctl version` and
-// `batchctl validate FILE`. Run it from the root of the repository; it exits with status 1 if a
-// limit is exceeded.
+// Command buildcost measures what a cold build and a start of batchctl cost, and how much of the build each part takes:
+// a module, or a service of the AWS SDK. Run it from the root of the repository; it exits with status 1 if a limit is
+// exceeded.
+//
+// The limits of the build are in bounds.tsv, in MB of object files: the files that the compiler writes, one for each
+// package, in the format of linux/amd64. A part's MB and its CPU-seconds go together, 0.15 to 0.35 s for a MB, but the
+// MB are the same on every machine and in every run of the same Go. So a check that fails has found a change, and not a
+// busy machine. CPU-seconds are printed beside them.
+//
+// The limit of a start is 8 times an empty Go program, for `batchctl version` and `batchctl validate FILE`.
 package main
 
 import (
 	"cmp"
 	"debug/elf"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -15,20 +22,50 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	_ "embed"
 )
 
-// The limits; see the doc comment of the command.
+// mostStart is the limit of a start, in times of an empty program.
+const mostStart = 8
+
+// boundsTable has a line for each part: its name, the most MB of its object files, and why batchctl needs it.
+//
+//go:embed bounds.tsv
+var boundsTable string
+
+// The names in bounds.tsv that are not parts.
 const (
-	mostBuild = 150 // CPU-seconds
-	mostStart = 8   // times an empty program
+	allParts   = "all parts together"
+	otherParts = "a part without a row"
 )
+
+// bounds returns the limit of each part in MB.
+func bounds() (map[string]float64, error) {
+	limits := map[string]float64{}
+	for line := range strings.Lines(boundsTable) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("bounds.tsv: want a part, MB and a reason: %q", line)
+		}
+		limit, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			return nil, fmt.Errorf("bounds.tsv: %q: %w", line, err)
+		}
+		limits[fields[0]] = limit
+	}
+	return limits, nil
+}
 
 func main() {
-	starts := flag.Int("starts", 41, "start each program `N` times")
+	starts := flag.Int("starts", 41, "start each program `N` times; 0: measure only the build")
 	flag.Parse()
 	work, err := os.MkdirTemp("", "buildcost-")
 	if err == nil {
@@ -48,8 +85,14 @@ func measure(work string, starts int) error {
 		return fmt.Errorf("download modules: %w", err)
 	}
 	program := filepath.Join(work, "batchctl")
-	slow, err := build(work, program)
+	exceeded, err := build(work, program)
 	if err != nil {
+		return err
+	}
+	if starts == 0 {
+		if exceeded {
+			err = errExceeded
+		}
 		return err
 	}
 	// The start is that of the release, as `make build` builds it.
@@ -66,24 +109,25 @@ func measure(work string, starts int) error {
 	}
 	// The first line is the reference.
 	late, err := start(starts, [][]string{{empty}, {program, "version"}, {program, "validate", "jobs/matrix-cpu.json"}})
-	if err == nil && (slow || late) {
-		err = fmt.Errorf("a limit is exceeded")
+	if err == nil && (exceeded || late) {
+		err = errExceeded
 	}
 	return err
 }
 
-// build builds batchctl with an empty cache and prints the CPU-seconds, and those of the largest parts.
-// slow means that the limit is exceeded.
-func build(work, program string) (slow bool, err error) {
+var errExceeded = errors.New("a limit is exceeded; remove what is not needed, or give the reason in .ci/buildcost/bounds.tsv")
+
+// build builds batchctl with an empty cache and prints the parts, the largest first, with their limits.
+func build(work, program string) (exceeded bool, err error) {
 	graph := filepath.Join(work, "graph.json")
-	// The action graph has the CPU time of each step.
-	c := command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0"}, "go", "build", "-debug-actiongraph="+graph, "-o", program, "./cmd/batchctl")
+	// The action graph has the CPU time of each step. Paths of the machine would change the size of the object files.
+	c := compiler(work, "build", "-trimpath", "-debug-actiongraph="+graph, "-o", program, "./cmd/batchctl")
 	began := time.Now()
 	if err := c.Run(); err != nil {
 		return false, fmt.Errorf("build batchctl: %w", err)
 	}
 	used := (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
-	fmt.Printf("cold build: %.1f CPU-seconds (at most %d), %.1f s elapsed\n", used, mostBuild, time.Since(began).Seconds())
+	fmt.Printf("cold build: %.1f CPU-seconds, %.1f s elapsed\n", used, time.Since(began).Seconds())
 	text, err := os.ReadFile(graph)
 	if err != nil {
 		return false, err
@@ -95,20 +139,73 @@ func build(work, program string) (slow bool, err error) {
 	seconds := map[string]float64{}
 	for _, a := range actions {
 		seconds[a.part()] += (a.CmdUser + a.CmdSys).Seconds()
+		seconds[allParts] += (a.CmdUser + a.CmdSys).Seconds()
+	}
+	objects, packages, err := objectFiles(work)
+	if err != nil {
+		return false, err
 	}
 	sizes, err := symbols(program)
 	if err != nil {
 		return false, err
 	}
-	names := slices.Collect(maps.Keys(seconds))
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(seconds[b], seconds[a]) })
-	fmt.Println("CPU-seconds      MB  part: its compilation, and its code and data in the program")
-	for i, name := range names {
-		if i < 12 || sizes[name] > largeSize {
-			fmt.Printf("%11.1f  %6.2f  %s\n", seconds[name], float64(sizes[name])/1e6, name)
+	limits, err := bounds()
+	if err != nil {
+		return false, err
+	}
+	fmt.Println("CPU-seconds  packages  object files (at most)  program  part; all but packages and seconds in MB")
+	names := slices.SortedFunc(maps.Keys(objects), func(a, b string) int { return cmp.Compare(objects[b], objects[a]) })
+	for _, name := range names {
+		mb := float64(objects[name]) / 1e6
+		limit, listed := limits[name]
+		if !listed {
+			limit = limits[otherParts]
+		}
+		if listed || mb > limit || sizes[name] > largeSize {
+			fmt.Printf("%11.1f  %8d  %12.1f (%7.1f)  %7.2f  %s\n", seconds[name], packages[name], mb, limit, float64(sizes[name])/1e6, name)
+		}
+		if mb > limit {
+			fmt.Printf("  limit exceeded: %s has %.1f MB of object files, at most %.1f\n", name, mb, limit)
+			exceeded = true
+		}
+		if name != allParts {
+			delete(limits, name)
 		}
 	}
-	return used > mostBuild, nil
+	for name := range limits {
+		if name != allParts && name != otherParts {
+			fmt.Printf("  %s is not part of the build: remove its row from .ci/buildcost/bounds.tsv\n", name)
+			exceeded = true
+		}
+	}
+	return exceeded, nil
+}
+
+// objectFiles returns the size of the object files of each part, and the number of its packages.
+func objectFiles(work string) (sizes map[string]int64, packages map[string]int, err error) {
+	c := compiler(work, "list", "-trimpath", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}", "./cmd/batchctl")
+	out, err := c.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the object files: %w", err)
+	}
+	sizes, packages = map[string]int64{}, map[string]int{}
+	for line := range strings.Lines(string(out)) {
+		pkg, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, part := range []string{partOf(pkg), allParts} {
+			sizes[part] += info.Size()
+			packages[part]++
+		}
+	}
+	return sizes, packages, nil
+}
+
+// compiler returns a go command with the cache of the cold build. Object files of other systems have other sizes.
+func compiler(work string, args ...string) *exec.Cmd {
+	return command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false"}, "go", args...)
 }
 
 // largeSize is the size in bytes from which a part is printed, however fast it compiles.
@@ -119,13 +216,9 @@ const largeSize = 100_000
 var symbolPackage = regexp.MustCompile(`^(?:type:[.a-z]*\*?|go:itab\.\*?)?([^\[ ]*/)?([^\[. ]+)`)
 
 // symbols returns the bytes of code and data that each part has in a program. The tables that the linker writes about
-// all of them, about as large as the code, belong to no part. Only the format of Linux says which symbols are in the
-// file.
+// all of them, about as large as the code, belong to no part.
 func symbols(program string) (map[string]int64, error) {
 	sizes := map[string]int64{}
-	if runtime.GOOS != "linux" {
-		return sizes, nil
-	}
 	file, err := elf.Open(program)
 	if err != nil {
 		return nil, fmt.Errorf("list the symbols: %w", err)

@@ -148,8 +148,11 @@ def torchx():
     same(job(arn)["jobArn"], arn)
     batch.terminate_job(jobId=arn, reason="torchx SDK cancelled job")
     same(ended(arn)[0]["statusReason"], "torchx SDK cancelled job")
-    arn = batch.submit_job(jobName="c", jobQueue="default", jobDefinition="torchx", dependsOn=[{"jobId": batch.submit_job(jobName="d", jobQueue="default", jobDefinition="torchx")["jobArn"]}])["jobArn"]
+    before = batch.submit_job(jobName="d", jobQueue="default", jobDefinition="torchx")["jobArn"]
+    arn = batch.submit_job(jobName="c", jobQueue="default", jobDefinition="torchx", dependsOn=[{"jobId": before}])["jobArn"]
     batch.cancel_job(jobId=arn, reason="by ARN")
+    same((job(arn)["status"], job(arn)["isCancelled"]), ("PENDING", True))
+    batch.terminate_job(jobId=before, reason="its dependency")  # a PENDING job ends only after these
     same(ended(arn)[0]["statusReason"], "by ARN")
     names = [j["jobName"] for q in batch.get_paginator("describe_job_queues").paginate() for v in q["jobQueues"]
              for p in batch.get_paginator("list_jobs").paginate(jobQueue=v["jobQueueName"], filters=[{"name": "AFTER_CREATED_AT", "values": [DAY_AGO]}]) for j in p["jobSummaryList"]]
