@@ -44,8 +44,8 @@ var unplain = []struct{ phrase, instead string }{
 // allowed is how often an unplain phrase may be in the tree.
 const allowed = 0
 
-// TestProse looks for phrases of the list above in code, documents, schemas and templates.
-// Expected outputs of tests are left out: they repeat what the code prints.
+// TestProse looks for phrases of the list above in code, documents, schemas and templates, and in the comments of
+// scripts. Expected outputs of tests are left out: they repeat what the code prints.
 func TestProse(t *testing.T) {
 	var alternatives []string
 	for _, u := range unplain {
@@ -59,8 +59,10 @@ func TestProse(t *testing.T) {
 			return err
 		}
 		switch name := d.Name(); {
-		case d.IsDir() && (name == ".git" || name == "testdata" || name == "dist" || name == "node_modules"):
+		case d.IsDir() && (name == ".git" || name == "dist" || name == "node_modules"):
 			return filepath.SkipDir
+		case strings.Contains(path, "/testdata/") && !strings.Contains(path, "/testdata/script/"):
+			return nil
 		case d.IsDir() || name == "prose_test.go" || name == "native.schema.json" || name == "CHANGELOG.md":
 			return nil
 		case !regexp.MustCompile(`\.(go|md|json|ya?ml|txtar|sh|Dockerfile)$`).MatchString(name) && !strings.Contains(path, "/.ci/"):
@@ -70,7 +72,14 @@ func TestProse(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		isScript := strings.Contains(path, "/testdata/")
 		for i, line := range strings.Split(string(text), "\n") {
+			if isScript && strings.HasPrefix(line, "-- ") {
+				break
+			}
+			if isScript && !strings.HasPrefix(line, "#") {
+				continue
+			}
 			line = exceptions.ReplaceAllString(line, "")
 			for _, phrase := range all.FindAllString(line, -1) {
 				if found++; found > allowed {
