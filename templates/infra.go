@@ -38,13 +38,15 @@ func Infra() []Template {
 		{Name: "data", Title: "bucket for data that is too long for a request", Optional: true},
 		{Name: "iam", Title: "roles of hosts, jobs, the agent and submitters", Capabilities: iam},
 		{Name: "ecr", Title: "repository of images"},
-		{Name: "gpu-image", Title: "pipeline that builds a custom AMI for GPU hosts", Capabilities: iam, Optional: true},
+		{Name: "gpu-image", Title: "pipeline that builds a custom AMI for GPU hosts", Capabilities: iam,
+			Optional: true},
 		{Name: "gpu-host", Title: "launch template of GPU hosts"},
 		{Name: "batch", Title: "compute environments, queues, fair share"},
 		{Name: "ecs", Title: "ECS cluster with CPU and GPU capacity", Capabilities: iam, Optional: true},
 		{Name: "observability", Title: "log groups, dashboard, alarms"},
 		{Name: "budget", Title: "alarm on the monthly cost", Optional: true},
-		{Name: "ladder", Title: "submits failed jobs again without a waiting client", Capabilities: iam, Optional: true},
+		{Name: "ladder", Title: "submits failed jobs again without a waiting client", Capabilities: iam,
+			Optional: true},
 	}
 	for i := range list {
 		list[i].Body = file(list[i].Name)
@@ -55,7 +57,8 @@ func Infra() []Template {
 // Root returns the template that deploys all of Infra as nested stacks, for `aws
 // cloudformation package` and `sam deploy`, which upload the others to a bucket.
 func Root() Template {
-	return Template{Name: "root", Title: "all of them as nested stacks", Body: file("root"), Capabilities: []string{"CAPABILITY_IAM"}}
+	return Template{Name: "root", Title: "all of them as nested stacks", Body: file("root"),
+		Capabilities: []string{"CAPABILITY_IAM"}}
 }
 
 func file(name string) []byte {

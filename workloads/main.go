@@ -51,7 +51,8 @@ func Main(ctx context.Context, platform gpu.Platform, args []string, stdout, std
 // dispatch runs the workload that the first argument names, or prints the help or the list.
 func dispatch(ctx context.Context, platform gpu.Platform, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return measure.Usagef("name a workload: %s, or list; see batchctl-workloads --help", strings.Join(names(), ", "))
+		return measure.Usagef("name a workload: %s, or list; see batchctl-workloads --help",
+			strings.Join(names(), ", "))
 	}
 	name, rest := args[0], args[1:]
 	switch name {

@@ -39,7 +39,8 @@ func (w *workshop) writeJobFiles() (jobFiles, error) {
 			if err != nil {
 				return f, err
 			}
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%05d.json", i)), append(text, '\n'), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%05d.json", i)), append(text, '\n'),
+				0o644); err != nil {
 				return f, err
 			}
 		}
@@ -52,19 +53,23 @@ func (w *workshop) writeJobFiles() (jobFiles, error) {
 func jobFile(i int) map[string]any {
 	environment := map[string]string{}
 	for k := range 60 {
-		environment[fmt.Sprintf("VARIABLE_%d", k)] = fmt.Sprintf("value %d of job %d: s3://data/experiment-%d/part-%d", k, i, i, k)
+		environment[fmt.Sprintf("VARIABLE_%d", k)] = fmt.Sprintf("value %d of job %d: s3://data/experiment-%d/part-%d",
+			k, i, i, k)
 	}
 	return map[string]any{
-		"$schema":       "https://raw.githubusercontent.com/batchctl/batchctl/main/schemas/job.schema.json",
-		"name":          fmt.Sprintf("job-%d", i),
-		"image":         fmt.Sprintf("123456789012.dkr.ecr.us-east-1.amazonaws.com/train:1.4.%d", i%50),
-		"command":       []string{"python", "train.py", "--epochs", "Ref::epochs", "--seed", fmt.Sprint(i)},
-		"parameters":    map[string]string{"epochs": fmt.Sprint(i%90 + 1)},
-		"resources":     map[string]any{"vcpus": 1 + i%16, "memory": fmt.Sprintf("%d GiB", 2+i%60), "sharedMemory": "1 GiB"},
-		"environment":   environment,
-		"tags":          map[string]string{"Team": "research", "CostCenter": fmt.Sprintf("CC-%d", i)},
-		"timeout":       fmt.Sprintf("%dh", 1+i%20),
-		"retryStrategy": map[string]any{"attempts": 1 + i%5, "evaluateOnExit": []map[string]string{{"onStatusReason": "Host EC2*", "action": "RETRY"}, {"onReason": "*", "action": "EXIT"}}},
+		"$schema":    "https://raw.githubusercontent.com/batchctl/batchctl/main/schemas/job.schema.json",
+		"name":       fmt.Sprintf("job-%d", i),
+		"image":      fmt.Sprintf("123456789012.dkr.ecr.us-east-1.amazonaws.com/train:1.4.%d", i%50),
+		"command":    []string{"python", "train.py", "--epochs", "Ref::epochs", "--seed", fmt.Sprint(i)},
+		"parameters": map[string]string{"epochs": fmt.Sprint(i%90 + 1)},
+		"resources": map[string]any{"vcpus": 1 + i%16, "memory": fmt.Sprintf("%d GiB", 2+i%60),
+			"sharedMemory": "1 GiB"},
+		"environment": environment,
+		"tags":        map[string]string{"Team": "research", "CostCenter": fmt.Sprintf("CC-%d", i)},
+		"timeout":     fmt.Sprintf("%dh", 1+i%20),
+		"retryStrategy": map[string]any{"attempts": 1 + i%5,
+			"evaluateOnExit": []map[string]string{{"onStatusReason": "Host EC2*", "action": "RETRY"},
+				{"onReason": "*", "action": "EXIT"}}},
 	}
 }
 
@@ -86,7 +91,8 @@ func (w *workshop) ajv(ctx context.Context) (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	c := exec.CommandContext(ctx, "npm", "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", dir, "ajv-cli@"+ajvVersion)
+	c := exec.CommandContext(ctx, "npm", "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", dir,
+		"ajv-cli@"+ajvVersion)
 	if c.Run() != nil {
 		return "", missing
 	}
@@ -119,28 +125,36 @@ func (w *workshop) validateGroups() []group {
 	return []group{{
 		rounds: 5,
 		rows: []row{
-			{name: "validate/10000", peer: "ajv-cli", ours: figure{"batchctl", seconds}, theirs: figure{"ajv-cli", seconds}, goal: atLeast(3)},
-			{name: "validate/bare", peer: "with $schema", ours: figure{"bare", seconds}, theirs: figure{"batchctl", seconds}, goal: atMost(1.5)},
-			{name: "validate/memory", peer: "1,000 files", unit: mebibytes, ours: figure{"batchctl", mebibytes}, theirs: figure{"few", mebibytes}, goal: atMost(1.1)},
+			{name: "validate/10000", peer: "ajv-cli", ours: figure{"batchctl", seconds},
+				theirs: figure{"ajv-cli", seconds}, goal: atLeast(3)},
+			{name: "validate/bare", peer: "with $schema", ours: figure{"bare", seconds},
+				theirs: figure{"batchctl", seconds}, goal: atMost(1.5)},
+			{name: "validate/memory", peer: "1,000 files", unit: mebibytes, ours: figure{"batchctl", mebibytes},
+				theirs: figure{"few", mebibytes}, goal: atMost(1.1)},
 			{name: "validate/peak", unit: mebibytes, ours: figure{"batchctl", mebibytes}, goal: below(100)},
 		},
 		sides: []side{
 			w.batchctlSide("batchctl", func(f jobFiles) []string { return []string{"validate", f.all} }),
-			{name: "ajv-cli", prepare: func(ctx context.Context) (err error) { ajv, err = w.ajv(ctx); return err }, run: func(ctx context.Context) (figures, error) {
-				f, err := w.files()
-				if err != nil {
-					return nil, err
-				}
-				return w.timed(ctx, program{args: []string{ajv, "validate", "--spec=draft2020", "--strict=false", "-s", filepath.Join(w.root, "schemas/job.schema.json"),
-					"-r", filepath.Join(w.root, "schemas/native.schema.json"), "-d", filepath.Join(f.all, "*.json")}})
-			}},
+			{name: "ajv-cli", prepare: func(ctx context.Context) (err error) { ajv, err = w.ajv(ctx); return err },
+				run: func(ctx context.Context) (figures, error) {
+					f, err := w.files()
+					if err != nil {
+						return nil, err
+					}
+					return w.timed(ctx, program{args: []string{ajv, "validate", "--spec=draft2020", "--strict=false",
+						"-s",
+						filepath.Join(w.root, "schemas/job.schema.json"),
+						"-r", filepath.Join(w.root, "schemas/native.schema.json"), "-d",
+						filepath.Join(f.all, "*.json")}})
+				}},
 			w.batchctlSide("bare", func(f jobFiles) []string { return []string{"validate", f.bare} }),
 			w.batchctlSide("few", func(f jobFiles) []string { return []string{"validate", f.few} }),
 		},
 	}, {
 		rounds: 1, long: true,
 		rows: []row{
-			{name: "validate/1000k", peer: "10,000 files", unit: microseconds, ours: figure{"million", microseconds}, theirs: figure{"all", microseconds}, goal: atMost(1.1)},
+			{name: "validate/1000k", peer: "10,000 files", unit: microseconds, ours: figure{"million", microseconds},
+				theirs: figure{"all", microseconds}, goal: atMost(1.1)},
 			{name: "validate/1000k/peak", unit: mebibytes, ours: figure{"million", mebibytes}, goal: below(700)},
 		},
 		sides: []side{many, perFile("all", func(f jobFiles) string { return f.all }, w.size(10000, 200))},
@@ -200,14 +214,17 @@ func (w *workshop) startGroups() []group {
 	return []group{{
 		rounds: 41, warm: true,
 		rows: []row{
-			{name: "start/version", peer: "empty program", ours: figure{"version", seconds}, theirs: figure{"empty", seconds}, goal: atMost(6)},
-			{name: "start/validate", peer: "empty program", ours: figure{"validate", seconds}, theirs: figure{"empty", seconds}, goal: atMost(8)},
+			{name: "start/version", peer: "empty program", ours: figure{"version", seconds},
+				theirs: figure{"empty", seconds}, goal: atMost(6)},
+			{name: "start/validate", peer: "empty program", ours: figure{"validate", seconds},
+				theirs: figure{"empty", seconds}, goal: atMost(8)},
 		},
 		sides: []side{
 			w.batchctlSide("version", func(jobFiles) []string { return []string{"version"} }),
-			{name: "empty", prepare: func(context.Context) error { _, err := w.empty(); return err }, run: func(ctx context.Context) (figures, error) {
-				return w.timed(ctx, program{args: []string{w.path("empty")}})
-			}},
+			{name: "empty", prepare: func(context.Context) error { _, err := w.empty(); return err },
+				run: func(ctx context.Context) (figures, error) {
+					return w.timed(ctx, program{args: []string{w.path("empty")}})
+				}},
 			w.batchctlSide("validate", func(f jobFiles) []string { return []string{"validate", f.one} }),
 		},
 	}}
@@ -231,22 +248,26 @@ func (w *workshop) sweepGroups() []group {
 	return []group{{
 		rounds: 9,
 		rows: []row{
-			{name: "sweep/plan", peer: "10,000 cells", ours: figure{"large", seconds}, theirs: figure{"small", seconds}, goal: atMost(12)},
-			{name: "sweep/excluded", peer: "10,000 cells", ours: figure{"largeless", seconds}, theirs: figure{"smallless", seconds}, goal: atMost(12)},
+			{name: "sweep/plan", peer: "10,000 cells", ours: figure{"large", seconds}, theirs: figure{"small", seconds},
+				goal: atMost(12)},
+			{name: "sweep/excluded", peer: "10,000 cells", ours: figure{"largeless", seconds},
+				theirs: figure{"smallless", seconds}, goal: atMost(12)},
 			{name: "sweep/peak", unit: mebibytes, ours: figure{"large", mebibytes}, goal: below(300)},
 			{name: "sweep/excluded-peak", unit: mebibytes, ours: figure{"largeless", mebibytes}, goal: below(300)},
 		},
-		sides: []side{plan("large", false, many), plan("small", false, few), plan("largeless", true, many), plan("smallless", true, few)},
+		sides: []side{plan("large", false, many), plan("small", false, few), plan("largeless", true, many),
+			plan("smallless", true, few)},
 	}, {
 		rounds: 1,
 		rows:   []row{{name: "sweep/calls", unit: "calls", ours: figure{"submit", "calls"}, goal: below(10)}},
-		sides: []side{{name: "submit", prepare: func(context.Context) error { _, err := w.batchctl(); return err }, run: func(ctx context.Context) (figures, error) {
-			file := w.path("sweep-calls.json")
-			if err := writeJSON(file, sweepFile(many, false)); err != nil {
-				return nil, err
-			}
-			return w.countCalls(ctx, file, many*100)
-		}}},
+		sides: []side{{name: "submit", prepare: func(context.Context) error { _, err := w.batchctl(); return err },
+			run: func(ctx context.Context) (figures, error) {
+				file := w.path("sweep-calls.json")
+				if err := writeJSON(file, sweepFile(many, false)); err != nil {
+					return nil, err
+				}
+				return w.countCalls(ctx, file, many*100)
+			}}},
 	}}
 }
 
@@ -267,7 +288,8 @@ func sweepFile(learningRates int, exclude bool) map[string]any {
 	if exclude {
 		array["exclude"] = excluded
 	}
-	return map[string]any{"name": "sweep", "image": "busybox:1", "command": []string{"train", "--lr", "${{ matrix.lr }}", "--seed", "${{ matrix.seed }}"},
+	return map[string]any{"name": "sweep", "image": "busybox:1", "command": []string{"train", "--lr",
+		"${{ matrix.lr }}", "--seed", "${{ matrix.seed }}"},
 		"array": array, "resources": map[string]any{"vcpus": 1, "memory": "128 MiB"}, "timeout": "10m", "queue": "q"}
 }
 
@@ -287,11 +309,16 @@ func (w *workshop) countCalls(ctx context.Context, file string, children int) (f
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", calls)
 		mu.Unlock()
 		response.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(response).Encode(map[string]any{"jobDefinitionArn": "arn:aws:batch:us-east-1:123456789012:job-definition/sweep:1", "jobDefinitionName": "sweep",
-			"revision": 1, "jobId": id, "jobName": "sweep", "jobDefinitions": []any{}, "jobs": []any{}, "jobSummaryList": []any{}})
+		_ = json.NewEncoder(response).
+			Encode(map[string]any{"jobDefinitionArn": "arn:aws:batch:us-east-1:123456789012:job-definition/sweep:1",
+				"jobDefinitionName": "sweep",
+				"revision":          1, "jobId": id, "jobName": "sweep", "jobDefinitions": []any{}, "jobs": []any{},
+				"jobSummaryList": []any{}})
 	}))
 	defer server.Close()
-	if _, err := w.timed(ctx, program{args: []string{w.path("batchctl"), "submit", "--target", "aws", "--endpoint-url", server.URL, "--json", file}}); err != nil {
+	if _, err := w.timed(ctx,
+		program{args: []string{w.path("batchctl"), "submit", "--target", "aws", "--endpoint-url", server.URL, "--json",
+			file}}); err != nil {
 		return nil, err
 	}
 	if found != children {

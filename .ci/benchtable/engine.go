@@ -16,7 +16,8 @@ import (
 
 // goBenchmark is a side that runs benchmarks of a package, in a process of its own. choose picks the figures from those
 // that it prints, by benchmark and unit.
-func (w *workshop) goBenchmark(name, pkg, pattern, times string, choose func(map[string]map[string]float64) figures, env ...string) side {
+func (w *workshop) goBenchmark(name, pkg, pattern, times string, choose func(map[string]map[string]float64) figures,
+	env ...string) side {
 	binary := strings.NewReplacer("./", "", "/", "-").Replace(pkg) + ".test"
 	return side{name: name, prepare: func(context.Context) error {
 		if w.built[binary] {
@@ -27,7 +28,8 @@ func (w *workshop) goBenchmark(name, pkg, pattern, times string, choose func(map
 		return err
 	}, run: func(ctx context.Context) (figures, error) {
 		out, _, err := w.output(ctx, program{dir: filepath.Join(w.root, pkg), env: env,
-			args: []string{w.path(binary), "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + times, "-test.timeout=60m"}})
+			args: []string{w.path(binary), "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=" + times,
+				"-test.timeout=60m"}})
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +90,8 @@ func (w *workshop) mountJournaled() (unmount func(), err error) {
 		return nil, err
 	}
 	image, dir := w.path(journaledDir+".img"), w.path(journaledDir)
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(image, nil, 0o600), os.Truncate(image, 4<<30)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(image, nil, 0o600),
+		os.Truncate(image, 4<<30)); err != nil {
 		return nil, err
 	}
 	for _, args := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {
@@ -116,7 +119,8 @@ func (w *workshop) engineGroups() []group {
 		return s
 	}
 	onJournal := func(name string) side {
-		s := w.goBenchmark(name+onJournaled, pkg, "^BenchmarkTrue$/^"+name+"$", "1x", perOperation, "TMPDIR="+w.path(journaledDir))
+		s := w.goBenchmark(name+onJournaled, pkg, "^BenchmarkTrue$/^"+name+"$", "1x", perOperation,
+			"TMPDIR="+w.path(journaledDir))
 		build := s.prepare
 		s.prepare = func(ctx context.Context) error {
 			if err := w.journaled(); err != nil {
@@ -128,20 +132,24 @@ func (w *workshop) engineGroups() []group {
 	}
 	against := func(ours, peer string, x float64) row {
 		benchmark := strings.TrimSuffix(ours, onJournaled)
-		return row{name: "engine/" + ours + "/" + peer, peer: peer, ours: figure{ours, benchmark}, theirs: figure{peer, peer}, goal: atLeast(x)}
+		return row{name: "engine/" + ours + "/" + peer, peer: peer, ours: figure{ours, benchmark},
+			theirs: figure{peer, peer}, goal: atLeast(x)}
 	}
 	submits := fmt.Sprintf("%dx", w.size(10000, 500))
 	groups := []group{{
 		rounds: 3,
 		rows: []row{
 			{name: "engine/array/elapsed", ours: figure{"array", "array"}, goal: below(10)},
-			against("array", "xargs", 2), against("array", "parallel", 3), against("jobs", "xargs", 2), against("jobs", "parallel", 3),
+			against("array", "xargs", 2), against("array", "parallel", 3), against("jobs", "xargs", 2),
+			against("jobs", "parallel", 3),
 			against("array"+onJournaled, "xargs", 2), against("jobs"+onJournaled, "xargs", 2),
 		},
-		sides: []side{true10k("array"), onJournal("array"), true10k("xargs"), true10k("jobs"), onJournal("jobs"), true10k("parallel")},
+		sides: []side{true10k("array"), onJournal("array"), true10k("xargs"), true10k("jobs"), onJournal("jobs"),
+			true10k("parallel")},
 	}, {
 		rounds: 3,
-		rows:   []row{{name: "engine/durable", peer: "stores nothing", ours: figure{"engine", "engine"}, theirs: figure{"nothing", "nothing"}, goal: atLeast(0.5)}},
+		rows: []row{{name: "engine/durable", peer: "stores nothing", ours: figure{"engine", "engine"},
+			theirs: figure{"nothing", "nothing"}, goal: atLeast(0.5)}},
 		sides: []side{w.goBenchmark("engine", pkg, "^BenchmarkSubmit$/^engine$", submits, perOperation),
 			w.goBenchmark("nothing", pkg, "^BenchmarkSubmit$/^nothing$", submits, perOperation)},
 	}}
@@ -152,10 +160,12 @@ func (w *workshop) engineGroups() []group {
 	}{{"100k", 3, false}, {"1000k", 1, true}} {
 		g := group{rounds: size.rounds, long: size.long}
 		for _, call := range []string{"submit", "describe", "list", "listJOB_NAME", "listAFTER_CREATED_AT"} {
-			g.rows = append(g.rows, row{name: "engine/growth-" + size.name + "/" + call, peer: "1,000 jobs", ours: figure{"many", call}, theirs: figure{"few", call}, goal: atMost(1.1)})
+			g.rows = append(g.rows, row{name: "engine/growth-" + size.name + "/" + call, peer: "1,000 jobs",
+				ours: figure{"many", call}, theirs: figure{"few", call}, goal: atMost(1.1)})
 		}
 		calls := fmt.Sprintf("%dx", w.size(3000, 100))
-		g.sides = []side{w.goBenchmark("many", pkg, "^BenchmarkGrowth$/^"+size.name+"$", calls, perOperation, "BATCHCTL_LONG_TESTS=1"),
+		g.sides = []side{w.goBenchmark("many", pkg, "^BenchmarkGrowth$/^"+size.name+"$", calls, perOperation,
+			"BATCHCTL_LONG_TESTS=1"),
 			w.goBenchmark("few", pkg, "^BenchmarkGrowth$/^1k$", calls, perOperation)}
 		groups = append(groups, g)
 	}

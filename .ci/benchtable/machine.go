@@ -159,8 +159,10 @@ func record(dir, model, commit string, at time.Time, all []result) (string, erro
 	var lines strings.Builder
 	for _, r := range all {
 		if r.measured() {
-			fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%d\t%.4g\t%.4g\t%.3f\t%s\t%.4g\t%s\t%s\t%s\t%.2f\t%.1f\n", at.UTC().Format("2006-01-02T15:04Z"), commit, cpus, r.name, r.rounds,
-				r.mine.median, r.mine.best, r.mine.spread, cmp.Or(r.peer, "-"), r.peers.median, r.ratio(), r.goal.text(r.unit), r.verdict(), r.slowdown, r.loadAverage)
+			fmt.Fprintf(&lines, "%s\t%s\t%d\t%s\t%d\t%.4g\t%.4g\t%.3f\t%s\t%.4g\t%s\t%s\t%s\t%.2f\t%.1f\n", at.UTC().
+				Format("2006-01-02T15:04Z"), commit, cpus, r.name, r.rounds,
+				r.mine.median, r.mine.best, r.mine.spread, cmp.Or(r.peer, "-"), r.peers.median, r.ratio(),
+				r.goal.text(r.unit), r.verdict(), r.slowdown, r.loadAverage)
 		}
 	}
 	if lines.Len() == 0 {

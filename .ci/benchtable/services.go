@@ -21,22 +21,26 @@ import (
 // Batch. The engine is a service that recognises repeated requests. At any endpoint but AWS's own, such as that of
 // moto_server, batchctl waits a second and checks that no request was delivered twice. One submit has no goal there.
 func (w *workshop) submitGroups() []group {
-	return append(append(w.submitsTo("submit/", "local", w.startEngine, atLeast(12)), w.submitsTo("submit/moto-", "aws", w.startMoto, goal{})...), w.throttledGroup())
+	return append(append(w.submitsTo("submit/", "local", w.startEngine, atLeast(12)),
+		w.submitsTo("submit/moto-", "aws", w.startMoto, goal{})...), w.throttledGroup())
 }
 
 // submitsTo compares one submit, and that of 200 jobs from one file, to a service that start starts. Start returns the
 // variables with which clients find the service.
-func (w *workshop) submitsTo(prefix, target string, start func(context.Context) ([]string, func(), error), one goal) []group {
+func (w *workshop) submitsTo(prefix, target string, start func(context.Context) ([]string, func(), error),
+	one goal) []group {
 	const looped = 20 // of the 200 jobs: the rest of the loop would take as long for each
 	jobs := w.size(200, 20)
 	var env []string
 	batchctl := func(name string) side {
 		return side{name: name, run: func(ctx context.Context) (figures, error) {
-			return w.timed(ctx, program{env: env, args: []string{w.path("batchctl"), "submit", "--target", target, w.path(name + ".json")}})
+			return w.timed(ctx, program{env: env, args: []string{w.path("batchctl"), "submit", "--target", target,
+				w.path(name + ".json")}})
 		}}
 	}
 	aws := func(ctx context.Context) (figures, error) {
-		return w.timed(ctx, program{env: env, args: []string{"aws", "batch", "submit-job", "--job-name", "one", "--job-queue", "default", "--job-definition", "work"}})
+		return w.timed(ctx, program{env: env, args: []string{"aws", "batch", "submit-job", "--job-name", "one",
+			"--job-queue", "default", "--job-definition", "work"}})
 	}
 	loop := func(ctx context.Context) (figures, error) {
 		total, n := 0.0, w.size(looped, 2)
@@ -74,11 +78,13 @@ func (w *workshop) submitsTo(prefix, target string, start func(context.Context) 
 	}
 	return []group{{
 		rounds: 9, warm: true, open: open,
-		rows:  []row{{name: prefix + "one", peer: "aws CLI", ours: figure{"one", seconds}, theirs: figure{"aws", seconds}, goal: one}},
+		rows: []row{{name: prefix + "one", peer: "aws CLI", ours: figure{"one", seconds},
+			theirs: figure{"aws", seconds}, goal: one}},
 		sides: []side{batchctl("one"), {name: "aws", run: aws}},
 	}, {
 		rounds: 3, open: open,
-		rows:  []row{{name: prefix + "200", peer: "aws CLI", ours: figure{"many", seconds}, theirs: figure{"aws", seconds}, goal: atLeast(100)}},
+		rows: []row{{name: prefix + "200", peer: "aws CLI", ours: figure{"many", seconds},
+			theirs: figure{"aws", seconds}, goal: atLeast(100)}},
 		sides: []side{batchctl("many"), {name: "aws", run: loop}},
 	}}
 }
@@ -110,8 +116,10 @@ func (w *workshop) startEngine(ctx context.Context) ([]string, func(), error) {
 		stop()
 		return nil, nil, errors.New("the engine prints no exports")
 	}
-	_, _, err = w.output(ctx, program{env: env, args: []string{"aws", "batch", "register-job-definition", "--job-definition-name", "work", "--type", "container", "--container-properties",
-		`{"image":"busybox","command":["sleep","86400"],"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"64"}]}`}})
+	_, _, err = w.output(ctx,
+		program{env: env, args: []string{"aws", "batch", "register-job-definition", "--job-definition-name", "work",
+			"--type", "container", "--container-properties",
+			`{"image":"busybox","command":["sleep","86400"],"resourceRequirements":[{"type":"VCPU","value":"1"},{"type":"MEMORY","value":"64"}]}`}})
 	if err != nil {
 		stop()
 		return nil, nil, err
@@ -181,10 +189,12 @@ func (w *workshop) throttledGroup() group {
 	const jobs, quota = 1000, 50
 	return group{
 		rounds: 1,
-		rows:   []row{{name: "submit/throttled", peer: "quota of 50/s", ours: figure{"submit", seconds}, theirs: figure{"quota", seconds}, goal: atLeast(0.9)}},
-		sides: []side{w.goBenchmark("submit", "./pkg/client/once", "^BenchmarkThrottled$", "1x", func(all map[string]map[string]float64) figures {
-			return figures{seconds: {jobs / all["BenchmarkThrottled"]["submits/s"]}}
-		}), constant("quota", jobs/quota)},
+		rows: []row{{name: "submit/throttled", peer: "quota of 50/s", ours: figure{"submit", seconds},
+			theirs: figure{"quota", seconds}, goal: atLeast(0.9)}},
+		sides: []side{w.goBenchmark("submit", "./pkg/client/once", "^BenchmarkThrottled$", "1x",
+			func(all map[string]map[string]float64) figures {
+				return figures{seconds: {jobs / all["BenchmarkThrottled"]["submits/s"]}}
+			}), constant("quota", jobs/quota)},
 	}
 }
 
@@ -228,12 +238,15 @@ func (w *workshop) stageGroups() []group {
 				}}
 			}
 			batchctl := transfer("batchctl", func(folder string) program {
-				document, part := map[string]any{"version": 1, "inputs": []map[string]string{{"from": "s3://bench/" + what + "/", "to": folder}}}, "in"
+				document, part := map[string]any{"version": 1,
+					"inputs": []map[string]string{{"from": "s3://bench/" + what + "/", "to": folder}}}, "in"
 				if way == "up" {
-					document, part = map[string]any{"version": 1, "outputs": []map[string]string{{"from": folder, "to": "s3://kept/" + what + "/"}}}, "out"
+					document, part = map[string]any{"version": 1,
+						"outputs": []map[string]string{{"from": folder, "to": "s3://kept/" + what + "/"}}}, "out"
 				}
 				text, _ := json.Marshal(document) // of strings
-				return program{env: []string{"BATCHCTL_STAGE=" + string(text)}, args: []string{w.path("batchctl"), "stage", part}}
+				return program{env: []string{"BATCHCTL_STAGE=" + string(text)},
+					args: []string{w.path("batchctl"), "stage", part}}
 			})
 			cli := transfer("aws", func(folder string) program {
 				from, to := "s3://bench/"+what+"/", folder
@@ -252,8 +265,10 @@ func (w *workshop) stageGroups() []group {
 			}
 			name := "stage/" + what + "-" + way
 			groups = append(groups, group{rounds: 3, open: open, sides: []side{batchctl, cli, boto}, rows: []row{
-				{name: name + "/aws", peer: "aws CLI", ours: figure{"batchctl", seconds}, theirs: figure{"aws", seconds}, goal: atLeast(1)},
-				{name: name + "/boto3", peer: "boto3", ours: figure{"batchctl", seconds}, theirs: figure{"boto3", seconds}, goal: atLeast(1)},
+				{name: name + "/aws", peer: "aws CLI", ours: figure{"batchctl", seconds},
+					theirs: figure{"aws", seconds}, goal: atLeast(1)},
+				{name: name + "/boto3", peer: "boto3", ours: figure{"batchctl", seconds},
+					theirs: figure{"boto3", seconds}, goal: atLeast(1)},
 			}})
 		}
 	}

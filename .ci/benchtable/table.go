@@ -182,7 +182,8 @@ func (g group) measure(ctx context.Context, m *machine, rounds int) []result {
 	// No run for a side whose rows all miss the other side.
 	sides = slices.DeleteFunc(sides, func(s side) bool {
 		return !slices.ContainsFunc(g.rows, func(r row) bool {
-			return (r.ours.side == s.name || r.theirs.side == s.name) && absent[r.ours.side] == nil && absent[r.theirs.side] == nil
+			return (r.ours.side == s.name || r.theirs.side == s.name) && absent[r.ours.side] == nil &&
+				absent[r.theirs.side] == nil
 		})
 	})
 
@@ -224,7 +225,8 @@ func (g group) measure(ctx context.Context, m *machine, rounds int) []result {
 			results = append(results, group{rows: []row{r}}.explain(err)...)
 			continue
 		}
-		results = append(results, result{row: r, rounds: rounds, mine: summarize(mine), peers: summarize(theirs), loop: loop, loadAverage: load})
+		results = append(results, result{row: r, rounds: rounds, mine: summarize(mine), peers: summarize(theirs),
+			loop: loop, loadAverage: load})
 	}
 	return results
 }
@@ -307,7 +309,8 @@ func (r result) progress() string {
 	if !r.measured() {
 		return r.name + ": " + r.note
 	}
-	return fmt.Sprintf("%s: %s, %s, goal %s: %s", r.name, quantity(r.mine.median, r.unit), r.ratio(), r.goal.text(r.unit), r.verdict())
+	return fmt.Sprintf("%s: %s, %s, goal %s: %s", r.name, quantity(r.mine.median, r.unit), r.ratio(),
+		r.goal.text(r.unit), r.verdict())
 }
 
 // print writes the table.
@@ -325,8 +328,10 @@ func print(w io.Writer, all []result) {
 		if !r.quiet() {
 			state = "busy"
 		}
-		lines = append(lines, []string{r.name, quantity(r.mine.median, r.unit), quantity(r.mine.best, r.unit), fmt.Sprintf("%.0f %%", 100*r.mine.spread),
-			cmp.Or(r.peer, "-"), peers, r.ratio(), r.goal.text(r.unit), r.verdict(), fmt.Sprintf("%s %.2f x, load %.1f", state, r.slowdown, r.loadAverage)})
+		lines = append(lines, []string{r.name, quantity(r.mine.median, r.unit), quantity(r.mine.best, r.unit),
+			fmt.Sprintf("%.0f %%", 100*r.mine.spread),
+			cmp.Or(r.peer, "-"), peers, r.ratio(), r.goal.text(r.unit), r.verdict(),
+			fmt.Sprintf("%s %.2f x, load %.1f", state, r.slowdown, r.loadAverage)})
 	}
 	align(w, lines)
 }
@@ -336,7 +341,8 @@ func list(w io.Writer, groups []group) {
 	lines := [][]string{{"row", "peer", "goal", "rounds"}}
 	for _, g := range groups {
 		for _, r := range g.rows {
-			lines = append(lines, []string{r.name, cmp.Or(r.peer, "-"), r.goal.text(r.unit), strconv.Itoa(g.rounds) + map[bool]string{true: ", only with --long"}[g.long]})
+			lines = append(lines, []string{r.name, cmp.Or(r.peer, "-"), r.goal.text(r.unit),
+				strconv.Itoa(g.rounds) + map[bool]string{true: ", only with --long"}[g.long]})
 		}
 	}
 	align(w, lines)

@@ -27,13 +27,14 @@ type measured struct {
 
 // workload runs one operation of the workloads.
 func (w *workshop) workload(name string, args ...string) side {
-	return side{name: name, prepare: func(context.Context) error { _, err := w.workloads(); return err }, run: func(ctx context.Context) (figures, error) {
-		out, f, err := w.output(ctx, program{args: append([]string{w.path("workloads")}, args...)})
-		if err != nil {
-			return nil, err
-		}
-		return readWorkload(out, f)
-	}}
+	return side{name: name, prepare: func(context.Context) error { _, err := w.workloads(); return err },
+		run: func(ctx context.Context) (figures, error) {
+			out, f, err := w.output(ctx, program{args: append([]string{w.path("workloads")}, args...)})
+			if err != nil {
+				return nil, err
+			}
+			return readWorkload(out, f)
+		}}
 }
 
 // readWorkload adds the figures of a workload's line to those of its process.
@@ -76,11 +77,14 @@ func (w *workshop) matrixGroups() []group {
 		}
 		groups = append(groups, group{rounds: 5,
 			rows: []row{
-				{name: name + "/peak", peer: "FMA peak", ours: figure{"ours", seconds}, theirs: figure{"ours", atLimit}, goal: peak},
-				{name: name + "/openblas", peer: "OpenBLAS", ours: figure{"ours", seconds}, theirs: figure{"openblas", seconds}, goal: peer},
+				{name: name + "/peak", peer: "FMA peak", ours: figure{"ours", seconds}, theirs: figure{"ours", atLimit},
+					goal: peak},
+				{name: name + "/openblas", peer: "OpenBLAS", ours: figure{"ours", seconds},
+					theirs: figure{"openblas", seconds}, goal: peer},
 			},
 			sides: []side{
-				w.workload("ours", "matrix", "--sizes", strconv.Itoa(size), "--type", kind, "--threads", strconv.Itoa(threads), "--kernel", string(isa), "--repeats", repeats, "--format", "json"),
+				w.workload("ours", "matrix", "--sizes", strconv.Itoa(size), "--type", kind, "--threads",
+					strconv.Itoa(threads), "--kernel", string(isa), "--repeats", repeats, "--format", "json"),
 				w.openBLAS(kind, size, threads, repeats, cores),
 			}})
 	}
@@ -101,8 +105,10 @@ func (w *workshop) matrixGroups() []group {
 		n := w.size(4000, 2000) // below, the program itself would count
 		operands := float64(3*width*n*n) / (1 << 20)
 		groups = append(groups, group{rounds: 1,
-			rows: []row{{name: "gemm/" + kind + "/memory", peer: "operands", unit: mebibytes, ours: figure{"ours", mebibytes}, theirs: figure{"operands", seconds}, goal: atMost(1.05)}},
-			sides: []side{w.workload("ours", "matrix", "--sizes", strconv.Itoa(n), "--type", kind, "--threads", "2", "--kernel", string(best), "--repeats", "2", "--format", "json"),
+			rows: []row{{name: "gemm/" + kind + "/memory", peer: "operands", unit: mebibytes,
+				ours: figure{"ours", mebibytes}, theirs: figure{"operands", seconds}, goal: atMost(1.05)}},
+			sides: []side{w.workload("ours", "matrix", "--sizes", strconv.Itoa(n), "--type", kind, "--threads", "2",
+				"--kernel", string(best), "--repeats", "2", "--format", "json"),
 				constant("operands", operands)}})
 	}
 	return groups
@@ -114,10 +120,12 @@ func (w *workshop) matrixGroups() []group {
 func (w *workshop) kernelGroup(kind string, isa blas.ISA) group {
 	name := "BenchmarkKernel/" + string(isa) + "/" + kind + "/2"
 	return group{rounds: 3,
-		rows: []row{{name: "gemm/" + kind + "/kernel/peak", peer: "FMA peak", ours: figure{"ours", seconds}, theirs: figure{"ours", atLimit}, goal: atLeast(peaks[isa])}},
-		sides: []side{w.goBenchmark("ours", "./workloads/blas", "^BenchmarkKernel$/^"+string(isa)+"$/^"+kind+"$/^2$", "200x", func(all map[string]map[string]float64) figures {
-			return figures{seconds: {1}, atLimit: {all[name]["%ofpeak"] / 100}}
-		})}}
+		rows: []row{{name: "gemm/" + kind + "/kernel/peak", peer: "FMA peak", ours: figure{"ours", seconds},
+			theirs: figure{"ours", atLimit}, goal: atLeast(peaks[isa])}},
+		sides: []side{w.goBenchmark("ours", "./workloads/blas", "^BenchmarkKernel$/^"+string(isa)+"$/^"+kind+"$/^2$",
+			"200x", func(all map[string]map[string]float64) figures {
+				return figures{seconds: {1}, atLimit: {all[name]["%ofpeak"] / 100}}
+			})}}
 }
 
 // allCores are the kernels of OpenBLAS to try; the empty name is its own choice. An OpenBLAS that is older than the
@@ -131,7 +139,8 @@ var avx2Cores = []string{"Zen", "Haswell"}
 func (w *workshop) openBLAS(kind string, n, threads int, repeats string, cores []string) side {
 	var python, core string
 	multiply := func(ctx context.Context, core, repeats string) (peerResult, error) {
-		p := program{args: []string{python, w.path("peers.py"), "openblas", kind, strconv.Itoa(n), strconv.Itoa(threads), repeats}}
+		p := program{args: []string{python, w.path("peers.py"), "openblas", kind, strconv.Itoa(n),
+			strconv.Itoa(threads), repeats}}
 		if core != "" {
 			p.env = []string{"OPENBLAS_CORETYPE=" + core}
 		}
@@ -243,11 +252,14 @@ func (w *workshop) imageGroups() []group {
 				for i, kernel := range kernels {
 					name := fmt.Sprintf("image/%s/%d/%d-thread/%s", o.name, n, threads, kernel)
 					opencv, copied := imageGoals(o.name, kernel, i == 0, threads)
-					g.rows = append(g.rows, row{name: name + "/opencv", peer: "OpenCV", ours: figure{kernel, seconds}, theirs: figure{"opencv", seconds}, goal: opencv})
+					g.rows = append(g.rows, row{name: name + "/opencv", peer: "OpenCV", ours: figure{kernel, seconds},
+						theirs: figure{"opencv", seconds}, goal: opencv})
 					if copied != (goal{}) {
-						g.rows = append(g.rows, row{name: name + "/copy", peer: "copy bandwidth", ours: figure{kernel, seconds}, theirs: figure{kernel, atLimit}, goal: copied})
+						g.rows = append(g.rows, row{name: name + "/copy", peer: "copy bandwidth",
+							ours: figure{kernel, seconds}, theirs: figure{kernel, atLimit}, goal: copied})
 					}
-					args := append([]string{"image", "--batch", "1", "--format", "json", "--kernel", kernel, "--threads", strconv.Itoa(threads), "--repeats", repeats,
+					args := append([]string{"image", "--batch", "1", "--format", "json", "--kernel", kernel,
+						"--threads", strconv.Itoa(threads), "--repeats", repeats,
 						"--operations", o.operation, "--sizes", size}, o.args...)
 					// OpenCV is first in the list and runs after our first kernel.
 					g.sides = slices.Insert(g.sides, 2*i, w.workload(kernel, args...))
@@ -269,7 +281,8 @@ func (w *workshop) openCV(name, size string, threads int, repeats string) side {
 		}
 		return nil
 	}, run: func(ctx context.Context) (figures, error) {
-		r, err := w.peer(ctx, program{args: []string{python, w.path("peers.py"), "opencv", name, size, strconv.Itoa(threads), repeats}})
+		r, err := w.peer(ctx, program{args: []string{python, w.path("peers.py"), "opencv", name, size,
+			strconv.Itoa(threads), repeats}})
 		if err == nil {
 			w.note("OpenCV " + r.Version)
 		}

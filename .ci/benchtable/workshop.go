@@ -98,7 +98,8 @@ func (w *workshop) close() {
 
 // groups returns all rows, in the order of the table.
 func (w *workshop) groups() []group {
-	return slices.Concat(w.validateGroups(), w.startGroups(), w.submitGroups(), w.engineGroups(), w.sweepGroups(), w.stageGroups(), w.matrixGroups(), w.imageGroups())
+	return slices.Concat(w.validateGroups(), w.startGroups(), w.submitGroups(), w.engineGroups(), w.sweepGroups(),
+		w.stageGroups(), w.matrixGroups(), w.imageGroups())
 }
 
 // path returns the path of a file in the workshop's directory.
@@ -185,7 +186,8 @@ type program struct {
 }
 
 // disturbing are variables that change what one side of a comparison does. Some are set on machines of CI.
-var disturbing = []string{"AWS_", "BATCHCTL_", "OPENBLAS_", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENCV_", "GOMAXPROCS", "GODEBUG", "GOGC", "GOMEMLIMIT"}
+var disturbing = []string{"AWS_", "BATCHCTL_", "OPENBLAS_", "GOTO_NUM_THREADS", "OMP_NUM_THREADS", "OPENCV_",
+	"GOMAXPROCS", "GODEBUG", "GOGC", "GOMEMLIMIT"}
 
 // environment returns the variables for all programs: nothing that changes their speed, and an account for AWS's tools
 // that does not exist.
@@ -194,8 +196,10 @@ func (w *workshop) environment() []string {
 		return slices.ContainsFunc(disturbing, func(prefix string) bool { return strings.HasPrefix(v, prefix) })
 	})
 	none := w.path("none")
-	return append(env, "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_CONFIG_FILE="+none,
-		"AWS_SHARED_CREDENTIALS_FILE="+none, "AWS_PAGER=", "AWS_EC2_METADATA_DISABLED=true", "NO_PROXY=127.0.0.1", "BATCHCTL_STATE_DIR="+w.path("state"), "BENCHMARK_DIR="+w.dir)
+	return append(env, "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=a",
+		"AWS_SECRET_ACCESS_KEY=b", "AWS_CONFIG_FILE="+none,
+		"AWS_SHARED_CREDENTIALS_FILE="+none, "AWS_PAGER=", "AWS_EC2_METADATA_DISABLED=true", "NO_PROXY=127.0.0.1",
+		"BATCHCTL_STATE_DIR="+w.path("state"), "BENCHMARK_DIR="+w.dir)
 }
 
 // peakUnit is the unit of the peak memory of a process in bytes.
@@ -225,9 +229,11 @@ func (w *workshop) output(ctx context.Context, p program) ([]byte, figures, erro
 		err = nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w: %s", strings.Join(p.args[:min(3, len(p.args))], " "), err, lastLine(problems.String()))
+		return nil, nil, fmt.Errorf("%s: %w: %s", strings.Join(p.args[:min(3, len(p.args))], " "), err,
+			lastLine(problems.String()))
 	}
-	f := figures{seconds: {took.Seconds()}, ofCPUs: {(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()}}
+	f := figures{seconds: {took.Seconds()}, ofCPUs: {(c.ProcessState.UserTime() + c.ProcessState.SystemTime()).
+		Seconds()}}
 	if usage, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		f[mebibytes] = []float64{float64(usage.Maxrss) * peakUnit / (1 << 20)}
 	}

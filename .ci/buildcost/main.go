@@ -96,7 +96,8 @@ func measure(work string, starts int) error {
 		return err
 	}
 	// The start is that of the release, as `make build` builds it.
-	release := command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0"}, "go", "build", "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w", "-o", program, "./cmd/batchctl")
+	release := command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0"}, "go", "build", "-tags",
+		"urfave_cli_no_docs", "-ldflags", "-s -w", "-o", program, "./cmd/batchctl")
 	if err := release.Run(); err != nil {
 		return fmt.Errorf("build the release: %w", err)
 	}
@@ -162,7 +163,8 @@ func build(work, program string) (exceeded bool, err error) {
 			limit = limits[otherParts]
 		}
 		if listed || mb > limit || sizes[name] > largeSize {
-			fmt.Printf("%11.1f  %8d  %12.1f (%7.1f)  %7.2f  %s\n", seconds[name], packages[name], mb, limit, float64(sizes[name])/1e6, name)
+			fmt.Printf("%11.1f  %8d  %12.1f (%7.1f)  %7.2f  %s\n", seconds[name], packages[name], mb, limit,
+				float64(sizes[name])/1e6, name)
 		}
 		if mb > limit {
 			fmt.Printf("  limit exceeded: %s has %.1f MB of object files, at most %.1f\n", name, mb, limit)
@@ -183,7 +185,8 @@ func build(work, program string) (exceeded bool, err error) {
 
 // objectFiles returns the size of the object files of each part, and the number of its packages.
 func objectFiles(work string) (sizes map[string]int64, packages map[string]int, err error) {
-	c := compiler(work, "list", "-trimpath", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}", "./cmd/batchctl")
+	c := compiler(work, "list", "-trimpath", "-export", "-deps", "-f",
+		"{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}", "./cmd/batchctl")
 	out, err := c.Output()
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the object files: %w", err)
@@ -205,7 +208,8 @@ func objectFiles(work string) (sizes map[string]int64, packages map[string]int, 
 
 // compiler returns a go command with the cache of the cold build. Object files of other systems have other sizes.
 func compiler(work string, args ...string) *exec.Cmd {
-	return command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-buildvcs=false"}, "go", args...)
+	return command([]string{"GOCACHE=" + filepath.Join(work, "cache"), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64",
+		"GOFLAGS=-buildvcs=false"}, "go", args...)
 }
 
 // largeSize is the size in bytes from which a part is printed, however fast it compiles.

@@ -79,7 +79,8 @@ func built() ([]module, error) {
 	// The modules differ by system.
 	seen := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...", packed)
+		list := exec.Command("go", "list", "-deps", "-tags", "cuda", "-f",
+			`{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}`, "./cmd/...", packed)
 		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 		if system == "linux" { // the tag cuda needs cgo
 			list.Env = append(list.Env, "CGO_ENABLED=1")
@@ -195,7 +196,8 @@ func checkKnown(modules []module) (problems []error) {
 	}
 	for _, m := range modules {
 		if !covered[m.Path] {
-			problems = append(problems, fmt.Errorf("%s does not cover %s: go run .ci/modules/main.go -update DIR, with a clone of golang/vulndb", listFile, m.Path))
+			problems = append(problems,
+				fmt.Errorf("%s does not cover %s: go run .ci/modules/main.go -update DIR, with a clone of golang/vulndb", listFile, m.Path))
 		}
 	}
 	return problems

@@ -87,10 +87,12 @@ func write(o options) (string, error) {
 		return "", err
 	}
 	if isDynamic(text) {
-		return "", fmt.Errorf("%s needs a C library, so the tags of Linux would be wrong: build it with CGO_ENABLED=0", o.program)
+		return "", fmt.Errorf("%s needs a C library, so the tags of Linux would be wrong: build it with CGO_ENABLED=0",
+			o.program)
 	}
 	w.add(name+".data/scripts/"+program, text, 0o755)
-	metadata := "Metadata-Version: 2.4\nName: batchctl\nVersion: " + version + "\nSummary: Check, plan, submit and run AWS Batch jobs\n" +
+	metadata := "Metadata-Version: 2.4\nName: batchctl\nVersion: " + version +
+		"\nSummary: Check, plan, submit and run AWS Batch jobs\n" +
 		"License-Expression: Apache-2.0\nKeywords: aws,batch\n" +
 		"Project-URL: Source, https://github.com/batchctl/batchctl\nProject-URL: Changelog, https://github.com/batchctl/batchctl/blob/main/CHANGELOG.md\n"
 	for _, path := range o.licenses {
@@ -185,7 +187,8 @@ func pep440(version string) (string, error) {
 		build = strings.Trim(before+"."+build, ".")
 	}
 	if build != "" {
-		numbers += "+" + strings.Trim(regexp.MustCompile(`[^0-9a-z]+`).ReplaceAllString(strings.ToLower(build), "."), ".")
+		numbers += "+" + strings.Trim(regexp.MustCompile(`[^0-9a-z]+`).ReplaceAllString(strings.ToLower(build), "."),
+			".")
 	}
 	return numbers, nil
 }

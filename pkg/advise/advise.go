@@ -108,7 +108,8 @@ func DefinitionName(a history.Attempt) string {
 // that of the newest attempt.
 func For(g Group, requested history.Resources, m Market) Advice {
 	newest := g.newest()
-	a := Advice{Definition: g.Definition, Hash: g.Hash, Queue: newest.Queue, Requested: requested, Attempts: len(g.Attempts)}
+	a := Advice{Definition: g.Definition, Hash: g.Hash, Queue: newest.Queue, Requested: requested,
+		Attempts: len(g.Attempts)}
 	several := false
 	for _, attempt := range g.Attempts {
 		a.Hours += attempt.Duration().Hours()
@@ -258,7 +259,8 @@ const leastCPUs = 0.001
 
 // OutOfMemory reports whether an attempt ended because it exceeded its memory limit.
 func OutOfMemory(a history.Attempt) bool {
-	return a.Status != types.JobStatusSucceeded && (strings.Contains(a.Container, "OutOfMemory") || strings.Contains(a.Reason, "OutOfMemory"))
+	return a.Status != types.JobStatusSucceeded && (strings.Contains(a.Container, "OutOfMemory") ||
+		strings.Contains(a.Reason, "OutOfMemory"))
 }
 
 // peak is the peak of an attempt's memory in MiB; 0 if it was not measured.
@@ -299,13 +301,15 @@ func (a *Advice) propose(attempts []history.Attempt, n needs, m Market) {
 			a.Why = fmt.Sprintf("the request is already above the %.0f MiB at which attempts ran out of memory: measure the job", n.limit)
 			return
 		}
-		a.Proposal = m.snapped(a.Queue, now, Proposal{VCPUs: now.VCPUs, MemoryMiB: int64(math.Ceil(step * n.limit)), Margin: step - 1})
+		a.Proposal = m.snapped(a.Queue, now, Proposal{VCPUs: now.VCPUs, MemoryMiB: int64(math.Ceil(step * n.limit)),
+			Margin: step - 1})
 		a.Proposal.Saving.total(attempts)
 		return
 	}
 	switch {
 	case n.succeeded == 0 && n.failed > 0:
-		a.Why = fmt.Sprintf("no measured run SUCCEEDED, and %s no need: %d SUCCEEDED runs give a bound", failedRuns(n.failed, "shows", "show"), LeastRuns)
+		a.Why = fmt.Sprintf("no measured run SUCCEEDED, and %s no need: %d SUCCEEDED runs give a bound",
+			failedRuns(n.failed, "shows", "show"), LeastRuns)
 		return
 	case n.succeeded == 0:
 		a.Why = Unmeasured
@@ -326,7 +330,8 @@ func (a *Advice) propose(attempts []history.Attempt, n needs, m Market) {
 	if n.atLimit > 0 && b.Value > largest {
 		b.Value = largest // the limit was enough for all of them
 	}
-	p := m.snapped(a.Queue, now, Proposal{VCPUs: a.lessCPUs(n, m.isFargate(a.Queue, now)), MemoryMiB: int64(math.Ceil(b.Value)), Bound: b, Confidence: Confidence})
+	p := m.snapped(a.Queue, now, Proposal{VCPUs: a.lessCPUs(n, m.isFargate(a.Queue, now)),
+		MemoryMiB: int64(math.Ceil(b.Value)), Bound: b, Confidence: Confidence})
 	lowers := float64(p.MemoryMiB) <= worthwhile*float64(now.MemoryMiB) || p.VCPUs < now.VCPUs
 	raises := p.MemoryMiB > now.MemoryMiB
 	switch {
@@ -341,7 +346,8 @@ func (a *Advice) propose(attempts []history.Attempt, n needs, m Market) {
 		return
 	}
 	if n.mostFailed > float64(p.MemoryMiB) {
-		a.Why = fmt.Sprintf("%s up to %.0f MiB, more than the %.0f MiB that 99 %% of SUCCEEDED runs need at most", failedRuns(n.failed, "used", "used"), n.mostFailed, b.Value)
+		a.Why = fmt.Sprintf("%s up to %.0f MiB, more than the %.0f MiB that 99 %% of SUCCEEDED runs need at most",
+			failedRuns(n.failed, "used", "used"), n.mostFailed, b.Value)
 		return
 	}
 	p.Margin = float64(p.MemoryMiB)/largest - 1
@@ -379,7 +385,8 @@ func (a *Advice) note(n needs) {
 	add := func(format string, args ...any) { a.Notes = append(a.Notes, fmt.Sprintf(format, args...)) }
 	p := a.Proposal
 	if n.unresolved > 0 {
-		add("%s ran out of memory at %.0f MiB, and no run shows how much they need: this is a step, not a bound", plural(n.unresolved, "attempt"), n.limit)
+		add("%s ran out of memory at %.0f MiB, and no run shows how much they need: this is a step, not a bound",
+			plural(n.unresolved, "attempt"), n.limit)
 	}
 	if p != nil && p.Bound.Growth > 1 {
 		add("the memory need grew by %.0f %% over these runs: run advise again later", 100*(p.Bound.Growth-1))
@@ -394,7 +401,8 @@ func (a *Advice) note(n needs) {
 		add("fewer vCPUs slow down phases that keep all of them busy; the figures are averages of whole runs")
 	}
 	if n.atLimit > 0 && p != nil {
-		add("%d of %d runs used all of their limit: a program that adapts to its limit may need less", n.atLimit, a.Runs)
+		add("%d of %d runs used all of their limit: a program that adapts to its limit may need less", n.atLimit,
+			a.Runs)
 	}
 	if others := a.Attempts - a.Runs - a.OutOfMemory; others > 0 && a.Runs > 0 {
 		add("%s are not in the figures: unmeasured, or FAILED", plural(others, "attempt"))

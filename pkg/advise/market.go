@@ -80,7 +80,8 @@ func (m Market) review(queue string, r history.Resources, fargate bool) plan.Job
 	need := func(typ types.ResourceType, value string) types.ResourceRequirement {
 		return types.ResourceRequirement{Type: typ, Value: &value}
 	}
-	requirements := []types.ResourceRequirement{need(types.ResourceTypeVcpu, number(r.VCPUs)), need(types.ResourceTypeMemory, strconv.FormatInt(r.MemoryMiB, 10))}
+	requirements := []types.ResourceRequirement{need(types.ResourceTypeVcpu, number(r.VCPUs)),
+		need(types.ResourceTypeMemory, strconv.FormatInt(r.MemoryMiB, 10))}
 	if r.GPUs > 0 {
 		requirements = append(requirements, need(types.ResourceTypeGpu, strconv.Itoa(r.GPUs)))
 	}
@@ -136,7 +137,8 @@ func (m Market) onInstances(queue string, now history.Resources, p Proposal) int
 		}
 		held := fit.Holds[0]
 		other := loose.Environments[i]
-		if other.Proven() && other.Holds[0].Instance.Name == held.Instance.Name && other.Holds[0].PerInstance >= held.PerInstance {
+		if other.Proven() && other.Holds[0].Instance.Name == held.Instance.Name &&
+			other.Holds[0].PerInstance >= held.PerInstance {
 			continue
 		}
 		rounded = min(rounded, max(p.MemoryMiB, int64(held.Instance.UsableMiB()/held.PerInstance)))
@@ -186,7 +188,8 @@ func (m Market) saving(before, after plan.JobReview) *Saving {
 // placeOf compares two fits of one environment.
 func placeOf(before, after plan.EnvironmentFit) Place {
 	b, a := before.Holds[0], after.Holds[0]
-	return Place{Environment: before.Name, Before: b.Instance.Name, After: a.Instance.Name, PerBefore: b.PerInstance, PerAfter: a.PerInstance,
+	return Place{Environment: before.Name, Before: b.Instance.Name, After: a.Instance.Name, PerBefore: b.PerInstance,
+		PerAfter:     a.PerInstance,
 		AtOnceBefore: before.AtOnce, AtOnceAfter: after.AtOnce}
 }
 

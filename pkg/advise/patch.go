@@ -62,10 +62,12 @@ func Changes(file *document.File, job *document.Job, p Proposal) (changes []Chan
 	now := RequestOf(job)
 	container, over := containersOf(job)
 	if p.MemoryMiB != now.MemoryMiB {
-		changes = append(changes, changeOf(file, job, "memory", plan.Requirement(container, over, "MEMORY"), strconv.FormatInt(p.MemoryMiB, 10)))
+		changes = append(changes, changeOf(file, job, "memory", plan.Requirement(container, over, "MEMORY"),
+			strconv.FormatInt(p.MemoryMiB, 10)))
 	}
 	if p.VCPUs > 0 && p.VCPUs != now.VCPUs {
-		changes = append(changes, changeOf(file, job, "vcpus", plan.Requirement(container, over, "VCPU"), number(p.VCPUs)))
+		changes = append(changes, changeOf(file, job, "vcpus", plan.Requirement(container, over, "VCPU"),
+			number(p.VCPUs)))
 	}
 	return changes
 }

@@ -24,7 +24,8 @@ func (a Advice) ProposalText() string {
 	if p.Confidence == 0 {
 		return fmt.Sprintf("%s: %.0f %% more than the limit that was too low", text, 100*p.Margin)
 	}
-	return fmt.Sprintf("%s: enough for %.0f %% of runs with %.0f %% confidence; %.0f %% above the largest run", text, 100*Quantile, 100*p.Confidence, 100*p.Margin)
+	return fmt.Sprintf("%s: enough for %.0f %% of runs with %.0f %% confidence; %.0f %% above the largest run", text,
+		100*Quantile, 100*p.Confidence, 100*p.Margin)
 }
 
 // SavingTexts are the lines about money, and about jobs at once.
@@ -35,7 +36,8 @@ func (a Advice) SavingTexts() (texts []string) {
 	}
 	switch {
 	case s.Unknown == "" && s.USD > 0:
-		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD), cost.Figure(s.USDBefore), SpanText(s.Hours)))
+		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD),
+			cost.Figure(s.USDBefore), SpanText(s.Hours)))
 	case s.Unknown == "" && s.USD < 0:
 		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), SpanText(s.Hours)))
 	}

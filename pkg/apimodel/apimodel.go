@@ -69,5 +69,8 @@ func HasValue(enumeration, value string) bool {
 
 // IsTemplateMember reports whether only CloudFormation has the member, or one above it.
 func IsTemplateMember(path string) bool {
-	return slices.ContainsFunc(Get().Templates, func(t string) bool { return path == t || strings.HasPrefix(path, t+".") })
+	return slices.ContainsFunc(Get().Templates, func(t string) bool {
+		return path == t ||
+			strings.HasPrefix(path, t+".")
+	})
 }

@@ -64,7 +64,8 @@ func main() {
 	ours, ourRequired, ourValues := goSDK()
 
 	out := newer{
-		Sources: []string{version(npm)}, Date: os.Args[3], Structures: structures{}, Enumerations: map[string][]string{}, Optional: map[string][]string{},
+		Sources: []string{version(npm)}, Date: os.Args[3], Structures: structures{},
+		Enumerations: map[string][]string{}, Optional: map[string][]string{},
 		Required: map[string][]string{}, Values: map[string][]string{}, Limits: map[string]limit{},
 	}
 	for name, members := range all {
@@ -78,7 +79,8 @@ func main() {
 			}
 		}
 	}
-	for name, body := range blocks(read(filepath.Join(models, "models_0.d.ts")), regexp.MustCompile(`(?m)^export interface (\w+)[^{]*\{`)) {
+	for name, body := range blocks(read(filepath.Join(models, "models_0.d.ts")),
+		regexp.MustCompile(`(?m)^export interface (\w+)[^{]*\{`)) {
 		for _, member := range ourRequired[goName(name)] {
 			if regexp.MustCompile(`(?m)^\s+` + member + `\?:`).MatchString(body) {
 				out.Optional[goName(name)] = append(out.Optional[goName(name)], member)
@@ -236,7 +238,8 @@ func enumerations(text string) map[string][]string {
 
 // goName is the Go SDK's name of a structure: a request is an Input there.
 func goName(name string) string {
-	if request, ok := strings.CutSuffix(name, "Request"); ok && request != "CapacityReservation" && request != "InstanceRequirements" {
+	if request, ok := strings.CutSuffix(name, "Request"); ok && request != "CapacityReservation" &&
+		request != "InstanceRequirements" {
 		return request + "Input"
 	}
 	return name
@@ -255,7 +258,8 @@ func goSDK() (members, required, values map[string][]string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, file := range append(files, filepath.Join(root, "types", "types.go"), filepath.Join(root, "types", "enums.go")) {
+	for _, file := range append(files, filepath.Join(root, "types", "types.go"),
+		filepath.Join(root, "types", "enums.go")) {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
 		if err != nil {
 			log.Fatal(err)
@@ -327,7 +331,8 @@ func (n *newer) constrain(text, botocore string, all structures) {
 		if !used[name] {
 			continue
 		}
-		for _, m := range regexp.MustCompile(`(?s)/\*\*((?:[^*]|\*[^/])*)\*/\s*(\w+)(\??): ([^;]+);`).FindAllStringSubmatch(body, -1) {
+		for _, m := range regexp.MustCompile(`(?s)/\*\*((?:[^*]|\*[^/])*)\*/\s*(\w+)(\??): ([^;]+);`).
+			FindAllStringSubmatch(body, -1) {
 			member, typ, doc := m[2], typeOf(m[4]), m[1]
 			if m[3] == "" && n.Structures[goName(name)] != nil && n.Structures[goName(name)][member] != "" {
 				n.Required[goName(name)] = append(n.Required[goName(name)], member)
@@ -419,7 +424,8 @@ const number = `(-?[0-9][0-9,]*)`
 
 var limits = map[string][]*regexp.Regexp{
 	"number": {
-		regexp.MustCompile(`[Mm]inimum (?:supported )?value(?: for the timeout)? is (?P<least>` + number + `)(?:(?: \w+| \([^)]*\))? and (?:the|its) maximum (?:supported )?value is (?P<most>` + number + `))?`),
+		regexp.MustCompile(`[Mm]inimum (?:supported )?value(?: for the timeout)? is (?P<least>` + number +
+			`)(?:(?: \w+| \([^)]*\))? and (?:the|its) maximum (?:supported )?value is (?P<most>` + number + `))?`),
 		regexp.MustCompile(`between (?P<least>` + number + `) and (?P<most>` + number + `)`),
 		regexp.MustCompile(`Valid values are (?P<least>` + number + `) or 0 to (?P<most>` + number + `)`),
 		regexp.MustCompile(`maximum (?:supported )?value is (?P<most>` + number + `)`),

@@ -59,7 +59,8 @@ func (k *kind) comparable(request object) object {
 		}
 	case document.KindJobQueue:
 		toName(out, "schedulingPolicyArn")
-		for _, list := range [...]struct{ list, member string }{{"computeEnvironmentOrder", "computeEnvironment"}, {"serviceEnvironmentOrder", "serviceEnvironment"}} {
+		for _, list := range [...]struct{ list, member string }{{"computeEnvironmentOrder", "computeEnvironment"},
+			{"serviceEnvironmentOrder", "serviceEnvironment"}} {
 			for _, entry := range listOf(out[list.list]) {
 				if entry, ok := entry.(object); ok {
 					toName(entry, list.member)
@@ -141,7 +142,8 @@ func (k *kind) compare(path, pattern string, want, live any, report func(Change)
 			return
 		}
 	}
-	if !reflect.DeepEqual(want, live) && !sameNumber(want, live) && !(strings.HasSuffix(path, "Role") && sameRole(want, live)) {
+	if !reflect.DeepEqual(want, live) && !sameNumber(want, live) && !(strings.HasSuffix(path, "Role") &&
+		sameRole(want, live)) {
 		report(Change{path, live, want})
 	}
 }

@@ -256,12 +256,14 @@ func (s *State) Template() ([]byte, error) {
 			refer(entry, "ServiceEnvironment", document.KindServiceEnvironment)
 		}
 		if r.kind.Kind == document.KindConsumableResource { // CloudFormation requires both
-			properties["ResourceType"], properties["TotalQuantity"] = r.request["resourceType"], r.request["totalQuantity"]
+			properties["ResourceType"], properties["TotalQuantity"] = r.request["resourceType"],
+				r.request["totalQuantity"]
 		}
 		if r.Name != r.Logical { // a replacement: an import needs the name in the account
 			properties[capital(r.kind.name)] = r.Name
 		}
-		resources[id] = object{"Type": "AWS::Batch::" + pascal(r.kind.title), "DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain", "Properties": properties}
+		resources[id] = object{"Type": "AWS::Batch::" + pascal(r.kind.title), "DeletionPolicy": "Retain",
+			"UpdateReplacePolicy": "Retain", "Properties": properties}
 	}
 	return json.MarshalIndent(object{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources}, "", "  ")
 }

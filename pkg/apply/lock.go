@@ -79,7 +79,8 @@ func (r *Runner) stale(h held) *StaleLockError {
 // Leftover returns the lock that the state shows, for a run that changes nothing: a *StaleLockError for one that an
 // apply left behind, which it removes if remove is true, and a *LockedError for one that counts. Both are nil without
 // a lock.
-func (r *Runner) Leftover(ctx context.Context, state *State, remove bool) (stale *StaleLockError, locked *LockedError, err error) {
+func (r *Runner) Leftover(ctx context.Context, state *State,
+	remove bool) (stale *StaleLockError, locked *LockedError, err error) {
 	if !state.locked {
 		return nil, nil, nil
 	}
@@ -136,7 +137,8 @@ func (r *Runner) take(ctx context.Context) (l *lock, err error) {
 	var rejected error
 	for range mostTakes {
 		var out object
-		if rejected = r.call(ctx, "CreateSchedulingPolicy", object{"name": lockName, "tags": l.tags()}, &out); rejected == nil {
+		if rejected = r.call(ctx, "CreateSchedulingPolicy", object{"name": lockName, "tags": l.tags()},
+			&out); rejected == nil {
 			l.arn, _ = out["arn"].(string)
 		}
 		h, err := r.holder(ctx)

@@ -120,7 +120,8 @@ func (p *Plan) Keeps(src *diag.Source, span diag.Span) bool {
 		return from == src && at.Start <= span.Start && span.End <= at.End
 	}
 	changed := func(w *wanted) bool { return contains(w) && slices.ContainsFunc(p.Steps, w.refersTo) }
-	return slices.ContainsFunc(p.kept, contains) && !slices.ContainsFunc(p.kept, changed) && !slices.ContainsFunc(p.sent, contains)
+	return slices.ContainsFunc(p.kept, contains) && !slices.ContainsFunc(p.kept, changed) &&
+		!slices.ContainsFunc(p.sent, contains)
 }
 
 // Others returns the resources of the account that no file mentions and that the plan does not delete.
@@ -129,7 +130,8 @@ func (p *Plan) Others(s *State) *State {
 	for _, r := range s.resources {
 		mentions := func(w *wanted) bool { return w.kind == r.kind && w.name == r.Logical }
 		deletes := func(step *Step) bool { return step.live == r && (step.Verb == Delete || step.Verb == Retire) }
-		if !slices.ContainsFunc(p.kept, mentions) && !slices.ContainsFunc(p.sent, mentions) && !slices.ContainsFunc(p.Steps, deletes) {
+		if !slices.ContainsFunc(p.kept, mentions) && !slices.ContainsFunc(p.sent, mentions) &&
+			!slices.ContainsFunc(p.Steps, deletes) {
 			others.resources = append(others.resources, r)
 		}
 	}
@@ -147,7 +149,8 @@ func (w *wanted) refersTo(s *Step) bool {
 // Equals reports whether another plan has the same steps.
 func (p *Plan) Equals(other *Plan) bool {
 	return slices.EqualFunc(p.Steps, other.Steps, func(a, b *Step) bool {
-		return a.Verb == b.Verb && a.Kind == b.Kind && a.Name == b.Name && a.Why == b.Why && reflect.DeepEqual(a.Changes, b.Changes)
+		return a.Verb == b.Verb && a.Kind == b.Kind && a.Name == b.Name && a.Why == b.Why &&
+			reflect.DeepEqual(a.Changes, b.Changes)
 	})
 }
 
@@ -162,7 +165,8 @@ func (s *Step) position() int {
 // report adds a problem at a node of a file.
 func (p *planner) report(n *jsontree.Node, hint, format string, args ...any) {
 	src, span := n.Location()
-	p.problems = append(p.problems, diag.Diagnostic{Rule: ruleApply, Source: src, Span: span, Hint: hint, Message: fmt.Sprintf(format, args...)})
+	p.problems = append(p.problems, diag.Diagnostic{Rule: ruleApply, Source: src, Span: span, Hint: hint,
+		Message: fmt.Sprintf(format, args...)})
 }
 
 // collect reads the resources of the files.
@@ -199,7 +203,8 @@ func (p *planner) resource(w *wanted) {
 	all := p.state.named(w.kind, w.name)
 	if len(all) == 0 {
 		if other := p.state.find(w.kind, w.name); other != nil && other.Logical != w.name {
-			p.report(w.node.Get(w.kind.name), "choose another name", "%s %q replaces %q", w.kind.title, w.name, other.Logical)
+			p.report(w.node.Get(w.kind.name), "choose another name", "%s %q replaces %q", w.kind.title, w.name,
+				other.Logical)
 			return
 		}
 		p.step(&Step{Verb: Create, Name: w.name, kind: w.kind, request: p.owned(w.request)})
@@ -207,7 +212,8 @@ func (p *planner) resource(w *wanted) {
 	}
 	live := all[0]
 	if p.Owner != "" && live.owner != "" && live.owner != p.Owner && !p.Take {
-		p.report(w.node.Get(w.kind.name), "remove it from the files, or take it over: --take", "%s %q belongs to the owner %q", w.kind.title, live.Name, live.owner)
+		p.report(w.node.Get(w.kind.name), "remove it from the files, or take it over: --take",
+			"%s %q belongs to the owner %q", w.kind.title, live.Name, live.owner)
 		return
 	}
 	changes := p.changes(w, live)
@@ -221,7 +227,8 @@ func (p *planner) resource(w *wanted) {
 		p.plan.Equal++
 		p.plan.kept = append(p.plan.kept, w)
 		if live.Status == statusCreating || live.Status == statusUpdating {
-			p.plan.unsettled = append(p.plan.unsettled, &Step{Verb: Update, Kind: w.kind.title, Name: live.Name, kind: w.kind, live: live})
+			p.plan.unsettled = append(p.plan.unsettled, &Step{Verb: Update, Kind: w.kind.title, Name: live.Name,
+				kind: w.kind, live: live})
 		}
 		if live.Status == statusInvalid {
 			invalid := live.invalid()
@@ -270,7 +277,8 @@ func (p *planner) changes(w *wanted, live *Resource) []Change {
 	now[w.kind.name] = w.request[w.kind.name] // a replacement has another name
 	p.toLogical(w.kind, now)
 	want := clone(w.request).(object)
-	if w.kind.Kind == document.KindComputeEnvironment && strings.HasSuffix(fmt.Sprint(now["serviceRole"]), linkedRole) && strings.HasSuffix(fmt.Sprint(want["serviceRole"]), linkedRole) {
+	if w.kind.Kind == document.KindComputeEnvironment && strings.HasSuffix(fmt.Sprint(now["serviceRole"]),
+		linkedRole) && strings.HasSuffix(fmt.Sprint(want["serviceRole"]), linkedRole) {
 		want["serviceRole"] = now["serviceRole"]
 	}
 	changes := w.kind.differences(want, now)
@@ -320,23 +328,31 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 				continue
 			}
 			if hint != "" {
-				p.report(nodeAt(w.node, c.Path), hint, "%s of %s %q is %s and cannot become %s", fixed, w.kind.title, live.Name, show(c.From), show(c.To))
+				p.report(nodeAt(w.node, c.Path), hint, "%s of %s %q is %s and cannot become %s", fixed, w.kind.title,
+					live.Name, show(c.From), show(c.To))
 				continue
 			}
 			reason = "an update cannot change " + fixed
 		}
-		if c.Path == "schedulingPolicyArn" && c.From != nil && c.To != nil && p.hasQuota(c.From, false) != p.hasQuota(c.To, true) {
-			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has the scheduling policy %s; one with quotaSharePolicy cannot replace one without, or the reverse", live.Name, show(c.From))
+		if c.Path == "schedulingPolicyArn" && c.From != nil && c.To != nil &&
+			p.hasQuota(c.From, false) != p.hasQuota(c.To, true) {
+			p.report(nodeAt(w.node, c.Path), anotherName,
+				"job queue %q has the scheduling policy %s; one with quotaSharePolicy cannot replace one without, or the reverse", live.Name, show(c.From))
 		}
 		if strings.HasPrefix(c.Path, "fairsharePolicy") && live.request["quotaSharePolicy"] != nil {
-			p.report(nodeAt(w.node, c.Path), anotherName, "scheduling policy %q has quotaSharePolicy and cannot have fairsharePolicy", live.Name)
+			p.report(nodeAt(w.node, c.Path), anotherName,
+				"scheduling policy %q has quotaSharePolicy and cannot have fairsharePolicy", live.Name)
 			break
 		}
-		if (c.member() == "computeEnvironmentOrder" || c.member() == "serviceEnvironmentOrder") && len(listOf(live.request[c.member()])) == 0 {
-			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has no %s and cannot get one", live.Name, c.member())
+		if (c.member() == "computeEnvironmentOrder" || c.member() == "serviceEnvironmentOrder") &&
+			len(listOf(live.request[c.member()])) == 0 {
+			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has no %s and cannot get one", live.Name,
+				c.member())
 		}
 		if c.Path == "schedulingPolicyArn" && (c.From == nil || c.To == nil) {
-			p.report(nodeAt(w.node, c.Path), anotherName, "job queue %q has %s; a scheduling policy cannot be added to a queue or removed from it later", live.Name, orNo(c.From, "scheduling policy"))
+			p.report(nodeAt(w.node, c.Path), anotherName,
+				"job queue %q has %s; a scheduling policy cannot be added to a queue or removed from it later",
+				live.Name, orNo(c.From, "scheduling policy"))
 		}
 	}
 	if w.kind.Kind != document.KindComputeEnvironment {
@@ -349,7 +365,8 @@ func (p *planner) needsReplacement(w *wanted, live *Resource, changes []Change) 
 		reason = "an update would replace its instances"
 	}
 	if reason != "" && live.request["type"] == "UNMANAGED" {
-		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q is UNMANAGED and cannot be replaced, because its instances belong to its cluster: %s", live.Name, reason)
+		p.report(w.node.Get(w.kind.name), anotherName,
+			"compute environment %q is UNMANAGED and cannot be replaced, because its instances belong to its cluster: %s", live.Name, reason)
 		return ""
 	}
 	return reason
@@ -404,7 +421,8 @@ func infrastructureChange(live *Resource, changes []Change) string {
 			return "an update cannot change allocationStrategy to BEST_FIT"
 		case strategy == nil || strategy == "BEST_FIT":
 			return "with the allocation strategy BEST_FIT, an update cannot change " + member
-		case live.request["serviceRole"] != nil && !strings.HasSuffix(fmt.Sprint(live.request["serviceRole"]), linkedRole):
+		case live.request["serviceRole"] != nil && !strings.HasSuffix(fmt.Sprint(live.request["serviceRole"]),
+			linkedRole):
 			return "without AWS Batch's service-linked role, an update cannot change " + member
 		}
 	}
@@ -415,7 +433,9 @@ func infrastructureChange(live *Resource, changes []Change) string {
 func (p *planner) replace(w *wanted, live *Resource, changes []Change, reason string) {
 	name := p.nextName(w, live)
 	if len(name) > longestName {
-		p.report(w.node.Get(w.kind.name), anotherName, "compute environment %q must be replaced (%s), and the name of the replacement, %q, is too long", live.Name, reason, name)
+		p.report(w.node.Get(w.kind.name), anotherName,
+			"compute environment %q must be replaced (%s), and the name of the replacement, %q, is too long", live.Name,
+			reason, name)
 		return
 	}
 	request := tagged(p.owned(w.request), NameTag, w.name)
@@ -453,7 +473,10 @@ func (p *planner) retire(old *Resource, why string) {
 func (p *planner) switchQueues() {
 	queues := kindOf(document.KindJobQueue)
 	for _, q := range p.state.of(queues.Kind) {
-		if slices.ContainsFunc(p.plan.Steps, func(s *Step) bool { return s.live == q && s.touches("computeEnvironmentOrder") }) {
+		if slices.ContainsFunc(p.plan.Steps, func(s *Step) bool {
+			return s.live == q &&
+				s.touches("computeEnvironmentOrder")
+		}) {
 			continue // its file names the environments
 		}
 		for _, entry := range listOf(q.request["computeEnvironmentOrder"]) {
@@ -470,7 +493,8 @@ func (p *planner) switchQueues() {
 			if p.want(q) != nil {
 				p.plan.Equal--
 			}
-			p.step(&Step{Verb: Update, Name: q.Name, Changes: []Change{order}, Why: "it has an environment that is being replaced", kind: queues, live: q})
+			p.step(&Step{Verb: Update, Name: q.Name, Changes: []Change{order},
+				Why: "it has an environment that is being replaced", kind: queues, live: q})
 		}
 	}
 }

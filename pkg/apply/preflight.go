@@ -45,11 +45,14 @@ func (p *planner) taken() {
 			switch {
 			case used == nil:
 			case p.disables(used):
-				p.report(p.want(used).node.Get("state"), "remove the reference first", "%s %q cannot be disabled: %s %q, which is in no file, uses it", used.kind.title, used.Name, user.kind.title, user.Name)
+				p.report(p.want(used).node.Get("state"), "remove the reference first",
+					"%s %q cannot be disabled: %s %q, which is in no file, uses it", used.kind.title, used.Name,
+					user.kind.title, user.Name)
 			case used.kind.Kind == document.KindComputeEnvironment && p.replacement(used) != used.Name:
 				// The queue gets the replacement.
 			case p.removed[used]:
-				p.blocked("mention it in a file, or remove the reference first", "%s %q cannot be deleted: %s %q uses it", used.kind.title, used.Name, user.kind.title, user.Name)
+				p.blocked("mention it in a file, or remove the reference first",
+					"%s %q cannot be deleted: %s %q uses it", used.kind.title, used.Name, user.kind.title, user.Name)
 			}
 		}
 	}
@@ -66,7 +69,8 @@ func (p *planner) want(r *Resource) *wanted {
 // disables reports whether the plan disables a resource, or replaces it by one that is disabled, without deleting it.
 // A queue that is DISABLED finishes its jobs.
 func (p *planner) disables(r *Resource) bool {
-	return r.kind.Kind != document.KindJobQueue && slices.ContainsFunc(p.plan.Steps, func(s *Step) bool { return s.live == r && s.disables() })
+	return r.kind.Kind != document.KindJobQueue && slices.ContainsFunc(p.plan.Steps,
+		func(s *Step) bool { return s.live == r && s.disables() })
 }
 
 // disables reports whether a step changes the state of its resource to DISABLED.
@@ -184,8 +188,9 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 				return nil, fmt.Errorf("list the jobs on compute environment %s: %w", s.Name, err)
 			}
 			if jobs > 0 {
-				problems = append(problems, Blocker("wait until they have ended, or replace the environment and let them end: --replace",
-					"%s on compute environment %q; the update replaces its instances, and AWS Batch stops jobs that run for more than 30 more minutes", running(jobs), s.Name))
+				problems = append(problems,
+					Blocker("wait until they have ended, or replace the environment and let them end: --replace",
+						"%s on compute environment %q; the update replaces its instances, and AWS Batch stops jobs that run for more than 30 more minutes", running(jobs), s.Name))
 			}
 		}
 		if s.kind.Kind == document.KindConsumableResource && s.Verb == Delete {
@@ -194,9 +199,11 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 			case err != nil && ctx.Err() != nil:
 				return nil, context.Cause(ctx)
 			case err != nil:
-				problems = append(problems, Blocker("mention it in a file, or ask for the permission", "consumable resource %q cannot be deleted: who uses it is unknown: %v", s.Name, err))
+				problems = append(problems, Blocker("mention it in a file, or ask for the permission",
+					"consumable resource %q cannot be deleted: who uses it is unknown: %v", s.Name, err))
 			case user != "":
-				problems = append(problems, Blocker("mention it in a file, or remove the reference first", "consumable resource %q cannot be deleted: %s uses it", s.Name, user))
+				problems = append(problems, Blocker("mention it in a file, or remove the reference first",
+					"consumable resource %q cannot be deleted: %s uses it", s.Name, user))
 			}
 			continue
 		}
@@ -223,7 +230,8 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 		case s.kind.Kind == document.KindQuotaShare:
 			what = fmt.Sprintf("its quota share %q may have some of them", s.Name)
 		}
-		problems = append(problems, Blocker("wait until they have ended, or stop them: batchctl stop "+batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, count(len(ids), "job"), what))
+		problems = append(problems, Blocker("wait until they have ended, or stop them: batchctl stop "+
+			batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, count(len(ids), "job"), what))
 	}
 	return problems, nil
 }
@@ -231,14 +239,15 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 // consumer returns a job that has not ended, or an active job definition, that needs a consumable resource; "" if
 // there is none. A server that lacks the operation has none.
 func (a *Account) consumer(ctx context.Context, resource *Resource) (user string, err error) {
-	err = a.pages(ctx, "ListJobsByConsumableResource", object{"consumableResource": resource.ARN}, func(page object) error {
-		for _, j := range objectsOf(page["jobs"]) {
-			if status := fmt.Sprint(j["jobStatus"]); user == "" && status != "SUCCEEDED" && status != "FAILED" {
-				user = fmt.Sprintf("job %s %q", batch.ShortID(batch.Name(fmt.Sprint(j["jobArn"]))), j["jobName"])
+	err = a.pages(ctx, "ListJobsByConsumableResource", object{"consumableResource": resource.ARN},
+		func(page object) error {
+			for _, j := range objectsOf(page["jobs"]) {
+				if status := fmt.Sprint(j["jobStatus"]); user == "" && status != "SUCCEEDED" && status != "FAILED" {
+					user = fmt.Sprintf("job %s %q", batch.ShortID(batch.Name(fmt.Sprint(j["jobArn"]))), j["jobName"])
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil && !isUnknown(err) || user != "" {
 		return user, err
 	}
@@ -264,7 +273,8 @@ func refersToConsumable(v any, resource *Resource) bool {
 		if text, ok := v["consumableResource"].(string); ok && (text == resource.ARN || text == resource.Name) {
 			return true
 		}
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), func(m any) bool { return refersToConsumable(m, resource) })
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)),
+			func(m any) bool { return refersToConsumable(m, resource) })
 	case []any:
 		return slices.ContainsFunc(v, func(m any) bool { return refersToConsumable(m, resource) })
 	}
@@ -286,15 +296,16 @@ func (a *Account) waitingIn(ctx context.Context, queue *Resource) (ids []string,
 		return a.jobsIn(ctx, queue.ARN, active, mostDescribed)
 	}
 	for _, state := range [...]string{"SUBMITTED", "PENDING", "RUNNABLE", "SCHEDULED", "STARTING", "RUNNING"} {
-		err := a.pages(ctx, "ListServiceJobs", object{"jobQueue": queue.ARN, "jobStatus": state}, func(page object) error {
-			for _, j := range listOf(page["jobSummaryList"]) {
-				j, _ := j.(object)
-				if id := fmt.Sprint(j["jobId"]); !slices.Contains(ids, id) { // as in jobsIn
-					ids = append(ids, id)
+		err := a.pages(ctx, "ListServiceJobs", object{"jobQueue": queue.ARN, "jobStatus": state},
+			func(page object) error {
+				for _, j := range listOf(page["jobSummaryList"]) {
+					j, _ := j.(object)
+					if id := fmt.Sprint(j["jobId"]); !slices.Contains(ids, id) { // as in jobsIn
+						ids = append(ids, id)
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 		if err != nil || len(ids) >= mostDescribed {
 			return ids[:min(len(ids), mostDescribed)], err
 		}
@@ -380,7 +391,8 @@ func rolesIn(request object) (arns []string) {
 	resources, _ := request["computeResources"].(object)
 	for _, from := range []object{request, resources} {
 		for _, member := range slices.Sorted(maps.Keys(from)) {
-			if role, ok := from[member].(string); ok && strings.HasSuffix(member, "Role") && strings.Contains(role, ":role/") {
+			if role, ok := from[member].(string); ok && strings.HasSuffix(member, "Role") &&
+				strings.Contains(role, ":role/") {
 				arns = append(arns, role)
 			}
 		}

@@ -184,7 +184,8 @@ func (r *Runner) create(ctx context.Context, s *Step) error {
 	if err := r.settle(ctx, s); err != nil || !disabled {
 		return err
 	}
-	if err := r.call(ctx, s.kind.update, object{s.kind.reference: r.arns[key(s.kind, s.Name)], "state": "DISABLED"}, &object{}); err != nil {
+	if err := r.call(ctx, s.kind.update, object{s.kind.reference: r.arns[key(s.kind, s.Name)], "state": "DISABLED"},
+		&object{}); err != nil {
 		return err
 	}
 	return r.settle(ctx, s)
@@ -193,7 +194,8 @@ func (r *Runner) create(ctx context.Context, s *Step) error {
 // settleUsed waits until the environments of a queue, or the queue of a quota share, are VALID: AWS Batch accepts no
 // others.
 func (r *Runner) settleUsed(ctx context.Context, s *Step, request object) error {
-	of, used := map[document.Kind]document.Kind{document.KindJobQueue: document.KindComputeEnvironment, document.KindQuotaShare: document.KindJobQueue}[s.kind.Kind], []any{}
+	of, used := map[document.Kind]document.Kind{document.KindJobQueue: document.KindComputeEnvironment,
+		document.KindQuotaShare: document.KindJobQueue}[s.kind.Kind], []any{}
 	if of == "" {
 		return nil
 	}
@@ -207,7 +209,8 @@ func (r *Runner) settleUsed(ctx context.Context, s *Step, request object) error 
 	}
 	for _, arn := range used {
 		if arn, ok := arn.(string); ok && arn != "" {
-			if err := r.settle(ctx, &Step{Kind: kindOf(of).title, Name: batch.Name(arn), kind: kindOf(of)}); err != nil {
+			if err := r.settle(ctx, &Step{Kind: kindOf(of).title, Name: batch.Name(arn),
+				kind: kindOf(of)}); err != nil {
 				return err
 			}
 		}
@@ -291,12 +294,14 @@ func (r *Runner) tag(ctx context.Context, s *Step) error {
 		}
 	}
 	if len(set) > 0 {
-		if _, err := r.API.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: &s.live.ARN, Tags: set}); err != nil {
+		if _, err := r.API.TagResource(ctx, &awsbatch.TagResourceInput{ResourceArn: &s.live.ARN,
+			Tags: set}); err != nil {
 			return err
 		}
 	}
 	if len(remove) > 0 {
-		if _, err := r.API.UntagResource(ctx, &awsbatch.UntagResourceInput{ResourceArn: &s.live.ARN, TagKeys: remove}); err != nil {
+		if _, err := r.API.UntagResource(ctx, &awsbatch.UntagResourceInput{ResourceArn: &s.live.ARN,
+			TagKeys: remove}); err != nil {
 			return err
 		}
 	}
@@ -353,7 +358,8 @@ func (r *Runner) wanted(s *Step) object {
 	for _, entry := range listOf(out["computeEnvironmentOrder"]) {
 		entry, _ := entry.(object)
 		for _, c := range s.Changes {
-			if from, ok := c.From.(string); ok && c.Path == "computeEnvironmentOrder" && batch.Name(fmt.Sprint(entry["computeEnvironment"])) == from {
+			if from, ok := c.From.(string); ok && c.Path == "computeEnvironmentOrder" &&
+				batch.Name(fmt.Sprint(entry["computeEnvironment"])) == from {
 				entry["computeEnvironment"] = r.arns[key(kindOf(document.KindComputeEnvironment), fmt.Sprint(c.To))]
 			}
 		}
@@ -386,7 +392,8 @@ func (r *Runner) describe(ctx context.Context, s *Step) (now *Resource, err erro
 	if s.kind.Kind == document.KindQuotaShare {
 		return r.describeShare(ctx, s)
 	}
-	plural := map[string]string{"computeEnvironment": "computeEnvironments", "jobQueue": "jobQueues", "serviceEnvironment": "serviceEnvironments"}[s.kind.reference]
+	plural := map[string]string{"computeEnvironment": "computeEnvironments", "jobQueue": "jobQueues",
+		"serviceEnvironment": "serviceEnvironments"}[s.kind.reference]
 	err = r.pages(ctx, s.kind.describe, object{plural: []string{s.Name}}, func(page object) error {
 		for _, d := range objectsOf(page[s.kind.list]) {
 			if found := s.kind.described(d); found.Name == s.Name && found.Status != statusDeleted {
@@ -447,7 +454,8 @@ func (r *Runner) poll(ctx context.Context, limit time.Duration, done func() (boo
 func (r *Runner) retire(ctx context.Context, s *Step) error {
 	if s.live.request["state"] != "DISABLED" {
 		r.progress(s, "")
-		if err := r.call(ctx, s.kind.update, object{s.kind.reference: s.live.ARN, "state": "DISABLED"}, &object{}); err != nil {
+		if err := r.call(ctx, s.kind.update, object{s.kind.reference: s.live.ARN, "state": "DISABLED"},
+			&object{}); err != nil {
 			return err
 		}
 		if err := r.settle(ctx, s); err != nil {
@@ -483,7 +491,8 @@ func (r *Runner) remove(ctx context.Context, s *Step) error {
 	switch s.kind.Kind {
 	case document.KindJobQueue, document.KindServiceEnvironment, document.KindQuotaShare:
 		if s.live.request["state"] != "DISABLED" {
-			if err := r.call(ctx, s.kind.update, object{s.kind.reference: s.live.ARN, "state": "DISABLED"}, &object{}); err != nil {
+			if err := r.call(ctx, s.kind.update, object{s.kind.reference: s.live.ARN, "state": "DISABLED"},
+				&object{}); err != nil {
 				return err
 			}
 			if err := r.settle(ctx, s); err != nil {

@@ -61,7 +61,8 @@ const (
 
 // invalid is the error about a resource that AWS Batch cannot use.
 func (r *Resource) invalid() *InvalidError {
-	return &InvalidError{Title: r.kind.title, Name: r.Name, Reason: r.Reason, Environment: r.kind.Kind == document.KindComputeEnvironment}
+	return &InvalidError{Title: r.kind.title, Name: r.Name, Reason: r.Reason,
+		Environment: r.kind.Kind == document.KindComputeEnvironment}
 }
 
 // State holds the resources of an account.
@@ -111,7 +112,8 @@ func (k *kind) mayStayUnread(err error) bool {
 // isUnknown reports whether the server does not have an operation.
 func isUnknown(err error) bool {
 	e, ok := errors.AsType[*rpc.Error](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusNotImplemented || e.Status == http.StatusMethodNotAllowed || e.Code == "UnknownOperationException" ||
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusNotImplemented ||
+		e.Status == http.StatusMethodNotAllowed || e.Code == "UnknownOperationException" ||
 		strings.Contains(e.Message, "does not implement this operation")) // the local engine
 }
 
@@ -121,13 +123,16 @@ func (a *Account) read(ctx context.Context, k *kind, s *State) (all []*Resource,
 	case document.KindSchedulingPolicy:
 		return a.readPolicies(ctx, k, s)
 	case document.KindConsumableResource:
-		return a.readEach(ctx, k, "ListConsumableResources", object{}, "consumableResources", "DescribeConsumableResource")
+		return a.readEach(ctx, k, "ListConsumableResources", object{}, "consumableResources",
+			"DescribeConsumableResource")
 	case document.KindQuotaShare:
 		for _, q := range s.of(document.KindJobQueue) {
-			if !strings.HasPrefix(fmt.Sprint(q.request["jobQueueType"]), "SAGEMAKER") && q.request["schedulingPolicyArn"] == nil {
+			if !strings.HasPrefix(fmt.Sprint(q.request["jobQueueType"]), "SAGEMAKER") &&
+				q.request["schedulingPolicyArn"] == nil {
 				continue // a queue without a scheduling policy has no quota shares
 			}
-			found, err := a.readEach(ctx, k, "ListQuotaShares", object{"jobQueue": q.ARN}, "quotaShares", "DescribeQuotaShare")
+			found, err := a.readEach(ctx, k, "ListQuotaShares", object{"jobQueue": q.ARN}, "quotaShares",
+				"DescribeQuotaShare")
 			if err != nil {
 				return all, err
 			}
@@ -161,7 +166,8 @@ func (a *Account) pages(ctx context.Context, operation string, in object, read f
 }
 
 // readEach reads the resources that one operation lists and another describes.
-func (a *Account) readEach(ctx context.Context, k *kind, list string, in object, member, describe string) (all []*Resource, err error) {
+func (a *Account) readEach(ctx context.Context, k *kind, list string, in object, member,
+	describe string) (all []*Resource, err error) {
 	err = a.pages(ctx, list, in, func(page object) error {
 		for _, summary := range objectsOf(page[member]) {
 			var d object
@@ -212,7 +218,8 @@ func (a *Account) readPolicies(ctx context.Context, k *kind, s *State) (all []*R
 // described returns the resource of a description.
 func (k *kind) described(d object) *Resource {
 	text := func(member string) string { s, _ := d[member].(string); return s }
-	r := &Resource{kind: k, Name: text(k.name), Logical: text(k.name), ARN: text(k.arn), Status: text("status"), Reason: text("statusReason"), cluster: batch.Name(text("ecsClusterArn"))}
+	r := &Resource{kind: k, Name: text(k.name), Logical: text(k.name), ARN: text(k.arn), Status: text("status"),
+		Reason: text("statusReason"), cluster: batch.Name(text("ecsClusterArn"))}
 	r.request = object{}
 	for _, m := range k.members {
 		v := d[m]
@@ -305,10 +312,12 @@ func (r *Resource) generation() int {
 }
 
 // active are the states of jobs that have not ended.
-var active = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+var active = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable,
+	types.JobStatusStarting, types.JobStatusRunning}
 
 // jobsIn returns the ids of the jobs of a queue in some states, at most that many.
-func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobStatus, most int) (ids []string, err error) {
+func (a *Account) jobsIn(ctx context.Context, queue string, states []types.JobStatus,
+	most int) (ids []string, err error) {
 	for _, state := range states {
 		pages := awsbatch.NewListJobsPaginator(a.API, &awsbatch.ListJobsInput{JobQueue: &queue, JobStatus: state})
 		for pages.HasMorePages() && len(ids) < most {

@@ -23,20 +23,22 @@ type terraformResource struct {
 // terraformResources are the resources for AWS Batch in the provider, version 6.66, but for job definitions. Terraform
 // refuses a file with an argument that the provider does not have.
 var terraformResources = []terraformResource{
-	{document.KindComputeEnvironment, "aws_batch_compute_environment", block("name service_role state tags type", arguments{
-		"compute_resources": block("allocation_strategy bid_percentage ec2_key_pair image_id instance_role instance_type max_vcpus min_vcpus placement_group "+
-			"security_group_ids spot_iam_fleet_role subnets tags type", arguments{
-			"ec2_configuration": block("image_id_override image_kubernetes_version image_type", nil),
-			"launch_template":   block("launch_template_id launch_template_name version", nil),
-		}),
-		"eks_configuration": block("eks_cluster_arn kubernetes_namespace", nil),
-	})},
+	{document.KindComputeEnvironment, "aws_batch_compute_environment",
+		block("name service_role state tags type", arguments{
+			"compute_resources": block("allocation_strategy bid_percentage ec2_key_pair image_id instance_role instance_type max_vcpus min_vcpus placement_group "+
+				"security_group_ids spot_iam_fleet_role subnets tags type", arguments{
+				"ec2_configuration": block("image_id_override image_kubernetes_version image_type", nil),
+				"launch_template":   block("launch_template_id launch_template_name version", nil),
+			}),
+			"eks_configuration": block("eks_cluster_arn kubernetes_namespace", nil),
+		})},
 	{document.KindJobQueue, "aws_batch_job_queue", block("name priority scheduling_policy_arn state tags", arguments{
 		"compute_environment_order":   block("compute_environment order", nil),
 		"job_state_time_limit_action": block("action max_time_seconds reason state", nil),
 	})},
 	{document.KindSchedulingPolicy, "aws_batch_scheduling_policy", block("name tags", arguments{
-		"fair_share_policy": block("compute_reservation share_decay_seconds", arguments{"share_distribution": block("share_identifier weight_factor", nil)}),
+		"fair_share_policy": block("compute_reservation share_decay_seconds",
+			arguments{"share_distribution": block("share_identifier weight_factor", nil)}),
 	})},
 }
 
@@ -52,7 +54,8 @@ func block(values string, blocks arguments) arguments {
 
 // terraformNames are the members whose name in Terraform is not the API's with underscores.
 var terraformNames = map[string]string{
-	"computeEnvironmentName": "name", "jobQueueName": "name", "instanceTypes": "instance_type", "fairsharePolicy": "fair_share_policy",
+	"computeEnvironmentName": "name", "jobQueueName": "name", "instanceTypes": "instance_type",
+	"fairsharePolicy":          "fair_share_policy",
 	"jobStateTimeLimitActions": "job_state_time_limit_action", "minvCpus": "min_vcpus", "maxvCpus": "max_vcpus",
 	"ec2Configuration": "ec2_configuration", "ec2KeyPair": "ec2_key_pair",
 }

@@ -36,8 +36,9 @@ type Ending struct {
 // attempt, and exist if it has no attempts.
 func EndingOf(job *types.JobDetail) Ending {
 	str := aws.ToString
-	e := Ending{Attempts: max(len(job.Attempts), len(job.EksAttempts)), JobReason: str(job.StatusReason), StatusReason: str(job.StatusReason),
-		Stopped: aws.ToBool(job.IsCancelled) || aws.ToBool(job.IsTerminated)}
+	e := Ending{Attempts: max(len(job.Attempts), len(job.EksAttempts)), JobReason: str(job.StatusReason),
+		StatusReason: str(job.StatusReason),
+		Stopped:      aws.ToBool(job.IsCancelled) || aws.ToBool(job.IsTerminated)}
 	if c := job.Container; c != nil {
 		e.Reason, e.Exit, e.Image = str(c.Reason), c.ExitCode, str(c.Image)
 		e.Process = ranAsProcess(c.ContainerInstanceArn)
@@ -90,7 +91,8 @@ func (e *Ending) takeAttempt(a types.AttemptDetail) {
 // ranAsProcess reports whether a local engine ran the attempt as a process: the name of the
 // container instance is then local-process.
 func ranAsProcess(instance *string) bool {
-	return strings.HasPrefix(aws.ToString(instance), "arn:aws:ecs:local:") && strings.HasSuffix(aws.ToString(instance), "/local-process")
+	return strings.HasPrefix(aws.ToString(instance), "arn:aws:ecs:local:") &&
+		strings.HasSuffix(aws.ToString(instance), "/local-process")
 }
 
 // take records the end of one of several containers, if it is the first that failed.
@@ -115,7 +117,8 @@ func (e *Ending) Mentions(texts ...string) bool {
 
 // Stopping reports whether the agent failed to stop or remove a container, which had run.
 func (e *Ending) Stopping() bool {
-	return e.Mentions("CannotStopContainer", "transition to stopped", "CannotRemoveContainer", "cannot stop container", "failed to stop container", "cannot kill container")
+	return e.Mentions("CannotStopContainer", "transition to stopped", "CannotRemoveContainer", "cannot stop container",
+		"failed to stop container", "cannot kill container")
 }
 
 // Ran reports whether the program certainly ran. Errors of the agent then concern the end of its

@@ -60,7 +60,8 @@ func (c Capacity) Excess(need Capacity) string {
 
 // Of compares c with a whole: "1 of 2 vCPU, 512 MiB of 7.6 GiB". GPUs appear only if one of the two has some.
 func (c Capacity) Of(whole Capacity) string {
-	text := fmt.Sprintf("%s of %s vCPU, %s of %s", number(c.VCPUs), number(whole.VCPUs), memory(c.MemoryMiB), memory(whole.MemoryMiB))
+	text := fmt.Sprintf("%s of %s vCPU, %s of %s", number(c.VCPUs), number(whole.VCPUs), memory(c.MemoryMiB),
+		memory(whole.MemoryMiB))
 	if c.GPUs > 0 || whole.GPUs > 0 {
 		text += fmt.Sprintf(", %d of %d GPU", c.GPUs, whole.GPUs)
 	}

@@ -31,7 +31,8 @@ type Curve struct {
 
 // Name returns the curve's name in a report.
 func (c *Curve) Name() string {
-	return strings.TrimSpace(c.Title + " " + strings.TrimSpace(Key{Batch: c.Batch, Type: c.Type, Parameters: c.Parameters}.where()))
+	return strings.TrimSpace(c.Title + " " +
+		strings.TrimSpace(Key{Batch: c.Batch, Type: c.Type, Parameters: c.Parameters}.where()))
 }
 
 // BreakEven is the size at which the better side changes.
@@ -64,11 +65,13 @@ func curves(pairs []*Pair) []*Curve {
 			continue
 		}
 		i := slices.IndexFunc(all, func(c *Curve) bool {
-			return c.Workload == p.Workload && c.Operation == p.Operation && c.Batch == p.Batch && c.Type == p.Type && c.Parameters == p.Parameters
+			return c.Workload == p.Workload && c.Operation == p.Operation && c.Batch == p.Batch && c.Type == p.Type &&
+				c.Parameters == p.Parameters
 		})
 		if i < 0 {
 			i = len(all)
-			all = append(all, &Curve{p.Workload, p.Operation, p.Batch, p.Type, p.Parameters, p.Title, nil, nil, nil, nil, nil})
+			all = append(all, &Curve{p.Workload, p.Operation, p.Batch, p.Type, p.Parameters, p.Title, nil, nil, nil,
+				nil, nil})
 		}
 		all[i].Pairs = append(all[i].Pairs, p)
 	}
@@ -150,7 +153,8 @@ func (e *BreakEven) describe(base, other, better string) string {
 	}
 	switch {
 	case len(e.At) > 1:
-		return fmt.Sprintf("several: the %s side changes %d times between %s and %s", better, len(e.At), digits(e.From), digits(e.To))
+		return fmt.Sprintf("several: the %s side changes %d times between %s and %s", better, len(e.At), digits(e.From),
+			digits(e.To))
 	case len(e.At) == 1:
 		text := fmt.Sprintf("%s: above it %s is %s, below it %s", digits(e.At[0]), above, better, below)
 		if e.Low == 0 {
@@ -160,9 +164,11 @@ func (e *BreakEven) describe(base, other, better string) string {
 	case e.From == e.To:
 		return fmt.Sprintf("only one size was measured, %s: %s is %s there", digits(e.From), above, better)
 	}
-	text := fmt.Sprintf("none in the measured range, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To), above, better)
+	text := fmt.Sprintf("none in the measured range, %s to %s: %s is %s everywhere", digits(e.From), digits(e.To),
+		above, better)
 	if e.Extrapolated > 0 {
-		text += fmt.Sprintf(" (extrapolated, not measured: the fitted curves would meet near %s)", digits(e.Extrapolated))
+		text += fmt.Sprintf(" (extrapolated, not measured: the fitted curves would meet near %s)",
+			digits(e.Extrapolated))
 	}
 	return text
 }

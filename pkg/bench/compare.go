@@ -84,7 +84,8 @@ type Diffs struct {
 // kind of device; where each side has one row of a key, by the key alone.
 func Compare(before, after *Side, options CompareOptions) *Diffs {
 	o := options.orDefault()
-	d := &Diffs{Old: before.Name, New: after.Name, Alpha: o.Alpha, Threshold: o.Threshold, Rows: []*Diff{}, Environment: [2][]string{{}, {}}}
+	d := &Diffs{Old: before.Name, New: after.Name, Alpha: o.Alpha, Threshold: o.Threshold, Rows: []*Diff{},
+		Environment: [2][]string{{}, {}}}
 	used := map[*Row]bool{}
 	for _, row := range before.Rows {
 		partner := partner(row, before, after)
@@ -114,7 +115,8 @@ func partner(row *Row, before, after *Side) *Row {
 		return newRows[0]
 	}
 	same := func(r *Row) bool {
-		return r.Variant.Kind == row.Variant.Kind && r.Variant.Threads == row.Variant.Threads && r.Variant.Kernel == row.Variant.Kernel
+		return r.Variant.Kind == row.Variant.Kind && r.Variant.Threads == row.Variant.Threads &&
+			r.Variant.Kernel == row.Variant.Kernel
 	}
 	if i := slices.IndexFunc(newRows, same); i >= 0 && countOf(oldRows, same) == 1 && countOf(newRows, same) == 1 {
 		return newRows[i] // only the instruction set differs
@@ -187,7 +189,8 @@ func (d *Diffs) judge() {
 			row.Verdict = Faster
 		case leastP(n, m)*float64(len(rows)) >= d.Alpha:
 			row.Verdict = TooFew
-			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, plural(len(rows), "row"), enough(len(rows), d.Alpha))
+			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, plural(len(rows), "row"),
+				enough(len(rows), d.Alpha))
 		}
 	}
 }
@@ -210,14 +213,16 @@ func (d *Diffs) warn(before, after *Side) {
 		}
 		d.Warnings = append(d.Warnings, side.mixed()...)
 		for _, damage := range side.Damaged {
-			d.Warnings = append(d.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", damage.Line, side.Name, damage.Reason))
+			d.Warnings = append(d.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", damage.Line,
+				side.Name, damage.Reason))
 		}
 	}
 	for _, text := range differences(before.Environment, after.Environment, before.Name, after.Name) {
 		d.Warnings = append(d.Warnings, "the environments differ: "+text)
 	}
 	if runs(before) == 1 && runs(after) == 1 && len(d.Rows) > 0 {
-		d.Warnings = append(d.Warnings, "each side is a single run, so the intervals and P ignore differences between runs; repeat the runs too")
+		d.Warnings = append(d.Warnings,
+			"each side is a single run, so the intervals and P ignore differences between runs; repeat the runs too")
 	}
 }
 
@@ -265,10 +270,12 @@ func (d *Diffs) Markdown() string { return d.page().markdown() }
 
 // page returns the comparison as a page.
 func (d *Diffs) page() *page {
-	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P", "Verdict"}, Left: map[int]bool{4: true, 6: true}}
+	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P",
+		"Verdict"}, Left: map[int]bool{4: true, 6: true}}
 	reasons := section{Heading: "Without a verdict"}
 	for _, row := range d.Rows {
-		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), noValue, noValue, noValue, string(row.Verdict)}
+		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), noValue, noValue, noValue,
+			string(row.Verdict)}
 		if row.Ratio != nil {
 			cells[3], cells[4], cells[5] = times(*row.Ratio), between(*row.Ratio), pText(row.P)
 		}
@@ -285,7 +292,8 @@ func (d *Diffs) page() *page {
 	}
 	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
 		{Sentences: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
-		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "), d.New + ": " + strings.Join(d.Environment[1], "; ")}},
+		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "),
+			d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
 	p.drop()
 	return p
@@ -318,8 +326,10 @@ func (d *Diffs) describe() []string {
 		return []string{"Neither side has a row."}
 	}
 	return []string{
-		fmt.Sprintf("%s: %s. %s beyond the threshold of %s.", plural(len(d.Rows), "row"), strings.Join(parts, ", "), plural(len(d.Regressions()), "regression"), percent(d.Threshold)),
-		fmt.Sprintf("Ratio is new over old. P is adjusted for the number of rows; below %v a row counts as different.", d.Alpha),
+		fmt.Sprintf("%s: %s. %s beyond the threshold of %s.", plural(len(d.Rows), "row"), strings.Join(parts, ", "),
+			plural(len(d.Regressions()), "regression"), percent(d.Threshold)),
+		fmt.Sprintf("Ratio is new over old. P is adjusted for the number of rows; below %v a row counts as different.",
+			d.Alpha),
 	}
 }
 

@@ -94,7 +94,8 @@ func (c *Comparison) match(k Key) {
 		c.leave(k, row, nil, c.lacks(c.Other, c.Base, row))
 		return
 	}
-	if why := cmp.Or(refusal(row, others[0], c.Base.Name, c.Other.Name), busyReason(row, others[0], c.Base.Name, c.Other.Name)); why != "" {
+	if why := cmp.Or(refusal(row, others[0], c.Base.Name, c.Other.Name),
+		busyReason(row, others[0], c.Base.Name, c.Other.Name)); why != "" {
 		c.leave(k, row, others[0], why)
 		return
 	}
@@ -294,7 +295,8 @@ func (c *Comparison) warn() {
 	for _, side := range []*Side{c.Base, c.Other} {
 		c.Warnings = append(c.Warnings, side.mixed()...)
 		for _, d := range side.Damaged {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", d.Line, side.Name, d.Reason))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("left out line %d of a log of the %s side: %s", d.Line,
+				side.Name, d.Reason))
 		}
 	}
 	single := 0
@@ -306,7 +308,8 @@ func (c *Comparison) warn() {
 		kinds[p.Base.Variant.Kind], kinds[p.Other.Variant.Kind] = true, true
 	}
 	if single > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat, so without an interval; raise --repeats", plural(single, "row")))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat, so without an interval; raise --repeats",
+			plural(single, "row")))
 	}
 	if len(c.Pairs) > 0 && len(kinds) == 1 {
 		c.Warnings = append(c.Warnings, "both sides were computed on "+orUnknown(c.Pairs[0].Base.Variant.Kind))
@@ -331,7 +334,8 @@ func (p *Pair) MarshalJSON() ([]byte, error) {
 		KernelSpeedUp *Ratio   `json:"kernelSpeedUp,omitempty"`
 		Slower        []string `json:"slower,omitempty"`
 	}
-	out := rest{p.Key, p.Title, p.Length, nil, p.Base.Variant, p.Other.Variant, p.Base.Summary, p.Other.Summary, p.SpeedUp, p.KernelSpeedUp, p.Slower}
+	out := rest{p.Key, p.Title, p.Length, nil, p.Base.Variant, p.Other.Variant, p.Base.Summary, p.Other.Summary,
+		p.SpeedUp, p.KernelSpeedUp, p.Slower}
 	if p.Work.Amount > 0 {
 		out.Work = &p.Work
 	}

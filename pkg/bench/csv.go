@@ -11,7 +11,8 @@ var csvHead = []string{
 	"workload", "operation", "size", "batch", "type", "parameters",
 	"base_side", "base_seconds", "base_low", "base_high", "base_repeats",
 	"other_side", "other_seconds", "other_low", "other_high", "other_repeats",
-	"speed_up", "speed_up_low", "speed_up_high", "cost_efficiency", "unit", "base_usd_per_unit", "other_usd_per_unit", "reason",
+	"speed_up", "speed_up_low", "speed_up_high", "cost_efficiency", "unit", "base_usd_per_unit", "other_usd_per_unit",
+	"reason",
 }
 
 // CSV returns one line per key of either side. An unknown number is an empty

@@ -189,7 +189,8 @@ func (d *Decision) describe(c *Comparison, factor float64, better string) {
 	d.describeChoice(c, better)
 	d.describeBusy(c)
 	t := c.Total
-	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name, digits(t.Other), c.Other.Name,
+	d.add("All %s together take %s seconds on %s and %s on %s: %s.", plural(t.Rows, "row"), digits(t.Base), c.Base.Name,
+		digits(t.Other), c.Other.Name,
 		d.compared(t.SpeedUp, c, "as fast"))
 	if d.Efficiency != nil {
 		d.add("%[2]s costs %[1]s. %[4]s costs %[3]s. Cost-efficiency ratio (%[2]s price x %[2]s time over %[4]s price x %[4]s time): %[5]s.",
@@ -252,7 +253,8 @@ func (d *Decision) compared(r Ratio, c *Comparison, what string) string {
 	}
 	text := fmt.Sprintf("%s is %s times %s", name, digits(r.Value), what)
 	if r.Interval != nil {
-		text += fmt.Sprintf(", %s to %s with a confidence of %s", digits(r.Interval.Low), digits(r.Interval.High), percent(r.Interval.Confidence))
+		text += fmt.Sprintf(", %s to %s with a confidence of %s", digits(r.Interval.Low), digits(r.Interval.High),
+			percent(r.Interval.Confidence))
 	}
 	return text
 }

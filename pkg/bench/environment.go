@@ -101,7 +101,8 @@ func differences(a, b Environment, nameA, nameB string) []string {
 		seen[f.Name] = true
 		va, vb := a.values(f.Name), b.values(f.Name)
 		if !slices.Equal(va, vb) {
-			all = append(all, fmt.Sprintf("%s: %s on the %s side, %s on the %s side", f.Name, orNone(va), nameA, orNone(vb), nameB))
+			all = append(all, fmt.Sprintf("%s: %s on the %s side, %s on the %s side", f.Name, orNone(va), nameA,
+				orNone(vb), nameB))
 		}
 	}
 	return all

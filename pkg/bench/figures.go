@@ -35,7 +35,8 @@ func (r *Report) speedUps() section {
 func (r *Report) speedUp(workload string, part []*Curve) figure {
 	c := r.Comparison
 	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, visible(workload))
-	p := plot{label: what, xName: "size, side of the square", yName: "speed-up", rules: []rule{{name: "as fast as " + c.Base.Name, value: 1}}}
+	p := plot{label: what, xName: "size, side of the square", yName: "speed-up",
+		rules: []rule{{name: "as fast as " + c.Base.Name, value: 1}}}
 	if factor, ok := r.Decision.Prices.ratio(); ok {
 		p.rules = append(p.rules, rule{name: "as cheap as " + c.Base.Name, value: 1 / factor, cost: true})
 	}
@@ -76,7 +77,8 @@ func (r *Report) timesBySize() section {
 		if side == c.Other {
 			at = 1
 		}
-		d := dot{x: length, y: row.Summary.Median, tooltip: fmt.Sprintf("%s, %s: %s seconds", row.Name(), side.Name, digits(row.Summary.Median))}
+		d := dot{x: length, y: row.Summary.Median, tooltip: fmt.Sprintf("%s, %s: %s seconds", row.Name(), side.Name,
+			digits(row.Summary.Median))}
 		if in := row.Summary.Interval; in != nil {
 			d.low, d.high = in.Low, in.High
 		}
@@ -103,7 +105,8 @@ func (r *Report) breakEvenRules(name string) []rule {
 	}
 	var rules []rule
 	for _, curve := range r.Decision.Curves {
-		if visible(curve.Title+" "+Key{Batch: curve.Batch, Type: curve.Type, Parameters: curve.Parameters}.where()) != name {
+		if visible(curve.Title+" "+Key{Batch: curve.Batch, Type: curve.Type,
+			Parameters: curve.Parameters}.where()) != name {
 			continue
 		}
 		for _, at := range curve.ByTime.At {
@@ -161,7 +164,8 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 	x := 8.0
 	for _, part := range parts {
 		width := part.Seconds / sum * (plotWidth - 16)
-		tooltip := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds), percent(part.Seconds/sum))
+		tooltip := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds),
+			percent(part.Seconds/sum))
 		c.rect(fmt.Sprintf("part c%d", slices.Index(partNames, part.Name)), x, y+6, width, 16, tooltip)
 		x += width
 	}

@@ -45,7 +45,10 @@ type table struct {
 func (t *table) dropEmpty() {
 	filled := []int{0}
 	for i := 1; i < len(t.Head); i++ {
-		if slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" && row[i] != noValue && row[i] != noTime }) {
+		if slices.ContainsFunc(t.Rows, func(row []string) bool {
+			return row[i] != "" && row[i] != noValue &&
+				row[i] != noTime
+		}) {
 			filled = append(filled, i)
 		}
 	}

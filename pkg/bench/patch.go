@@ -174,13 +174,15 @@ func deviceChange(a, b object) []Change {
 		return nil
 	case at < 0:
 		end := len(before)
-		return []Change{{Op: "add", Path: item(end), Value: quoted(deviceFlag)}, {Op: "add", Path: item(end + 1), Value: quoted(wanted)}}
+		return []Change{{Op: "add", Path: item(end), Value: quoted(deviceFlag)},
+			{Op: "add", Path: item(end + 1), Value: quoted(wanted)}}
 	case joined && wanted == "":
 		return []Change{{Op: "remove", Path: item(at), Was: quoted(before[at])}}
 	case joined:
 		return []Change{{"replace", item(at), quoted(before[at]), quoted(deviceFlag + "=" + wanted)}}
 	case wanted == "": // what is behind the first item moves up
-		return []Change{{Op: "remove", Path: item(at - 1), Was: quoted(deviceFlag)}, {Op: "remove", Path: item(at - 1), Was: quoted(old)}}
+		return []Change{{Op: "remove", Path: item(at - 1), Was: quoted(deviceFlag)},
+			{Op: "remove", Path: item(at - 1), Was: quoted(old)}}
 	}
 	return []Change{{"replace", item(at), quoted(old), quoted(wanted)}}
 }

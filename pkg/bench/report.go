@@ -155,7 +155,8 @@ func (r *Report) Markdown() string {
 // page is the report with all its sections.
 func (r *Report) page() *page {
 	p := &page{Title: r.Title, Sections: []section{
-		r.decision(), r.times(), r.unpaired(), r.warnings(), r.costs(), r.breakEvens(), r.splits(), r.roofs(), r.published(), r.patch(), r.environments(),
+		r.decision(), r.times(), r.unpaired(), r.warnings(), r.costs(), r.breakEvens(), r.splits(), r.roofs(),
+		r.published(), r.patch(), r.environments(),
 	}}
 	p.drop()
 	return p
@@ -169,7 +170,8 @@ func (p *page) drop() {
 		}
 	}
 	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool {
-		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Figures) == 0
+		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) &&
+			len(s.Figures) == 0
 	})
 }
 
@@ -177,9 +179,11 @@ func (p *page) drop() {
 // the column if nothing was measured on the side.
 func (r *Report) times() section {
 	c := r.Comparison
-	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up", "Interval"}, Left: map[int]bool{4: true}}
+	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up",
+		"Interval"}, Left: map[int]bool{4: true}}
 	for _, p := range c.Pairs {
-		t.add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp), between(p.SpeedUp))
+		t.add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp),
+			between(p.SpeedUp))
 	}
 	for i := range c.Unpaired {
 		u := &c.Unpaired[i]
@@ -190,13 +194,15 @@ func (r *Report) times() section {
 		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), noValue, last)
 	}
 	if c.Total != nil {
-		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other), times(c.Total.SpeedUp), between(c.Total.SpeedUp))
+		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other),
+			times(c.Total.SpeedUp), between(c.Total.SpeedUp))
 		t.Total = true
 	}
 	s := section{Heading: "Times", Table: t}
 	for _, side := range []*Side{c.Base, c.Other} {
 		if side.Absent != "" {
-			s.Sentences = append(s.Sentences, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name, side.Absent))
+			s.Sentences = append(s.Sentences, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name,
+				side.Absent))
 		}
 	}
 	return s
@@ -297,15 +303,18 @@ func (r *Report) costs() section {
 	}
 	c := r.Comparison
 	t := &table{Head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
-		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"}, Left: map[int]bool{1: true}}
+		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"},
+		Left: map[int]bool{1: true}}
 	for _, cost := range r.Decision.Costs {
 		base, other := noValue, noValue
 		if cost.Unit != "" {
 			base, other = usd(cost.BaseUnit), usd(cost.OtherUnit)
 		}
-		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand), digits(cost.Efficiency.Value))
+		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand),
+			digits(cost.Efficiency.Value))
 	}
-	sentences := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base, c.Other.Name, r.Decision.Prices.Other)}
+	sentences := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base,
+		c.Other.Name, r.Decision.Prices.Other)}
 	return section{Heading: "Costs", Sentences: sentences, Table: t}
 }
 
@@ -321,8 +330,12 @@ func (r *Report) breakEvens() section {
 			s.Items = append(s.Items, visible(curve.Name())+", by cost: "+curve.ByCost.Summary)
 		}
 		if a, b := curve.Base, curve.Other; a != nil && a.Points > 2 {
-			s.Items = append(s.Items, fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)", visible(curve.Name()),
-				r.Comparison.Base.Name, digits(a.Exponent), digits(a.R2), r.Comparison.Other.Name, digits(b.Exponent), digits(b.R2)))
+			s.Items = append(s.Items,
+				fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)",
+					visible(curve.Name()),
+					r.Comparison.Base.Name, digits(a.Exponent), digits(a.R2), r.Comparison.Other.Name,
+					digits(b.Exponent),
+					digits(b.R2)))
 		}
 	}
 	return s
@@ -330,7 +343,8 @@ func (r *Report) breakEvens() section {
 
 // splits is the table of the parts of each row's time.
 func (r *Report) splits() section {
-	t := &table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"}, Left: map[int]bool{1: true}}
+	t := &table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"},
+		Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		parts := row.Parts()
 		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == 0) {
@@ -406,7 +420,8 @@ func (r *Report) published() section {
 		}
 		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source + "."}, Table: t, Items: r.Published.Notes}
+	return section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source +
+		"."}, Table: t, Items: r.Published.Notes}
 }
 
 // patch lists the changes of the job file.

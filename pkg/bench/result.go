@@ -87,7 +87,8 @@ func check(r *measure.Result) error {
 		return fmt.Errorf("%s of %s %s: %v is out of range", name, r.Operation, r.Size, v)
 	}
 	err := cmp.Or(
-		bad("firstCallSeconds", r.FirstCall, longest), bad("kernelSeconds", r.KernelSeconds, longest), bad("repeatedKernelSeconds", r.RepeatedKernelSeconds, longest),
+		bad("firstCallSeconds", r.FirstCall, longest), bad("kernelSeconds", r.KernelSeconds, longest),
+		bad("repeatedKernelSeconds", r.RepeatedKernelSeconds, longest),
 		bad("copyInSeconds", r.CopyInSeconds, longest), bad("copyOutSeconds", r.CopyOutSeconds, longest),
 		bad("gflops", r.GFLOPS, mostAmount), bad("mpixelsPerSecond", r.MPixels, mostAmount),
 		bad("width", float64(r.Width), mostAmount), bad("height", float64(r.Height), mostAmount),

@@ -252,7 +252,8 @@ func (r *Row) leaveOutBusy(lines []Result) []Result {
 		return lines
 	}
 	if off := len(lines) - len(good); off > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s on a busy machine left out: %s", plural(off, "run"), strings.Join(reasons, "; ")))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s on a busy machine left out: %s", plural(off, "run"),
+			strings.Join(reasons, "; ")))
 	}
 	return good
 }

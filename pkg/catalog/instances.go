@@ -34,10 +34,12 @@ var embedded = sync.OnceValue(func() *Catalog {
 	measured := map[string][]MemoryFigure{}
 	for _, row := range rows(packed.Text(files(), "measured-memory.csv")) {
 		figure, atLeast := strings.CutPrefix(row[1], ">=")
-		measured[row[0]] = append(measured[row[0]], MemoryFigure{MiB: number(figure), AtLeast: atLeast, AMI: row[2], Source: row[3]})
+		measured[row[0]] = append(measured[row[0]], MemoryFigure{MiB: number(figure), AtLeast: atLeast, AMI: row[2],
+			Source: row[3]})
 	}
 	var types []InstanceType
-	for _, row := range slices.Concat(rows(packed.Text(files(), "instance-types.csv")), rows(packed.Text(files(), "retired-types.csv"))) {
+	for _, row := range slices.Concat(rows(packed.Text(files(), "instance-types.csv")),
+		rows(packed.Text(files(), "retired-types.csv"))) {
 		if isMac(row[3]) {
 			continue
 		}

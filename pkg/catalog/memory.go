@@ -80,7 +80,8 @@ func (t InstanceType) isNitro() bool {
 	if err != nil {
 		return false
 	}
-	first := map[string]int{"c": 5, "m": 5, "r": 5, "g": 4, "p": 4, "t": 3, "gr": 6, "hpc": 6, "inf": 1, "trn": 1, "a": 1, "i": 4, "x": 2, "is": 4, "im": 4, "vt": 1, "dl": 1}
+	first := map[string]int{"c": 5, "m": 5, "r": 5, "g": 4, "p": 4, "t": 3, "gr": 6, "hpc": 6, "inf": 1, "trn": 1,
+		"a": 1, "i": 4, "x": 2, "is": 4, "im": 4, "vt": 1, "dl": 1}
 	least, ok := first[letters[:i]]
 	return ok && generation >= least
 }
@@ -88,7 +89,8 @@ func (t InstanceType) isNitro() bool {
 // memoryDoubt says how much memory a type has for jobs where that depends on the AMI.
 func (t InstanceType) memoryDoubt() string {
 	if len(t.measured) == 0 {
-		return fmt.Sprintf("no figure is published for %s; hosts with %d MiB have between %d and %d MiB for jobs", t.Name, t.MemoryMiB, t.UsableMiB(), t.MostUsableMiB())
+		return fmt.Sprintf("no figure is published for %s; hosts with %d MiB have between %d and %d MiB for jobs",
+			t.Name, t.MemoryMiB, t.UsableMiB(), t.MostUsableMiB())
 	}
 	var seen []string
 	for _, f := range t.measured {
@@ -101,5 +103,6 @@ func (t InstanceType) memoryDoubt() string {
 		}
 		seen = append(seen, amount+" ("+f.Source+")")
 	}
-	return fmt.Sprintf("jobs on %s had %s; other AMIs have up to %d MiB", t.Name, strings.Join(seen, ", "), t.MostUsableMiB())
+	return fmt.Sprintf("jobs on %s had %s; other AMIs have up to %d MiB", t.Name, strings.Join(seen, ", "),
+		t.MostUsableMiB())
 }

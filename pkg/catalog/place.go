@@ -115,7 +115,8 @@ func (e Environment) placeEC2(r Request) Placement {
 		return Placement{Fits: true, Instance: suiting[i], PerInstance: suiting[i].capacity(r)}
 	}
 	if i := slices.IndexFunc(suiting, func(t InstanceType) bool { return t.mayHold(r) }); i >= 0 {
-		p := Placement{Fits: true, Cause: TightMemory, Instance: suiting[i], PerInstance: 1, Reason: "may not fit: " + suiting[i].memoryDoubt()}
+		p := Placement{Fits: true, Cause: TightMemory, Instance: suiting[i], PerInstance: 1,
+			Reason: "may not fit: " + suiting[i].memoryDoubt()}
 		p.Nearest, p.NearestOn = e.nearest(suiting, r)
 		return p
 	}
@@ -199,7 +200,8 @@ func tooBig(types []InstanceType, r Request) Placement {
 		return refuse(TooManyVCPUs, "its largest type %s has %s", t.Name, VCPUs(float64(t.VCPUs)))
 	}
 	if t := most(InstanceType.MostUsableMiB); t.MostUsableMiB() < r.MemoryMiB {
-		p := refuse(TooMuchMemory, "its largest type %s leaves at most %d of %d MiB to jobs", t.Name, t.MostUsableMiB(), t.MemoryMiB)
+		p := refuse(TooMuchMemory, "its largest type %s leaves at most %d of %d MiB to jobs", t.Name, t.MostUsableMiB(),
+			t.MemoryMiB)
 		if r.MemoryMiB == t.MemoryMiB {
 			p.Cause = NominalMemory
 		}
@@ -255,7 +257,8 @@ func (r Request) loss(c Request) float64 {
 		}
 		return (wanted - got) / wanted
 	}
-	loss := share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) + share(float64(r.GPUs), float64(c.GPUs))
+	loss := share(r.VCPUs, c.VCPUs) + share(float64(r.MemoryMiB), float64(c.MemoryMiB)) +
+		share(float64(r.GPUs), float64(c.GPUs))
 	if c.Arch != r.Arch {
 		loss++
 	}

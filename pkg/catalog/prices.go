@@ -319,7 +319,8 @@ func checkItem(item string) error {
 	case isFargate && !slices.Contains(FargateItems(), item):
 		return fmt.Errorf("unknown item %q: want one of %s", item, strings.Join(FargateItems(), " "))
 	case !isFargate && !strings.Contains(item, "."):
-		return fmt.Errorf("unknown item %q: want an instance type or one of %s", item, strings.Join(FargateItems(), " "))
+		return fmt.Errorf("unknown item %q: want an instance type or one of %s", item,
+			strings.Join(FargateItems(), " "))
 	}
 	return nil
 }

@@ -62,7 +62,8 @@ func pricedVolumes() []string {
 
 // MonthlyItems returns the items with a price a month or for each GB.
 func MonthlyItems() []string {
-	items := []string{Secret, KMSKey, Alarm, Dashboard, Metric, LogStorage, ImageStorage, ObjectStorage, NATTraffic, EndpointTraffic, LogTraffic}
+	items := []string{Secret, KMSKey, Alarm, Dashboard, Metric, LogStorage, ImageStorage, ObjectStorage, NATTraffic,
+		EndpointTraffic, LogTraffic}
 	for _, part := range pricedVolumes() {
 		items = append(items, volumePart+part)
 	}

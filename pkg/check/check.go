@@ -206,7 +206,8 @@ func (c *Checker) Check(documents []Document) *Result {
 			}
 		case v.file != nil && !cfn.Concerns(v.file, v.platform.together):
 			r.addUnconcerned(documents[i], v.file)
-			v.problems = slices.DeleteFunc(v.problems, func(d diag.Diagnostic) bool { return isOthers(d, documents[i], v.file) })
+			v.problems = slices.DeleteFunc(v.problems,
+				func(d diag.Diagnostic) bool { return isOthers(d, documents[i], v.file) })
 		case v.checked:
 			r.Checked = append(r.Checked, documents[i].Path)
 		case v.err == nil:
@@ -226,7 +227,10 @@ func (c *Checker) Check(documents []Document) *Result {
 			r.Unplaced, r.WithoutQueues = true, cmp.Or(r.WithoutQueues, v.platform.Path)
 		}
 	}
-	r.Platforms = slices.SortedFunc(slices.Values(c.platforms), func(a, b *Platform) int { return cmp.Compare(a.Path, b.Path) })
+	r.Platforms = slices.SortedFunc(slices.Values(c.platforms), func(a,
+		b *Platform) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	for _, p := range r.Platforms {
 		r.Problems = append(r.Problems, p.Problems...)
 		r.countUnknown(p.together)
@@ -290,7 +294,8 @@ func (r *Result) countUnknown(files []*document.File) {
 		if r.Unknown += len(values); len(values) > 0 {
 			src := cmp.Or(values[0].Node.Source, f.Source)
 			line, col := src.Position(values[0].Node.Span.Start)
-			if at := fmt.Sprintf("%s:%d:%d: %s", src.Name, line, col, values[0].Why); r.FirstUnknown == "" || at < r.FirstUnknown {
+			if at := fmt.Sprintf("%s:%d:%d: %s", src.Name, line, col, values[0].Why); r.FirstUnknown == "" ||
+				at < r.FirstUnknown {
 				r.FirstUnknown = at
 			}
 		}
@@ -466,7 +471,8 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 		w.arena.Reset()
 		return unchecked
 	}
-	v := verdict{rare: nothingRare, checked: file != nil || !recognize || len(problems) > 0, problems: problems, platform: p, recognized: recognized}
+	v := verdict{rare: nothingRare, checked: file != nil || !recognize || len(problems) > 0, problems: problems,
+		platform: p, recognized: recognized}
 	switch {
 	case file == nil:
 	case !w.options.Keep && isIndependent(file):
@@ -478,7 +484,10 @@ func (w *worker) checkText(d Document, src *diag.Source, p *Platform) verdict {
 	}
 	v.unplaced = file != nil && len(file.Jobs) > 0 && (p.Content == nil || len(p.Content.Queues) == 0)
 	if v.unplaced {
-		v.queueless = slices.ContainsFunc(file.Jobs, func(j *document.Job) bool { return j.Submit != nil && j.Submit.Get("jobQueue").Str() == "" })
+		v.queueless = slices.ContainsFunc(file.Jobs, func(j *document.Job) bool {
+			return j.Submit != nil &&
+				j.Submit.Get("jobQueue").Str() == ""
+		})
 	}
 	w.arena.Reset()
 	return v

@@ -68,7 +68,8 @@ func (p *Platform) hides(path string) diag.List {
 	other, err := ReadPlatform(path, InstanceTypes{Unneeded: true})
 	if err == nil && other.Content != nil {
 		for _, rule := range other.Content.Policy.Rules() {
-			if own := p.Content.Policy.Node.Get(rule.Name); own == nil || string(own.AppendJSON(nil)) != string(rule.AppendJSON(nil)) {
+			if own := p.Content.Policy.Node.Get(rule.Name); own == nil ||
+				string(own.AppendJSON(nil)) != string(rule.AppendJSON(nil)) {
 				lost = append(lost, rule.Name)
 			}
 		}
@@ -82,7 +83,8 @@ func (p *Platform) hides(path string) diag.List {
 		d.Hint = "check that file: batchctl validate " + path
 		return diag.List{d}
 	}
-	d.Message = fmt.Sprintf("%s replaces %s, so these rules of its policy do not apply: %s", p.Path, path, strings.Join(lost, ", "))
+	d.Message = fmt.Sprintf("%s replaces %s, so these rules of its policy do not apply: %s", p.Path, path,
+		strings.Join(lost, ", "))
 	d.Hint = other.Content.Policy.Hint(`copy them to "policy" of the nearer file, or remove that file`)
 	return diag.List{d}
 }

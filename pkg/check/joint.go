@@ -32,7 +32,8 @@ func (j *joint) check() diag.List {
 	j.gather()
 	j.addRegistered()
 	together := j.platform.together
-	j.platform.createsQueue = slices.ContainsFunc(together, func(f *document.File) bool { return f.Kind == document.KindJobQueue })
+	j.platform.createsQueue = slices.ContainsFunc(together,
+		func(f *document.File) bool { return f.Kind == document.KindJobQueue })
 	all := lint.Check(together, j.platform.Content, j.rules)
 	creators := slices.DeleteFunc(slices.Clone(together), func(f *document.File) bool { return !creates(f) })
 	if len(creators) == 0 {
@@ -155,7 +156,8 @@ func withoutRepeats(all diag.List) diag.List {
 // creates reports whether a document creates something that jobs use.
 func creates(f *document.File) bool {
 	switch f.Kind {
-	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource:
+	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy,
+		document.KindConsumableResource:
 		return true
 	}
 	return false

@@ -132,7 +132,8 @@ func Parse(text string) (m Manifest, err error) {
 		return m, fmt.Errorf("the list of files is damaged: %w", err)
 	}
 	if m.Version != version {
-		return m, fmt.Errorf("it has version %d, but this batchctl supports version %d: update batchctl in the image", m.Version, version)
+		return m, fmt.Errorf("it has version %d, but this batchctl supports version %d: update batchctl in the image",
+			m.Version, version)
 	}
 	links := map[string]bool{}
 	for i, f := range m.Files {
@@ -184,7 +185,8 @@ func Skips(path string) bool {
 // Same reports whether two listings of the directory have the same files with the same sizes and times.
 func Same(a, b []File) bool {
 	return slices.EqualFunc(a, b, func(f, g File) bool {
-		return f.Path == g.Path && f.Size == g.Size && f.Executable == g.Executable && f.Link == g.Link && f.Modified.Equal(g.Modified)
+		return f.Path == g.Path && f.Size == g.Size && f.Executable == g.Executable && f.Link == g.Link &&
+			f.Modified.Equal(g.Modified)
 	})
 }
 
@@ -228,7 +230,8 @@ func Sort(names []string) Contents {
 			if sum, err := hex.DecodeString(hash); err == nil && len(sum) == sha256.Size {
 				c.Data[hash] = true
 			}
-		} else if n, err := fmt.Sscanf(name, GenerationDir+"/%d-%d.json", &id.Epoch, &id.Number); n == 2 && err == nil && id.Name() == name {
+		} else if n, err := fmt.Sscanf(name, GenerationDir+"/%d-%d.json", &id.Epoch, &id.Number); n == 2 &&
+			err == nil && id.Name() == name {
 			c.Epoch = max(c.Epoch, id.Epoch)
 			if id.Number == 0 {
 				c.Claims = append(c.Claims, id)
@@ -287,7 +290,8 @@ func (c *Contents) Forget(name string) {
 // the values 1 and 11 are those of 11 and 1.
 func Place(location string, names []string, origin, cell string) string {
 	place := strings.TrimSuffix(location, "/")
-	known := slices.Contains(names, indexVariable) && !slices.ContainsFunc(names, func(n string) bool { return n != indexVariable })
+	known := slices.Contains(names, indexVariable) && !slices.ContainsFunc(names,
+		func(n string) bool { return n != indexVariable })
 	if slices.Contains(names, jobIDVariable) {
 		known = !slices.ContainsFunc(names, func(n string) bool { return n != jobIDVariable })
 	} else {

@@ -25,12 +25,15 @@ func workloadCommand(con *term.Console) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workloads", UsageText: "batchctl workload list [FLAGS]",
-				Description: cmdline.Help("Prints each workload with a description.", "batchctl workload list --output json"),
-				Flags:       cmdline.OutputFlags(cmdline.JSON[[]workloadRow]()), Action: func(c *cli.Context) error { return listWorkloads(con, c) },
+				Description: cmdline.Help("Prints each workload with a description.",
+					"batchctl workload list --output json"),
+				Flags:  cmdline.OutputFlags(cmdline.JSON[[]workloadRow]()),
+				Action: func(c *cli.Context) error { return listWorkloads(con, c) },
 			},
 			{
 				Name: "run", Usage: "run a workload on this machine", UsageText: "batchctl workload run NAME [FLAGS]",
-				Description:     cmdline.Help("The flags are the workload's own.", "batchctl workload run matrix --sizes 1000 --type float32"),
+				Description: cmdline.Help("The flags are the workload's own.",
+					"batchctl workload run matrix --sizes 1000 --type float32"),
 				SkipFlagParsing: true,
 				Action: func(c *cli.Context) error {
 					// The workloads parse their own flags.
@@ -106,7 +109,8 @@ func schema(con *term.Console, c *cli.Context) error {
 	data, err := schemas.FS.ReadFile(chosen + suffix)
 	if err != nil {
 		return exit.Usage("unknown schema %q", chosen).
-			Try("%s", diag.Instead(chosen, names, diag.Offer{Near: "did you mean: batchctl schema %s", Are: "the schemas are"}))
+			Try("%s", diag.Instead(chosen, names, diag.Offer{Near: "did you mean: batchctl schema %s",
+				Are: "the schemas are"}))
 	}
 	return con.PrintUnmasked(string(data))
 }
@@ -124,5 +128,6 @@ func outputSchema(con *term.Console, c *cli.Context, command string) error {
 	if !isCommand(c.Args().Get(1)) {
 		f = exit.Usage("unknown command %q", command)
 	}
-	return f.Try("%s", diag.Instead(command, names, diag.Offer{Near: "did you mean: batchctl schema output %s", All: "list the commands that do: batchctl schema output"}))
+	return f.Try("%s", diag.Instead(command, names, diag.Offer{Near: "did you mean: batchctl schema output %s",
+		All: "list the commands that do: batchctl schema output"}))
 }

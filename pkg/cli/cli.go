@@ -96,7 +96,8 @@ func commandHasFlag(name, flag string) bool {
 	for _, s := range sections() {
 		for _, c := range s.commands {
 			if c.name == name {
-				return slices.ContainsFunc(c.build(&term.Console{}).Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), flag) })
+				return slices.ContainsFunc(c.build(&term.Console{}).Flags,
+					func(f cli.Flag) bool { return slices.Contains(f.Names(), flag) })
 			}
 		}
 	}
@@ -156,7 +157,10 @@ func sections() []section {
 		}},
 		{"More", []command{
 			{"replay", results.ReplayCommand},
-			{"bench", func(con *term.Console) *cli.Command { return benchmark.BenchCommand(con, testbed.Commands(con)...) }},
+			{"bench", func(con *term.Console) *cli.Command {
+				return benchmark.BenchCommand(con,
+					testbed.Commands(con)...)
+			}},
 			{"gc", submit.GCCommand},
 			{"ecs", cloud.ECSCommand},
 			{"env", cloud.EnvCommand},

@@ -73,7 +73,8 @@ func completionCommand(con *term.Console) *cli.Command {
 			script, ok := completionScripts[c.Args().First()]
 			if !ok {
 				return exit.Usage("unknown shell %q", c.Args().First()).
-					Try("%s", diag.Instead(c.Args().First(), []string{"bash", "zsh", "fish"}, diag.Offer{Near: "did you mean: batchctl completion %s", Are: "the shells are"}))
+					Try("%s", diag.Instead(c.Args().First(), []string{"bash", "zsh", "fish"},
+						diag.Offer{Near: "did you mean: batchctl completion %s", Are: "the shells are"}))
 			}
 			return con.PrintUnmasked(script)
 		},
@@ -83,7 +84,8 @@ func completionCommand(con *term.Console) *cli.Command {
 
 // jobCommands are the commands whose arguments complete to handles of jobs and submissions. Those of
 // resume complete to open submissions, and those of list only after --array.
-var jobCommands = []string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain", "top", "cost", "graph", "list", "resume", "history", "advise", "diff"}
+var jobCommands = []string{"status", "logs", "wait", "results", "retry", "replay", "stop", "explain", "top", "cost",
+	"graph", "list", "resume", "history", "advise", "diff"}
 
 // handleFlags are the flags whose values are handles.
 var handleFlags = []string{"--submission", "--array", "--jobs"}

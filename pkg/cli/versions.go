@@ -34,7 +34,8 @@ func versionCommand(con *term.Console) *cli.Command {
 			"batchctl version\nbatchctl version --check"),
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "check GitHub for a newer release"},
-			&cli.StringFlag{Name: "releases-url", Usage: "query this `URL` instead, for a mirror", Value: latestRelease},
+			&cli.StringFlag{Name: "releases-url", Usage: "query this `URL` instead, for a mirror",
+				Value: latestRelease},
 		}, cmdline.OutputFlags(cmdline.JSON[versionOutput]())...),
 		Action: func(c *cli.Context) error {
 			if err := cmdline.Most(c, 0); err != nil {
@@ -74,7 +75,8 @@ func version(ctx context.Context, con *term.Console, format string, check bool, 
 	if check {
 		latest, err := newestRelease(ctx, url)
 		if err != nil {
-			return exit.Fail(exit.NotDone, "check for a newer version: %v", err).Try("see https://github.com/batchctl/batchctl/releases, or name a mirror: --releases-url URL")
+			return exit.Fail(exit.NotDone, "check for a newer version: %v", err).
+				Try("see https://github.com/batchctl/batchctl/releases, or name a mirror: --releases-url URL")
 		}
 		v.Latest, v.LatestURL = latest.Tag, latest.URL
 		if semver.IsValid(v.Version) {

@@ -27,7 +27,8 @@ const (
 // and stopping there would silently lose the rest.
 func onward(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BatchctlOnward",
-		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.InitializeInput,
+			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			if sent := pageToken(in.Parameters); err == nil && sent != "" && sent == pageToken(out.Result) {
 				err = rpc.ErrEndless

@@ -206,7 +206,8 @@ func (c Chain) Sum(details []types.JobDetail) (sum types.JobDetail, healed int) 
 	sum.JobName = root.JobName
 	for _, d := range details {
 		for _, on := range d.DependsOn {
-			if !slices.ContainsFunc(sum.DependsOn, func(o types.JobDependency) bool { return aws.ToString(o.JobId) == aws.ToString(on.JobId) }) {
+			if !slices.ContainsFunc(sum.DependsOn,
+				func(o types.JobDependency) bool { return aws.ToString(o.JobId) == aws.ToString(on.JobId) }) {
 				sum.DependsOn = append(slices.Clip(sum.DependsOn), on)
 			}
 		}

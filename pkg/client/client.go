@@ -29,7 +29,8 @@ func New(cfg aws.Config) *Client {
 	c := &Client{}
 	c.API = awsbatch.NewFromConfig(cfg, func(o *awsbatch.Options) {
 		c.Rate = NewRateLimit(aws.ToString(o.BaseEndpoint))
-		o.APIOptions = append(slices.Clip(o.APIOptions), c.Rate.middleware, rpc.Within(AttemptTimeout), rpc.WholeRequest, onward)
+		o.APIOptions = append(slices.Clip(o.APIOptions), c.Rate.middleware, rpc.Within(AttemptTimeout),
+			rpc.WholeRequest, onward)
 		o.HTTPClient = bounded{o.HTTPClient}
 	})
 	c.Polling = &Polling{api: c.API}

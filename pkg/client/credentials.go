@@ -18,7 +18,8 @@ func Expired(err error) bool {
 
 // Renewable returns credentials that are loaded again after Invalidate. Credentials from a file
 // would otherwise stay unchanged, even after you logged in again.
-func Renewable(first aws.CredentialsProvider, load func(context.Context) (aws.CredentialsProvider, error)) aws.CredentialsProvider {
+func Renewable(first aws.CredentialsProvider,
+	load func(context.Context) (aws.CredentialsProvider, error)) aws.CredentialsProvider {
 	return &renewable{load: load, provider: aws.NewCredentialsCache(first)}
 }
 

@@ -189,7 +189,8 @@ func Cause(err error) string {
 		return api.ErrorCode() + ": " + api.ErrorMessage()
 	}
 	if code := status(err); code >= 300 {
-		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network", code, http.StatusText(code))
+		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network", code,
+			http.StatusText(code))
 	}
 	if unanswered, ok := errors.AsType[*rpc.NetworkError](err); ok {
 		return unanswered.Error()

@@ -204,7 +204,8 @@ func cluster(all []*failed) []Failure {
 		if !ok {
 			i = len(failures)
 			index[k] = i
-			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text, Unread: !f.read, LogError: f.logError})
+			failures = append(failures, Failure{Example: f.id, ExitCode: f.exit, Reason: f.reason, Text: f.text,
+				Unread: !f.read, LogError: f.logError})
 		}
 		failures[i].Count++
 	}

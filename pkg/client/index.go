@@ -61,9 +61,11 @@ func (j *Jobs) checkSuffix(ctx context.Context, arg, base, suffix string) error 
 	case !known:
 		wrong.Why, wrong.Use = fmt.Sprintf("%q is not an index", text), name+mark+"0"
 	case mark == ":" && have.children > 0:
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("child", "children", have.children)), name+":"+strconv.Itoa(have.children-1)
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("child", "children", have.children)),
+			name+":"+strconv.Itoa(have.children-1)
 	case mark == "#" && have.nodes > 0:
-		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("node", "nodes", have.nodes)), name+"#"+strconv.Itoa(have.nodes-1)
+		wrong.Why, wrong.Use = fmt.Sprintf("%s has %s", name, childRange("node", "nodes", have.nodes)),
+			name+"#"+strconv.Itoa(have.nodes-1)
 	case have.children > 0:
 		wrong.Why, wrong.Use = name+" is an array: write its children with a colon", name+":0"
 	case have.nodes > 0:

@@ -95,7 +95,8 @@ func (j *Jobs) EachPage(ctx context.Context, in awsbatch.ListJobsInput) iter.Seq
 }
 
 // NotEnded are the statuses of jobs that have not ended, in the order of a job's life.
-var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+var NotEnded = []types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable,
+	types.JobStatusStarting, types.JobStatusRunning}
 
 // Depth counts the unfinished jobs of a queue by status; for an array it counts the children.
 func (j *Jobs) Depth(ctx context.Context, queue string) (map[types.JobStatus]int, error) {

@@ -182,7 +182,8 @@ func (t *tail) Take(ctx context.Context, job types.JobDetail, emit func(Line) bo
 	if t.over.IsZero() && (batch.HasEnded(job.Status) || t.Attempt > 0 && batch.Attempts(job) >= t.Attempt) {
 		t.over = time.Now()
 		stopped := time.UnixMilli(aws.ToInt64(job.StoppedAt))
-		t.silent = len(slices.Concat(attempts[min(max(t.first, 0), len(attempts)):]...)) == 0 || job.StoppedAt != nil && time.Since(stopped) > longAgo
+		t.silent = len(slices.Concat(attempts[min(max(t.first, 0), len(attempts)):]...)) == 0 || job.StoppedAt != nil &&
+			time.Since(stopped) > longAgo
 	}
 	return fresh, nil
 }
@@ -207,7 +208,8 @@ func (t *tail) wanted(job types.JobDetail, attempts [][]stream) ([][]stream, err
 	if t.Follow && !batch.HasEnded(job.Status) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), t.Attempt, len(attempts))
+	return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), t.Attempt,
+		len(attempts))
 }
 
 // drain reads a stream up to its current end. Containers of a pod or a task can start one after another, so the first
@@ -277,7 +279,8 @@ func (t *tail) request(s stream) *cloudwatchlogs.GetLogEventsInput {
 }
 
 // events calls GetLogEvents once; nil means that the stream does not exist (yet).
-func (l *JobLogs) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+func (l *JobLogs) events(ctx context.Context,
+	in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	out, err := l.service.GetLogEvents(ctx, in)
 	if rpc.Missing(err) {
 		return nil, nil
@@ -291,7 +294,8 @@ func (l *JobLogs) events(ctx context.Context, in *cloudwatchlogs.GetLogEventsInp
 // lastEvents returns the last n events of a stream, oldest first, and the token to continue from;
 // "" for a missing stream. Pages may be empty in between. Only an unchanged token marks the
 // beginning.
-func (l *JobLogs) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput, n int) (events []logtypes.OutputLogEvent, token string, err error) {
+func (l *JobLogs) lastEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput,
+	n int) (events []logtypes.OutputLogEvent, token string, err error) {
 	in.StartFromHead, in.Limit = aws.Bool(false), aws.Int32(int32(min(n, maxEvents)))
 	for len(events) < n {
 		out, err := l.events(ctx, in)

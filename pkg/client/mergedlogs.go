@@ -51,7 +51,8 @@ type piece struct {
 
 // mergeSome yields the logs of some jobs in order. It returns false if the caller has stopped the
 // sequence.
-func (l *JobLogs) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions, yield func(Line, error) bool) bool {
+func (l *JobLogs) mergeSome(ctx context.Context, ids []string, jobs map[string]types.JobDetail, o LogOptions,
+	yield func(Line, error) bool) bool {
 	logs := make(chan chan piece, readAhead-2) // one is being read here, one is about to be queued
 	go func() {
 		defer close(logs)
@@ -80,7 +81,8 @@ func (l *JobLogs) mergeSome(ctx context.Context, ids []string, jobs map[string]t
 }
 
 // readLog sends one job's log, and closes the channel at its end.
-func (l *JobLogs) readLog(ctx context.Context, id string, jobs map[string]types.JobDetail, o LogOptions, to chan<- piece) {
+func (l *JobLogs) readLog(ctx context.Context, id string, jobs map[string]types.JobDetail, o LogOptions,
+	to chan<- piece) {
 	defer close(to)
 	send := func(p piece) bool {
 		select {
@@ -155,7 +157,8 @@ func (l *JobLogs) followLogs(ctx context.Context, ids []string, o LogOptions, yi
 
 // followTurn reads the new lines of each log, a few logs concurrently, and returns the tails that
 // may have more.
-func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDetail, yield func(Line, error) bool) (left []*tail, fresh, heard bool) {
+func followTurn(ctx context.Context, tails []*tail, jobs map[string]types.JobDetail,
+	yield func(Line, error) bool) (left []*tail, fresh, heard bool) {
 	pieces := make(chan piece)
 	send := func(p piece) bool {
 		select {

@@ -63,7 +63,8 @@ func (q *JobQueues) CreateQueue(ctx context.Context, name, environment string) e
 // DisableQueue makes a job queue, by name or ARN, reject new jobs. Its current jobs continue.
 func (q *JobQueues) DisableQueue(ctx context.Context, queue string) error {
 	err := q.polling.patiently(ctx, func() error {
-		_, err := q.api.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue, State: types.JQStateDisabled})
+		_, err := q.api.UpdateJobQueue(ctx, &awsbatch.UpdateJobQueueInput{JobQueue: &queue,
+			State: types.JQStateDisabled})
 		return err
 	})
 	if err != nil {
@@ -85,7 +86,8 @@ func (q *JobQueues) QueueSnapshot(ctx context.Context, queue string) (*awsbatch.
 // given.
 func (q *JobQueues) Environments(ctx context.Context, names ...string) ([]types.ComputeEnvironmentDetail, error) {
 	var all []types.ComputeEnvironmentDetail
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(q.api, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(q.api,
+		&awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -98,7 +100,8 @@ func (q *JobQueues) Environments(ctx context.Context, names ...string) ([]types.
 
 // FixedMachines returns the machines of those environments that AWS Batch does not scale, by the environment's name.
 // An environment without machines is absent.
-func (q *JobQueues) FixedMachines(ctx context.Context, environments []types.ComputeEnvironmentDetail) (map[string][]batch.Machine, error) {
+func (q *JobQueues) FixedMachines(ctx context.Context,
+	environments []types.ComputeEnvironmentDetail) (map[string][]batch.Machine, error) {
 	all := map[string][]batch.Machine{}
 	for _, e := range environments {
 		if !batch.HasFixedMachines(e) {

@@ -93,7 +93,8 @@ func (f *JobFinder) Chains(ctx context.Context, jobs []Known, queues []string) (
 			continue
 		}
 		k := knownOf(d, jobs[i].ID)
-		if seen = append(seen, k); k.Again != "" && !slices.ContainsFunc(jobs, func(o Known) bool { return o.ID == k.Again }) {
+		if seen = append(seen, k); k.Again != "" && !slices.ContainsFunc(jobs,
+			func(o Known) bool { return o.ID == k.Again }) {
 			jobs = append(slices.Clip(jobs), Known{ID: k.Again})
 		}
 	}
@@ -108,7 +109,8 @@ func (f *JobFinder) Chains(ctx context.Context, jobs []Known, queues []string) (
 		if err != nil {
 			return nil, err
 		}
-		if k := listedOf(job); !batch.IsChild(job) && !slices.ContainsFunc(seen, func(o Known) bool { return o.ID == k.ID }) {
+		if k := listedOf(job); !batch.IsChild(job) && !slices.ContainsFunc(seen,
+			func(o Known) bool { return o.ID == k.ID }) {
 			listed = append(listed, k)
 		}
 	}
@@ -229,7 +231,8 @@ func (f *JobFinder) findByTags(ctx context.Context, s *search, listed []Known) e
 
 // tagged describes the newest of the jobs. It returns them with what their tags have, oldest first.
 func (f *JobFinder) tagged(ctx context.Context, listed []Known) (tagged []Known, err error) {
-	newest := slices.SortedStableFunc(slices.Values(listed), func(a, b Known) int { return a.Submitted.Compare(b.Submitted) })
+	newest := slices.SortedStableFunc(slices.Values(listed),
+		func(a, b Known) int { return a.Submitted.Compare(b.Submitted) })
 	newest = newest[max(0, len(newest)-mostTagged):]
 	var ids []string
 	for _, k := range newest {
@@ -247,7 +250,8 @@ func (f *JobFinder) tagged(ctx context.Context, listed []Known) (tagged []Known,
 // listedOf returns what ListJobs has about a job.
 func listedOf(job types.JobSummary) Known {
 	name := aws.ToString(job.JobName)
-	return Known{ID: aws.ToString(job.JobId), Name: DisplayName(name), Submitted: time.UnixMilli(aws.ToInt64(job.CreatedAt)), Submission: submissionOf(name), Status: job.Status}
+	return Known{ID: aws.ToString(job.JobId), Name: DisplayName(name),
+		Submitted: time.UnixMilli(aws.ToInt64(job.CreatedAt)), Submission: submissionOf(name), Status: job.Status}
 }
 
 // KnownOf returns what a job's description has about its submission and its chain.
@@ -255,7 +259,8 @@ func KnownOf(d types.JobDetail) Known { return knownOf(d, "") }
 
 // knownOf is KnownOf with the id to use if the service described nothing.
 func knownOf(d types.JobDetail, id string) Known {
-	return Known{ID: cmp.Or(aws.ToString(d.JobId), id), Name: aws.ToString(d.JobName), Submitted: time.UnixMilli(aws.ToInt64(d.CreatedAt)),
+	return Known{ID: cmp.Or(aws.ToString(d.JobId), id), Name: aws.ToString(d.JobName),
+		Submitted:  time.UnixMilli(aws.ToInt64(d.CreatedAt)),
 		Submission: d.Tags[SubmissionTag], Run: d.Tags[RunTag], Workflow: d.Tags[WorkflowTag]}.described(d)
 }
 

@@ -55,7 +55,8 @@ type NoSuchJobError struct {
 func (e *NoSuchJobError) Error() string {
 	text := "no job or workflow has the id or name " + e.Argument
 	if e.Unsearched > 0 {
-		text += fmt.Sprintf(" (not checked: whether one of the %d oldest jobs belongs to a workflow of this name)", e.Unsearched)
+		text += fmt.Sprintf(" (not checked: whether one of the %d oldest jobs belongs to a workflow of this name)",
+			e.Unsearched)
 	}
 	if e.Near != "" {
 		return text + ", did you mean " + e.Near + "?"
@@ -226,7 +227,8 @@ func NewestRunFirst(jobs []Known) []Known {
 	}
 	sorted := slices.Clone(jobs)
 	stable.Sort(sorted, func(a, b Known) int {
-		return cmp.Or(began[of(b)].at.Compare(began[of(a)].at), cmp.Compare(began[of(b)].position, began[of(a)].position))
+		return cmp.Or(began[of(b)].at.Compare(began[of(a)].at), cmp.Compare(began[of(b)].position,
+			began[of(a)].position))
 	})
 	return sorted
 }

@@ -43,7 +43,8 @@ const maxTagText = 256
 // with _, and cuts the text.
 func TagText(text string) string {
 	runes := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Zs, r) || strings.ContainsRune("_.:/=+-@", r) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Zs, r) ||
+			strings.ContainsRune("_.:/=+-@", r) {
 			return r
 		}
 		return '_'

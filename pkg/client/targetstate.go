@@ -80,7 +80,8 @@ func (r stateReader) readQueues(ctx context.Context, p *plan.Plan, w *plan.Targe
 	if len(environments) == 0 {
 		return
 	}
-	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(r.api, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
+	pages := awsbatch.NewDescribeComputeEnvironmentsPaginator(r.api,
+		&awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: environments})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {
@@ -143,7 +144,8 @@ func (r stateReader) registered(ctx context.Context, p *plan.Plan) map[string]pl
 
 // revisions reads the ACTIVE revisions of a definition, given as name or name:revision. content
 // is the request that would be registered; nil if none would.
-func (r stateReader) revisions(ctx context.Context, definition string, content *awsbatch.RegisterJobDefinitionInput) (found plan.Registered) {
+func (r stateReader) revisions(ctx context.Context, definition string,
+	content *awsbatch.RegisterJobDefinitionInput) (found plan.Registered) {
 	name, wanted, exact := strings.Cut(definition, ":")
 	hash := ""
 	if content != nil {
@@ -152,7 +154,8 @@ func (r stateReader) revisions(ctx context.Context, definition string, content *
 			return plan.Registered{Err: err.Error()}
 		}
 	}
-	pages := awsbatch.NewDescribeJobDefinitionsPaginator(r.api, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
+	pages := awsbatch.NewDescribeJobDefinitionsPaginator(r.api,
+		&awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: &name, Status: aws.String("ACTIVE")})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx, briefly)
 		if err != nil {

@@ -117,7 +117,8 @@ const rateLimitID = "BatchctlRateLimit"
 // middleware makes each attempt of a call, including the SDK's retries, take a token.
 func (r *RateLimit) middleware(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc(rateLimitID,
-		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.FinalizeInput,
+			next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 			if err := r.Wait(ctx); err != nil {
 				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
 			}

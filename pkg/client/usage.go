@@ -47,10 +47,12 @@ func (l *JobLogs) Usage(ctx context.Context, job types.JobDetail, number int) (u
 		return nil, err
 	}
 	if number < 1 || number > len(attempts) {
-		return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), number, len(attempts))
+		return nil, fmt.Errorf("job %s has no attempt %d: it has had %d", aws.ToString(job.JobName), number,
+			len(attempts))
 	}
 	for _, s := range attempts[number-1] {
-		events, _, err := l.lastEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group, LogStreamName: &s.name}, usageWindow)
+		events, _, err := l.lastEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &s.group,
+			LogStreamName: &s.name}, usageWindow)
 		if err != nil {
 			return used, err
 		}

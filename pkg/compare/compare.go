@@ -98,7 +98,8 @@ func Runs(good, bad Run) (Comparison, error) {
 	for _, change := range plan.Diff(a, b) {
 		topic := topicOf(change.Path)
 		differ[topic] = true
-		c.Changes = append(c.Changes, Change{Topic: topic, Change: change, Likely: s.explainedBy(topic, change) && !(sameImage && topic == imageTopic)})
+		c.Changes = append(c.Changes, Change{Topic: topic, Change: change, Likely: s.explainedBy(topic, change) &&
+			!(sameImage && topic == imageTopic)})
 	}
 	stable.Sort(c.Changes, func(x, y Change) int {
 		return cmp.Or(-compareBools(x.Likely, y.Likely), cmp.Compare(s.rank(x.Topic), s.rank(y.Topic)))
@@ -128,7 +129,8 @@ func compareBools(a, b bool) int {
 
 // side describes how the run ended.
 func (r Run) side() Side {
-	s := Side{ID: aws.ToString(r.Job.JobId), Name: aws.ToString(r.Job.JobName), Status: r.Job.Status, Reason: aws.ToString(r.Job.StatusReason),
+	s := Side{ID: aws.ToString(r.Job.JobId), Name: aws.ToString(r.Job.JobName), Status: r.Job.Status,
+		Reason:   aws.ToString(r.Job.StatusReason),
 		Attempts: max(batch.Attempts(r.Job), len(r.Attempts))}
 	if from, to := aws.ToInt64(r.Job.StartedAt), aws.ToInt64(r.Job.StoppedAt); from > 0 && to >= from {
 		s.Seconds = (time.Duration(to-from) * time.Millisecond).Seconds()
@@ -182,7 +184,8 @@ func figures(good, bad Run) (all []Figure) {
 		return values
 	}
 	a, b := of(good), of(bad)
-	for _, f := range []Figure{{Name: "peak memory", Unit: "bytes"}, {Name: "mean CPUs"}, {Name: "read", Unit: "bytes"}, {Name: "written", Unit: "bytes"},
+	for _, f := range []Figure{{Name: "peak memory", Unit: "bytes"}, {Name: "mean CPUs"}, {Name: "read", Unit: "bytes"},
+		{Name: "written", Unit: "bytes"},
 		{Name: "GPU memory", Unit: "bytes"}, {Name: "GPU busy"}} {
 		x, inGood := a[f.Name]
 		y, inBad := b[f.Name]
@@ -239,7 +242,8 @@ const (
 )
 
 // topics are in the order in which they explain that a program failed.
-var topics = [...]string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "memory", "vcpus", "gpus", "container", "array", "dependencies",
+var topics = [...]string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets",
+	"memory", "vcpus", "gpus", "container", "array", "dependencies",
 	"instance type", "queue", "timeout", "retries", "share", "outputs", "definition", "tags", "name"}
 
 // causes are the topics that explain a symptom, the best first.
@@ -254,7 +258,8 @@ func (s symptom) causes() []string {
 	case lostHost:
 		return []string{"instance type", "queue", "retries"}
 	case failedItself:
-		return []string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets", "container"}
+		return []string{"cell", imageTopic, digestTopic, "command", "inputs", "parameters", "environment", "secrets",
+			"container"}
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ func imageOf(r Run) string {
 func perRun(path string) []string {
 	switch path {
 	case "":
-		return []string{"attempts", "createdAt", "eksAttempts", "isCancelled", "isTerminated", "jobArn", "jobId", "nodeDetails", "startedAt", "status", "statusReason", "stoppedAt"}
+		return []string{"attempts", "createdAt", "eksAttempts", "isCancelled", "isTerminated", "jobArn", "jobId",
+			"nodeDetails", "startedAt", "status", "statusReason", "stoppedAt"}
 	case "container":
 		return []string{"containerInstanceArn", "exitCode", "logStreamName", "networkInterfaces", "reason", "taskArn"}
 	case "dependsOn":
@@ -195,7 +196,8 @@ func (r Run) recordedMembers(object *jsontree.Node) {
 }
 
 // ofDefinitions are the members that a definition and the description of a job have in common.
-var ofDefinitions = [...]string{"container", "ecsProperties", "eksProperties", "nodeProperties", "retryStrategy", "timeout", "platformCapabilities", "schedulingPriority", "propagateTags",
+var ofDefinitions = [...]string{"container", "ecsProperties", "eksProperties", "nodeProperties", "retryStrategy",
+	"timeout", "platformCapabilities", "schedulingPriority", "propagateTags",
 	"consumableResourceProperties"}
 
 // definition returns the description of the job, or the definition of a forgotten one.

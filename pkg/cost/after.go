@@ -56,8 +56,9 @@ func (s Spent) Plus(o Spent) Spent {
 	return Spent{
 		Runs: s.Runs + o.Runs, Unended: s.Unended + o.Unended, Unseen: s.Unseen + o.Unseen, Failed: s.Failed + o.Failed,
 		Attempts: s.Attempts + o.Attempts, Retried: s.Retried + o.Retried,
-		Seconds: s.Seconds + o.Seconds, RetriedSeconds: s.RetriedSeconds + o.RetriedSeconds, FailedSeconds: s.FailedSeconds + o.FailedSeconds,
-		Cost: s.Cost.Plus(o.Cost), Waste: s.Waste.Plus(o.Waste), Alone: s.Alone.Plus(o.Alone),
+		Seconds: s.Seconds + o.Seconds, RetriedSeconds: s.RetriedSeconds + o.RetriedSeconds,
+		FailedSeconds: s.FailedSeconds + o.FailedSeconds,
+		Cost:          s.Cost.Plus(o.Cost), Waste: s.Waste.Plus(o.Waste), Alone: s.Alone.Plus(o.Alone),
 		attempts: slices.Concat(s.attempts, o.attempts),
 	}
 }
@@ -137,7 +138,8 @@ func attemptsOf(d types.JobDetail, ended bool, now time.Time) (all []attemptTime
 func (s Spent) At(r Rate) Spent {
 	all := s.attempts
 	waste := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool { return !a.isWaste })
-	s.Cost, s.Waste, s.Alone, s.attempts = s.Cost.Plus(r.of(all)), s.Waste.Plus(r.of(waste)), s.Alone.Plus(r.alone(all)), nil
+	s.Cost, s.Waste, s.Alone, s.attempts = s.Cost.Plus(r.of(all)), s.Waste.Plus(r.of(waste)),
+		s.Alone.Plus(r.alone(all)), nil
 	if s.Unseen > 0 && r.Free == "" {
 		noAmount := unknown("the target deleted the job before batchctl saw it end: its run time is unknown")
 		s.Cost, s.Waste, s.Alone = Range{noAmount, noAmount}, Range{noAmount, noAmount}, noAmount
@@ -186,8 +188,9 @@ func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 	if queue == "" {
 		queue = aws.ToString(d.JobQueue)
 	}
-	in := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities,
-		RetryStrategy: d.RetryStrategy, Timeout: d.Timeout, NodeProperties: d.NodeProperties}
+	in := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
+		PlatformCapabilities: d.PlatformCapabilities,
+		RetryStrategy:        d.RetryStrategy, Timeout: d.Timeout, NodeProperties: d.NodeProperties}
 	if err := like(d.Container, &in.ContainerProperties); err != nil {
 		return nil, err
 	}
@@ -204,7 +207,8 @@ func PlanOf(d types.JobDetail, queue string) (*plan.Plan, error) {
 		in.EcsProperties, in.EksProperties = nil, nil
 	}
 	submit := &awsbatch.SubmitJobInput{JobName: &name, JobQueue: &queue, JobDefinition: &name}
-	return &plan.Plan{Name: name, Jobs: []*plan.Job{{Name: name, Register: in, Submit: submit, Queue: plan.Choice{Queue: queue}}}}, nil
+	return &plan.Plan{Name: name,
+		Jobs: []*plan.Job{{Name: name, Register: in, Submit: submit, Queue: plan.Choice{Queue: queue}}}}, nil
 }
 
 // like fills a shape of a definition with what the shape of a job's description has

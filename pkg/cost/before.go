@@ -69,8 +69,10 @@ func Before(name string, v *plan.Review, prices *catalog.Prices, history func(pl
 		if j.Submit == nil {
 			continue
 		}
-		e := Estimate{Job: j.Name, Workflow: name, Tags: j.Submit.Tags, Queue: aws.ToString(j.Submit.JobQueue), Children: max(1, j.Need.Children),
-			Attempts: max(1, j.Need.Attempts), TimeoutSeconds: j.Need.TimeoutSeconds, Rate: RateOf(j, prices, region, isLocal), History: history(j)}
+		e := Estimate{Job: j.Name, Workflow: name, Tags: j.Submit.Tags, Queue: aws.ToString(j.Submit.JobQueue),
+			Children: max(1, j.Need.Children),
+			Attempts: max(1, j.Need.Attempts), TimeoutSeconds: j.Need.TimeoutSeconds,
+			Rate: RateOf(j, prices, region, isLocal), History: history(j)}
 		if j.Submit.ArrayProperties != nil {
 			e.Array = j.Group
 			if e.Array == "" {

@@ -36,13 +36,15 @@ func Over(list []Estimate, most float64) *Excess {
 		for _, gap := range high.Without {
 			why = append(why, fmt.Sprintf("%s (%d of %d)", gap.Why, gap.Count, total.Jobs))
 		}
-		return &Excess{"cannot tell whether the jobs stay within " + limit + ": " + strings.Join(why, "; "), missing(list)}
+		return &Excess{"cannot tell whether the jobs stay within " + limit + ": " + strings.Join(why, "; "),
+			missing(list)}
 	}
 	if high.USD <= most*(1+slack) {
 		return nil
 	}
 	cost, limitText := apart(high.USD, most)
-	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than the limit of %s USD", cost, limitText), lower(list, high.USD-most)}
+	return &Excess{fmt.Sprintf("the jobs may cost %s USD, more than the limit of %s USD", cost, limitText),
+		lower(list, high.USD-most)}
 }
 
 // apart formats two amounts with as many digits as it takes to distinguish them.
@@ -99,5 +101,6 @@ func lower(list []Estimate, excess float64) string {
 	if len(ways) == 0 {
 		ways = append(ways, "a smaller machine")
 	}
-	return fmt.Sprintf("%s is the most expensive, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD), strings.Join(ways, ", "))
+	return fmt.Sprintf("%s is the most expensive, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD),
+		strings.Join(ways, ", "))
 }

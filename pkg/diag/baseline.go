@@ -53,7 +53,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	}
 	// The version first: another version has other members.
 	if json.Unmarshal(text, &file) == nil && file.Version > BaselineVersion {
-		return nil, fmt.Errorf("written by a newer batchctl (version %d; this one reads %d)", file.Version, BaselineVersion)
+		return nil, fmt.Errorf("written by a newer batchctl (version %d; this one reads %d)", file.Version,
+			BaselineVersion)
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -64,7 +65,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		return nil, errors.New("unexpected text after the end")
 	}
 	if file.Version != BaselineVersion {
-		return nil, fmt.Errorf("version %d is not supported, want %d: write the baseline again", file.Version, BaselineVersion)
+		return nil, fmt.Errorf("version %d is not supported, want %d: write the baseline again", file.Version,
+			BaselineVersion)
 	}
 	counts := map[fingerprint]int{}
 	for i, e := range file.Problems {
@@ -155,7 +157,8 @@ func (b *Baseline) stale(left map[fingerprint]int, files []string) []string {
 	var stale []string
 	for _, p := range slices.SortedFunc(maps.Keys(left), compareFingerprints) {
 		if left[p] > 0 && (files == nil || checked[p.file]) {
-			stale = append(stale, fmt.Sprintf("%s: %s (%d of %d gone)", Printable(p.file), Printable(p.rule), left[p], b.counts[p]))
+			stale = append(stale, fmt.Sprintf("%s: %s (%d of %d gone)", Printable(p.file), Printable(p.rule), left[p],
+				b.counts[p]))
 		}
 	}
 	return stale

@@ -33,8 +33,10 @@ func firstSides(src *Source, rule string) (text string, conflicts List) {
 		switch {
 		case where == outside && strings.HasPrefix(line, ours):
 			if len(conflicts) < maxConflicts {
-				conflicts = append(conflicts, Diagnostic{Rule: rule, Source: src, Span: Span{Start: out.Len(), End: out.Len() + len(ours)},
-					Message: "a merge conflict that is not resolved", Hint: "choose one of the two sides and remove the markers"})
+				conflicts = append(conflicts, Diagnostic{Rule: rule, Source: src,
+					Span:    Span{Start: out.Len(), End: out.Len() + len(ours)},
+					Message: "a merge conflict that is not resolved",
+					Hint:    "choose one of the two sides and remove the markers"})
 			}
 			where, isRead = first, false
 		case where == first && (strings.HasPrefix(line, base) || strings.HasPrefix(line, between)):

@@ -233,5 +233,6 @@ func compare(a, b Diagnostic) int {
 		return " " + d.Waived.String()
 	}
 	// The message comes last: rules that collect in a map report in any order.
-	return cmp.Or(strings.Compare(reason(a), reason(b)), strings.Compare(a.Message, b.Message), strings.Compare(a.Hint, b.Hint))
+	return cmp.Or(strings.Compare(reason(a), reason(b)), strings.Compare(a.Message, b.Message),
+		strings.Compare(a.Hint, b.Hint))
 }

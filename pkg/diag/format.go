@@ -61,11 +61,23 @@ func Formats() []Format {
 	return []Format{
 		{"text", "for people", func(w io.Writer, l List, r Report) error { return WriteText(w, l, r.Text) }},
 		{"json", "for programs", func(w io.Writer, l List, _ Report) error { return WriteJSON(w, l) }},
-		{"sarif", "SARIF 2.1.0, for code scanning", func(w io.Writer, l List, r Report) error { return writeSARIF(w, l, r.Tool, r.Unread) }},
-		{"junit", "test results, for CI servers", func(w io.Writer, l List, r Report) error { return writeJUnit(w, l, r) }},
-		{"github", "annotations of GitHub Actions", func(w io.Writer, l List, _ Report) error { return WriteGitHub(w, l) }},
+		{"sarif", "SARIF 2.1.0, for code scanning", func(w io.Writer, l List,
+			r Report) error {
+			return writeSARIF(w, l, r.Tool, r.Unread)
+		}},
+		{"junit", "test results, for CI servers", func(w io.Writer, l List,
+			r Report) error {
+			return writeJUnit(w, l, r)
+		}},
+		{"github", "annotations of GitHub Actions", func(w io.Writer, l List,
+			_ Report) error {
+			return WriteGitHub(w, l)
+		}},
 		{"gitlab", "GitLab code quality", func(w io.Writer, l List, _ Report) error { return WriteGitLab(w, l) }},
-		{"checkstyle", "Checkstyle XML, for review bots", func(w io.Writer, l List, r Report) error { return writeCheckstyle(w, l, r.Unread) }},
+		{"checkstyle", "Checkstyle XML, for review bots", func(w io.Writer, l List,
+			r Report) error {
+			return writeCheckstyle(w, l, r.Unread)
+		}},
 	}
 }
 

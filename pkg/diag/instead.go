@@ -59,12 +59,16 @@ func Nearest(name string, names []string, n int) []string {
 	for _, candidate := range names {
 		other := fold(nil, candidate)
 		wrong := typos(bare, other)
-		contains := len(bare) >= 3 && strings.Contains(string(other), string(bare)) || len(other) >= 3 && strings.Contains(string(bare), string(other))
+		contains := len(bare) >= 3 && strings.Contains(string(other), string(bare)) || len(other) >= 3 &&
+			strings.Contains(string(bare), string(other))
 		if contains || 2*wrong <= len(bare) {
 			found = append(found, scored{candidate, wrong})
 		}
 	}
-	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(found, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.score, b.score),
+			cmp.Compare(a.name, b.name))
+	})
 	nearest := make([]string, 0, n)
 	for _, f := range found[:min(n, len(found))] {
 		nearest = append(nearest, f.name)

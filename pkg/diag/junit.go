@@ -82,7 +82,8 @@ func writeJUnit(w io.Writer, l List, r Report) error {
 		suite := junitSuite{Name: unreadRule, Tests: n, Errors: n}
 		for _, why := range r.Unread {
 			why = Printable(why)
-			suite.Cases = append(suite.Cases, junitCase{Class: unreadRule, Name: why, Error: &junitFailure{Message: why, Type: "error"}})
+			suite.Cases = append(suite.Cases, junitCase{Class: unreadRule, Name: why,
+				Error: &junitFailure{Message: why, Type: "error"}})
 		}
 		report.Tests, report.Errors = report.Tests+n, n
 		report.Suites = append(report.Suites, suite)

@@ -21,7 +21,8 @@ func (d Diagnostic) Masked() Diagnostic {
 		d.Waived = &Waiver{Reason: d.redacted(d.Waived.Reason), Until: d.Waived.Until}
 	}
 	if d.Fix != nil {
-		d.Fix = &Fix{Message: d.redacted(d.Fix.Message), Edits: d.Fix.Edits, Class: d.Fix.Class, Respells: d.Fix.Respells}
+		d.Fix = &Fix{Message: d.redacted(d.Fix.Message), Edits: d.Fix.Edits, Class: d.Fix.Class,
+			Respells: d.Fix.Respells}
 	}
 	return d
 }

@@ -42,7 +42,8 @@ func writeSARIF(w io.Writer, l List, t Tool, unread []string) error {
 		Version: "2.1.0",
 		Runs: []sarifRun{{
 			// Readers compare versions that begin with a digit (SARIF2005 of Microsoft's validator).
-			Tool:        sarifTool{sarifDriver{t.Name, strings.TrimPrefix(t.Version, "v"), t.URI, sarifRules(rules, t.URI)}},
+			Tool: sarifTool{sarifDriver{t.Name, strings.TrimPrefix(t.Version, "v"), t.URI,
+				sarifRules(rules, t.URI)}},
 			Invocations: []sarifInvocation{newSARIFInvocation(unread)},
 			ColumnKind:  "unicodeCodePoints",
 			Results:     results,

@@ -71,7 +71,8 @@ func (s *Source) Position(offset int) (line, col int) {
 	offset = max(lines[0], min(offset, len(s.Text)))
 	line = sort.Search(len(lines), func(i int) bool { return lines[i] > offset })
 	from := stop{lines[line-1], 1}
-	if i := sort.Search(len(s.stops), func(i int) bool { return s.stops[i].offset > offset }); i > 0 && s.stops[i-1].offset > from.offset {
+	if i := sort.Search(len(s.stops), func(i int) bool { return s.stops[i].offset > offset }); i > 0 &&
+		s.stops[i-1].offset > from.offset {
 		from = s.stops[i-1]
 	}
 	return line, from.col + utf8.RuneCountInString(s.Text[from.offset:offset])

@@ -44,7 +44,8 @@ func Summary(l List) []Tally {
 		tallies[i].Count++
 	}
 	stable.Sort(tallies, func(a, b Tally) int {
-		return cmp.Or(waivedLast(a, b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count), strings.Compare(a.Rule, b.Rule))
+		return cmp.Or(waivedLast(a, b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count),
+			strings.Compare(a.Rule, b.Rule))
 	})
 	return tallies
 }

@@ -89,7 +89,8 @@ func (p *printer) diagnostic(d Diagnostic) {
 		gutter = len(number)
 		text, marks := d.excerpt(line, p.width-gutter-5)
 		fmt.Fprintln(p.w, strings.TrimRight(p.paint(sgrCyan, "  "+number+" |")+" "+text, " "))
-		fmt.Fprintln(p.w, p.paint(sgrCyan, strings.Repeat(" ", gutter+2)+" |")+" "+marks.indent+p.paint(color, marks.carets))
+		fmt.Fprintln(p.w, p.paint(sgrCyan, strings.Repeat(" ", gutter+2)+" |")+" "+marks.indent+
+			p.paint(color, marks.carets))
 	}
 	if d.Hint != "" {
 		p.note(gutter, "= "+d.Label()+":", d.Hint)

@@ -108,27 +108,35 @@ func (c *cloudInitCheck) check() {
 		c.blocks(traps)
 	// A stage that has already ended may have errors, but the script that waits is what hangs.
 	case !state.done && (len(traps) > 0 || c.ecsWaits()):
-		summary, why := "cloud-init waits for a service that waits for cloud-init", "user data starts docker or ecs, whose units start after cloud-init has ended: neither continues, and the instance never registers"
-		if len(traps) > 0 && !slices.ContainsFunc(traps, func(t trap) bool { return t.rule != userdata.CloudInitWait }) {
-			summary, why = "cloud-init waits for a script that waits for cloud-init", "user data waits until cloud-init has ended, and cloud-init ends after user data: neither continues, and the instance never registers"
+		summary, why := "cloud-init waits for a service that waits for cloud-init",
+			"user data starts docker or ecs, whose units start after cloud-init has ended: neither continues, and the instance never registers"
+		if len(traps) > 0 && !slices.ContainsFunc(traps,
+			func(t trap) bool { return t.rule != userdata.CloudInitWait }) {
+			summary, why = "cloud-init waits for a script that waits for cloud-init",
+				"user data waits until cloud-init has ended, and cloud-init ends after user data: neither continues, and the instance never registers"
 		}
 		remedy := unblock(traps)
 		if c.host.canAsk() && len(c.waiting()) > 0 {
 			remedy += "; on this host: sudo systemctl cancel"
 		}
-		c.report.problem("start-deadlock", summary, why, remedy, append([]Evidence{stage}, append(evidenceOf(traps), c.waiting()...)...)...)
+		c.report.problem("start-deadlock", summary, why, remedy, append([]Evidence{stage},
+			append(evidenceOf(traps), c.waiting()...)...)...)
 	case len(state.errors) > 0:
-		c.report.problem("cloud-init-errors", "cloud-init ended with errors", "user data stopped early or did not run: part of its setup is missing",
-			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance", at(state.from, strings.Join(state.errors, "; ")))
+		c.report.problem("cloud-init-errors", "cloud-init ended with errors",
+			"user data stopped early or did not run: part of its setup is missing",
+			"see /var/log/cloud-init-output.log; correct the user data and launch a new instance",
+			at(state.from, strings.Join(state.errors, "; ")))
 		c.blocks(traps)
 	case state.done:
 		c.report.ok("cloud-init", "cloud-init has ended without errors", at(state.from, "errors: none"))
 		c.blocks(traps)
 	case !c.host.canAsk():
-		c.report.warning("cloud-init-running", "cloud-init had not ended when these files were last written", "the ECS agent starts after it has ended, so this instance may never have registered",
+		c.report.warning("cloud-init-running", "cloud-init had not ended when these files were last written",
+			"the ECS agent starts after it has ended, so this instance may never have registered",
 			"read the end of /var/log/cloud-init-output.log: it shows what user data did last", stage)
 	default:
-		c.report.warning("cloud-init-running", "cloud-init is still running", "the ECS agent starts after it has ended: a long download in user data delays every job",
+		c.report.warning("cloud-init-running", "cloud-init is still running",
+			"the ECS agent starts after it has ended: a long download in user data delays every job",
 			"check again in a minute; to see what it does: ps axf, /var/log/cloud-init-output.log", stage)
 	}
 }
@@ -136,7 +144,8 @@ func (c *cloudInitCheck) check() {
 // blocks warns of traps on a host where cloud-init has ended, or may have.
 func (c *cloudInitCheck) blocks(traps []trap) {
 	if len(traps) > 0 {
-		c.report.warning("user-data-blocks", "user data waits for something that starts only after cloud-init", "cloud-init ends only after user data: where user data waits for docker, ecs or cloud-init, an instance may never register",
+		c.report.warning("user-data-blocks", "user data waits for something that starts only after cloud-init",
+			"cloud-init ends only after user data: where user data waits for docker, ecs or cloud-init, an instance may never register",
 			unblock(traps), evidenceOf(traps)...)
 	}
 }
@@ -198,9 +207,12 @@ func (c *cloudInitCheck) ecsWaits() bool {
 // unhandled finds user data with a content type that cloud-init does not run.
 func (c *cloudInitCheck) unhandled() {
 	for _, line := range c.host.tail("var/log/cloud-init.log") {
-		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line, "Unhandled unknown content-type") {
-			c.report.problem("user-data-ignored", "cloud-init did not run the user data", "it is neither MIME multi-part nor a script: AWS Batch accepts only MIME multi-part, and adds its own part",
-				"write it as MIME multi-part (Content-Type: multipart/mixed) in the launch template", at("var/log/cloud-init.log", line))
+		if strings.Contains(line, "Unhandled non-multipart") || strings.Contains(line,
+			"Unhandled unknown content-type") {
+			c.report.problem("user-data-ignored", "cloud-init did not run the user data",
+				"it is neither MIME multi-part nor a script: AWS Batch accepts only MIME multi-part, and adds its own part",
+				"write it as MIME multi-part (Content-Type: multipart/mixed) in the launch template",
+				at("var/log/cloud-init.log", line))
 			return
 		}
 	}

@@ -56,14 +56,18 @@ func (c *diskCheck) space(dir string, s Space) {
 		c.host.skip("disk", dir+" does not report its size")
 		return
 	case s.FreeBytes < gib:
-		c.report.problem("disk-full", "the file system of "+dir+" is full: "+free, "images cannot be pulled, and containers end with \"no space left on device\"", remedy, evidence)
+		c.report.problem("disk-full", "the file system of "+dir+" is full: "+free,
+			"images cannot be pulled, and containers end with \"no space left on device\"", remedy, evidence)
 	case s.FreeBytes < 10*gib && c.kind != Container || s.FreeBytes < s.Bytes/20:
-		c.report.warning("disk-low", "the file system of "+dir+" is almost full: "+free, "an image with CUDA is 5 to 20 GiB: the next pull may fail with \"no space left on device\"", remedy, evidence)
+		c.report.warning("disk-low", "the file system of "+dir+" is almost full: "+free,
+			"an image with CUDA is 5 to 20 GiB: the next pull may fail with \"no space left on device\"", remedy,
+			evidence)
 	default:
 		c.report.ok("disk", "the file system of "+dir+" has space: "+free, evidence)
 	}
 	if s.Files > 0 && s.FreeFiles < s.Files/20 {
-		c.report.warning("inodes-low", fmt.Sprintf("the file system of %s has %d of %d inodes left", dir, s.FreeFiles, s.Files), "without inodes no file can be created, even if there is space",
+		c.report.warning("inodes-low", fmt.Sprintf("the file system of %s has %d of %d inodes left", dir, s.FreeFiles,
+			s.Files), "without inodes no file can be created, even if there is space",
 			"remove directories with many small files, such as old images: sudo docker system prune", evidence)
 	}
 }

@@ -27,7 +27,8 @@ func (c *dockerCheck) registrations(d daemon) (all []registered) {
 		all = append(all, registered{"etc/docker-runtimes.d/nvidia", "/etc/docker-runtimes.d/nvidia", true})
 	}
 	// Files from which the unit reads dockerd's flags.
-	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"}, c.host.glob("etc/systemd/system/docker.service.d/*.conf")...)
+	names := append([]string{"etc/sysconfig/docker", "etc/default/docker"},
+		c.host.glob("etc/systemd/system/docker.service.d/*.conf")...)
 	for _, name := range names {
 		text, _ := c.host.read(name)
 		for _, line := range lines(text) {
@@ -67,13 +68,18 @@ func (c *dockerCheck) check() {
 	switch {
 	case errors.Is(err, errEmpty):
 		if err = nil; state != "active" {
-			c.report.warning("daemon-json-empty", "daemon.json is empty", "Docker before version 23.0 does not start with it", "remove the file, or write {}", at(daemonFile, errEmpty.Error()))
+			c.report.warning("daemon-json-empty", "daemon.json is empty",
+				"Docker before version 23.0 does not start with it", "remove the file, or write {}",
+				at(daemonFile, errEmpty.Error()))
 		}
 	case err != nil:
-		c.report.problem("daemon-json-invalid", "Docker cannot read daemon.json", "dockerd does not start with it, and neither does the ECS agent",
-			"correct it, then: sudo dockerd --validate && sudo systemctl restart --no-block docker", at(daemonFile, err.Error()))
+		c.report.problem("daemon-json-invalid", "Docker cannot read daemon.json",
+			"dockerd does not start with it, and neither does the ECS agent",
+			"correct it, then: sudo dockerd --validate && sudo systemctl restart --no-block docker",
+			at(daemonFile, err.Error()))
 	case exists:
-		c.report.ok("daemon-json", "daemon.json is valid", at(daemonFile, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
+		c.report.ok("daemon-json", "daemon.json is valid", at(daemonFile,
+			"default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
 	c.dockerState(state)
 	if c.gpu {
@@ -90,7 +96,8 @@ func (c *dockerCheck) dockerState(state string) {
 	case "active", "reloading":
 		c.report.ok("docker-active", "the docker service is active", seen("systemctl is-active docker", state))
 	case "activating":
-		c.report.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it", "check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
+		c.report.warning("docker-starting", "the docker service is starting", "the ECS agent waits for it",
+			"check again in a minute; if this lasts: journalctl -u docker", seen("systemctl is-active docker", state))
 	case "":
 		if !c.host.canAsk() {
 			c.host.skip("docker service", "the files do not belong to a running system")
@@ -98,8 +105,10 @@ func (c *dockerCheck) dockerState(state string) {
 			c.host.skip("docker service", "systemctl does not report it")
 		}
 	default:
-		c.report.problem("docker-not-active", "the docker service is "+state, "no container starts, not even the ECS agent's",
-			"find the cause: sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen("systemctl is-active docker", state))
+		c.report.problem("docker-not-active", "the docker service is "+state,
+			"no container starts, not even the ECS agent's",
+			"find the cause: sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker",
+			seen("systemctl is-active docker", state))
 	}
 }
 
@@ -111,16 +120,20 @@ func (c *dockerCheck) toolkit() {
 			return
 		}
 	}
-	c.report.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed", "containers get neither the GPU nor its libraries: jobs find no libcuda",
-		"install nvidia-container-toolkit, or use the ECS GPU-optimized AMI", seen("/usr/bin", "neither nvidia-container-runtime, nvidia-ctk nor nvidia-container-cli"))
+	c.report.problem("nvidia-toolkit-missing", "the NVIDIA container toolkit is not installed",
+		"containers get neither the GPU nor its libraries: jobs find no libcuda",
+		"install nvidia-container-toolkit, or use the ECS GPU-optimized AMI",
+		seen("/usr/bin", "neither nvidia-container-runtime, nvidia-ctk nor nvidia-container-cli"))
 }
 
 // runtimes checks the registrations of the runtime nvidia, and the running daemon.
 func (c *dockerCheck) runtimes(d daemon, state string) {
 	all := c.registrations(d)
 	if len(all) == 0 {
-		c.report.problem("nvidia-runtime-missing", "Docker has no runtime nvidia", "the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
-			"sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart --no-block docker", at(daemonFile, "no runtimes.nvidia"), seen("/etc/docker-runtimes.d", "no nvidia"))
+		c.report.problem("nvidia-runtime-missing", "Docker has no runtime nvidia",
+			"the ECS agent starts GPU jobs with this runtime: they fail with \"unknown or invalid runtime name: nvidia\"",
+			"sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart --no-block docker",
+			at(daemonFile, "no runtimes.nvidia"), seen("/etc/docker-runtimes.d", "no nvidia"))
 		return
 	}
 	var inFile, byFlag *registered
@@ -138,12 +151,16 @@ func (c *dockerCheck) runtimes(d daemon, state string) {
 		if state == "active" {
 			severity = Warning
 		}
-		c.report.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json", "dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
-			"remove runtimes from daemon.json: the image sets it already", at(inFile.from, "runtimes.nvidia"), at(byFlag.from, "adds --add-runtime nvidia"))
+		c.report.found(severity, "runtime-twice", "the runtime nvidia is set by a flag and in daemon.json",
+			"dockerd does not start if an option is set in both: it fails at its next restart, if it has not failed yet",
+			"remove runtimes from daemon.json: the image sets it already", at(inFile.from, "runtimes.nvidia"),
+			at(byFlag.from, "adds --add-runtime nvidia"))
 	}
 	if inFile != nil && d.DefaultRuntime != "nvidia" {
-		c.report.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default", "the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
-			"if containers that request no GPU should see one: \"default-runtime\": \"nvidia\" in daemon.json", at(inFile.from, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
+		c.report.note("nvidia-not-default", "daemon.json has the runtime nvidia, but not as the default",
+			"the ECS agent names the runtime for jobs that request GPUs; docker run without --gpus, and docker build, see no GPU",
+			"if containers that request no GPU should see one: \"default-runtime\": \"nvidia\" in daemon.json",
+			at(inFile.from, "default-runtime: "+orElse(d.DefaultRuntime, "not set")))
 	}
 	c.running()
 }
@@ -151,13 +168,16 @@ func (c *dockerCheck) runtimes(d daemon, state string) {
 // runtimePath checks whether a runtime's program exists.
 func (c *dockerCheck) runtimePath(r registered) {
 	if r.path == "" || c.host.program(r.path) == "" {
-		c.report.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist", orElse(clean(r.path), "without a path")),
-			"Docker starts no container with it", "sudo nvidia-ctk runtime configure --runtime=docker, or correct the path; then: sudo systemctl restart --no-block docker", at(r.from, "path "+r.path))
+		c.report.problem("nvidia-runtime-path", fmt.Sprintf("the runtime nvidia is %s, which does not exist",
+			orElse(clean(r.path), "without a path")),
+			"Docker starts no container with it",
+			"sudo nvidia-ctk runtime configure --runtime=docker, or correct the path; then: sudo systemctl restart --no-block docker", at(r.from, "path "+r.path))
 		return
 	}
 	text, _ := c.host.read(strings.TrimPrefix(path.Clean(r.path), "/"))
 	if target := execs(text); strings.HasPrefix(target, "/") && c.host.program(target) == "" {
-		c.report.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist", "Docker starts no container with it",
+		c.report.problem("nvidia-runtime-path", "the runtime nvidia starts "+clean(target)+", which does not exist",
+			"Docker starts no container with it",
 			"install nvidia-container-toolkit", at(strings.TrimPrefix(r.path, "/"), "exec "+target))
 		return
 	}
@@ -190,16 +210,21 @@ func (c *dockerCheck) running() {
 	case missing(err):
 		c.host.skip("docker info", "the docker command is not installed")
 	case errors.Is(err, context.DeadlineExceeded):
-		c.report.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers", "sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker", seen(command, "no answer in time"))
+		c.report.problem("docker-hangs", "Docker does not answer", "the ECS agent cannot start or stop containers",
+			"sudo journalctl -u docker -n 50; then: sudo systemctl restart --no-block docker",
+			seen(command, "no answer in time"))
 	case strings.Contains(out, "permission denied"):
 		c.host.skipDenied("docker info", "permission denied")
 	case err != nil || bad != nil || known == nil:
 		c.host.skip("docker info", clean(orElse(firstLine(out), fmt.Sprint(errors.Join(err, bad)))))
 	case known["nvidia"] == nil:
-		c.report.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration", "it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
-			"sudo systemctl restart --no-block docker (in user data always with --no-block)", seen(command, strings.Join(sortedKeys(known), ", ")))
+		c.report.problem("docker-not-restarted", "Docker is running without the runtime nvidia of its configuration",
+			"it was not restarted after the change: GPU jobs fail with \"unknown or invalid runtime name: nvidia\"",
+			"sudo systemctl restart --no-block docker (in user data always with --no-block)",
+			seen(command, strings.Join(sortedKeys(known), ", ")))
 	default:
-		c.report.ok("docker-answers", "Docker answers, and has the runtime nvidia", seen(command, strings.Join(sortedKeys(known), ", ")))
+		c.report.ok("docker-answers", "Docker answers, and has the runtime nvidia",
+			seen(command, strings.Join(sortedKeys(known), ", ")))
 	}
 }
 

@@ -40,13 +40,16 @@ func Checks() []Check {
 		{"kernel log", "Xid errors of the driver, and processes killed for memory", hosts, false, checkKernelLog},
 		{"docker", "daemon.json, the runtime nvidia, and whether the daemon answers", hosts, false, checkDocker},
 		{"ecs.config", "the configuration of the ECS agent", []HostKind{ECSInstance}, false, checkECSConfig},
-		{"agent", "the ECS agent: running, registered, and its last errors", []HostKind{ECSInstance}, false, checkAgent},
+		{"agent", "the ECS agent: running, registered, and its last errors", []HostKind{ECSInstance}, false,
+			checkAgent},
 		{"cloud-init", "whether user data ran, still runs, or failed", instances, false, checkCloudInit},
 		{"disk", "space and inodes of the root's and Docker's file systems", nil, false, checkDisk},
 		{"memory", "memory, and /dev/shm in a container", nil, false, checkMemory},
-		{"metadata", "the instance metadata service, its hop limit, and the instance's role", nil, false, checkMetadata},
+		{"metadata", "the instance metadata service, its hop limit, and the instance's role", nil, false,
+			checkMetadata},
 		{"devices", "the GPUs and libraries of a container", []HostKind{Container}, false, checkDevices},
-		{"task", "the task's metadata, AWS Batch's variables, and credentials", []HostKind{Container}, false, checkTask},
+		{"task", "the task's metadata, AWS Batch's variables, and credentials", []HostKind{Container}, false,
+			checkTask},
 	}
 }
 

@@ -46,7 +46,8 @@ func (c *driverCheck) notLoaded() {
 		evidence = append(evidence, at("proc/modules", "nouveau is loaded"))
 		remedy = "nouveau uses the GPU: blacklist it (/etc/modprobe.d), rebuild the initramfs, and reboot; or use the ECS GPU-optimized AMI"
 	case f.kernel != "" && len(built) > 0 && !slices.Contains(built, f.kernel):
-		evidence = append(evidence, at("lib/modules", "nvidia.ko is built for "+strings.Join(built, ", ")+"; the running kernel is "+f.kernel))
+		evidence = append(evidence, at("lib/modules", "nvidia.ko is built for "+strings.Join(built, ", ")+
+			"; the running kernel is "+f.kernel))
 		remedy = "the kernel was updated without its driver: reboot into the old kernel, or rebuild the module (sudo dkms autoinstall); pin both in the image"
 	case f.image != "" && !strings.Contains(f.image, "gpu") && !strings.Contains(f.image, "nvidia"):
 		evidence = append(evidence, at("etc/image-id", f.image+", an image without the driver"))
@@ -57,8 +58,10 @@ func (c *driverCheck) notLoaded() {
 // builtFor returns the kernels that a driver's module was built for.
 func (c *driverCheck) builtFor() (kernels []string) {
 	// The directories of kmod packages, of DKMS, and of distributions' own modules.
-	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video", "kernel/drivers/video/nvidia"} {
-		for _, name := range append(c.host.glob("lib/modules/*/"+dir+"/nvidia.ko*"), c.host.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
+	for _, dir := range []string{"extra", "extra/nvidia", "updates", "updates/dkms", "kernel/drivers/video",
+		"kernel/drivers/video/nvidia"} {
+		for _, name := range append(c.host.glob("lib/modules/*/"+dir+"/nvidia.ko*"),
+			c.host.glob("usr/lib/modules/*/"+dir+"/nvidia.ko*")...) {
 			_, rest, _ := strings.Cut(name, "modules/")
 			kernel, _, _ := strings.Cut(rest, "/")
 			if !slices.Contains(kernels, kernel) {
@@ -86,20 +89,24 @@ func (c *driverCheck) deviceNodes() {
 	}
 	if len(missing) > 0 {
 		c.report.problem("device-nodes-missing", "device nodes of the driver are missing: "+strings.Join(missing, ", "),
-			"neither nvidia-smi nor a container can open the GPU", "create them: sudo nvidia-modprobe -c 0 -u; to create them at every start: sudo systemctl enable --now nvidia-persistenced",
+			"neither nvidia-smi nor a container can open the GPU",
+			"create them: sudo nvidia-modprobe -c 0 -u; to create them at every start: sudo systemctl enable --now nvidia-persistenced",
 			seen("/dev", "the driver "+f.loaded+" is loaded, but "+strings.Join(missing, ", ")+" does not exist"))
 		return
 	}
 	// The bus still lists a GPU that the driver has lost (Xid 79).
 	if len(f.gpus) > len(cards) {
-		c.report.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d", plural(len(f.gpus), "GPU"), len(cards)),
-			"a GPU that the driver has lost cannot be used, and the agent registers too few", "find the cause: sudo dmesg | grep NVRM; replace the instance",
+		c.report.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d",
+			plural(len(f.gpus), "GPU"), len(cards)),
+			"a GPU that the driver has lost cannot be used, and the agent registers too few",
+			"find the cause: sudo dmesg | grep NVRM; replace the instance",
 			seen("/sys/bus/pci/devices", strings.Join(f.gpus, ", ")), seen("/dev", strings.Join(cards, ", ")))
 		return
 	}
 	// CUDA needs unified memory; nvidia-smi does not, so it works without this node.
 	if !c.host.exists("dev/nvidia-uvm") {
-		c.report.warning("uvm-missing", "/dev/nvidia-uvm is missing", "CUDA programs cannot start (cuInit reports an unknown error) until the node exists; nvidia-container-cli usually creates it with the first GPU container",
+		c.report.warning("uvm-missing", "/dev/nvidia-uvm is missing",
+			"CUDA programs cannot start (cuInit reports an unknown error) until the node exists; nvidia-container-cli usually creates it with the first GPU container",
 			"create it: sudo nvidia-modprobe -c 0 -u", seen("/dev", strings.Join(cards, ", ")+", but no nvidia-uvm"))
 		return
 	}

@@ -35,7 +35,8 @@ func (c *ecsConfigCheck) check() {
 		return
 	}
 	if !c.config.exists {
-		c.report.problem("ecs-config-missing", "there is no /etc/ecs/ecs.config", "the agent joins the cluster default, which AWS Batch does not use, if it starts at all",
+		c.report.problem("ecs-config-missing", "there is no /etc/ecs/ecs.config",
+			"the agent joins the cluster default, which AWS Batch does not use, if it starts at all",
 			"on a managed compute environment Batch writes it: check that user data is MIME multi-part and did not fail", seen("/etc/ecs", "no ecs.config"))
 		return
 	}
@@ -44,15 +45,18 @@ func (c *ecsConfigCheck) check() {
 		if s.harmless {
 			severity, is = Warning, "may not be"
 		}
-		c.report.found(severity, "ecs-config-syntax", fmt.Sprintf("line %d of ecs.config %s read as intended", s.line, is), s.what,
-			"write NAME=value: no export, no quotes, no blanks", Evidence{fmt.Sprintf("/%s:%d", s.file, s.line), clean(s.text)})
+		c.report.found(severity, "ecs-config-syntax", fmt.Sprintf("line %d of ecs.config %s read as intended", s.line,
+			is), s.what,
+			"write NAME=value: no export, no quotes, no blanks", Evidence{fmt.Sprintf("/%s:%d", s.file, s.line),
+				clean(s.text)})
 	}
 	c.duplicates()
 	c.cluster()
 	c.gpuSupport()
 	c.values()
 	if !c.report.has(Problem) {
-		c.report.ok("ecs-config", "the agent's configuration can be read", at(hostConfig, plural(len(c.config.settings), "setting")))
+		c.report.ok("ecs-config", "the agent's configuration can be read",
+			at(hostConfig, plural(len(c.config.settings), "setting")))
 	}
 }
 
@@ -65,7 +69,8 @@ func (c *ecsConfigCheck) duplicates() {
 		if !twice {
 			first[key] = s
 		} else if before.value != s.value && s.name != "ECS_CLUSTER" {
-			c.report.warning("ecs-config-duplicate", s.name+" is set twice", "only the last value counts", "keep one line", before.evidence(), s.evidence())
+			c.report.warning("ecs-config-duplicate", s.name+" is set twice", "only the last value counts",
+				"keep one line", before.evidence(), s.evidence())
 		}
 	}
 }
@@ -81,13 +86,16 @@ func (c *ecsConfigCheck) cluster() {
 	}
 	switch last := c.config.get("ECS_CLUSTER"); {
 	case last == nil || strings.TrimSpace(last.value) == "":
-		c.report.problem("ecs-cluster-missing", "ECS_CLUSTER is not set", "the agent joins the cluster default: AWS Batch waits for it in its own cluster, and jobs stay in RUNNABLE",
+		c.report.problem("ecs-cluster-missing", "ECS_CLUSTER is not set",
+			"the agent joins the cluster default: AWS Batch waits for it in its own cluster, and jobs stay in RUNNABLE",
 			"on a managed compute environment Batch adds the line: append to the file (>>), never overwrite it (>); elsewhere set ECS_CLUSTER", at(hostConfig, "no ECS_CLUSTER"))
 	case batch != nil && !ofBatch(last.value):
-		c.report.problem("ecs-cluster-overridden", "the ECS_CLUSTER of AWS Batch is overridden", "the instance joins another cluster: Batch never places a job on it, and launches more instances",
+		c.report.problem("ecs-cluster-overridden", "the ECS_CLUSTER of AWS Batch is overridden",
+			"the instance joins another cluster: Batch never places a job on it, and launches more instances",
 			"on managed compute environments, remove ECS_CLUSTER from user data", batch.evidence(), last.evidence())
 	case !ofBatch(last.value):
-		c.report.note("ecs-cluster-by-hand", "ECS_CLUSTER is set by hand", "correct for your own cluster or an unmanaged compute environment; on a managed one AWS Batch sets it, and with another value jobs stay in RUNNABLE",
+		c.report.note("ecs-cluster-by-hand", "ECS_CLUSTER is set by hand",
+			"correct for your own cluster or an unmanaged compute environment; on a managed one AWS Batch sets it, and with another value jobs stay in RUNNABLE",
 			"on a managed compute environment, remove ECS_CLUSTER from user data", last.evidence())
 	default:
 		c.report.ok("ecs-cluster", "ECS_CLUSTER is a cluster of AWS Batch", last.evidence())
@@ -108,7 +116,8 @@ func (c *ecsConfigCheck) gpuSupport() {
 	if s != nil {
 		evidence[len(evidence)-1] = s.evidence()
 	}
-	c.report.problem("gpu-support-off", "ECS_ENABLE_GPU_SUPPORT is not true", "the agent registers no GPUs, and GPU jobs stay in RUNNABLE",
+	c.report.problem("gpu-support-off", "ECS_ENABLE_GPU_SUPPORT is not true",
+		"the agent registers no GPUs, and GPU jobs stay in RUNNABLE",
 		"echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config in user data; on this host as well: sudo systemctl restart --no-block ecs", evidence...)
 }
 
@@ -121,17 +130,20 @@ func (c *ecsConfigCheck) values() {
 		}
 		var pairs map[string]string
 		if err := json.Unmarshal([]byte(s.value), &pairs); err != nil {
-			c.report.problem("ecs-json-value", name+" is not a JSON object of strings", "the agent ignores it or does not start, so placement constraints find no instance",
+			c.report.problem("ecs-json-value", name+" is not a JSON object of strings",
+				"the agent ignores it or does not start, so placement constraints find no instance",
 				`write it on one line, such as `+name+`={"gpu":"a10g"}`, s.evidence())
 		}
 	}
 	if s := c.config.get("ECS_AVAILABLE_LOGGING_DRIVERS"); s != nil {
 		var drivers []string
 		if err := json.Unmarshal([]byte(s.value), &drivers); err != nil {
-			c.report.problem("ecs-json-value", "ECS_AVAILABLE_LOGGING_DRIVERS is not a JSON list of strings", "the agent offers no log driver, and jobs with awslogs are not placed",
+			c.report.problem("ecs-json-value", "ECS_AVAILABLE_LOGGING_DRIVERS is not a JSON list of strings",
+				"the agent offers no log driver, and jobs with awslogs are not placed",
 				`ECS_AVAILABLE_LOGGING_DRIVERS=["json-file","awslogs"]`, s.evidence())
 		} else if !slices.Contains(drivers, "awslogs") {
-			c.report.problem("no-awslogs", "the agent does not offer the log driver awslogs", "jobs of AWS Batch use it by default, and are not placed without it",
+			c.report.problem("no-awslogs", "the agent does not offer the log driver awslogs",
+				"jobs of AWS Batch use it by default, and are not placed without it",
 				`ECS_AVAILABLE_LOGGING_DRIVERS=["json-file","awslogs"]`, s.evidence())
 		}
 	}

@@ -61,7 +61,8 @@ func gatherFacts(p *probe) facts {
 	f.config = readConfig(p)
 	f.gpus = pciGPUs(p)
 	if len(f.gpus) > 0 {
-		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", plural(len(f.gpus), "NVIDIA GPU")+": "+strings.Join(f.gpus, ", ")))
+		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", plural(len(f.gpus), "NVIDIA GPU")+": "+
+			strings.Join(f.gpus, ", ")))
 	}
 	if f.loaded != "" {
 		f.gpuWhy = append(f.gpuWhy, seen("NVIDIA driver", "loaded, "+f.loaded))
@@ -87,14 +88,17 @@ func hostKind(p *probe) HostKind {
 	// With version 1 of control groups, the path of process 1 names the container.
 	cgroup, _ := p.read("proc/1/cgroup")
 	if p.firstOf(".dockerenv", "run/.containerenv") != "" ||
-		strings.Contains(cgroup, "/docker/") || strings.Contains(cgroup, "/ecs/") || strings.Contains(cgroup, "kubepods") {
+		strings.Contains(cgroup, "/docker/") || strings.Contains(cgroup, "/ecs/") ||
+		strings.Contains(cgroup, "kubepods") {
 		return Container
 	}
 	switch {
-	case p.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs", "usr/libexec/amazon-ecs-init") != "":
+	case p.firstOf("etc/ecs/ecs.config", "var/lib/ecs/ecs.config", "etc/ecs", "var/lib/ecs",
+		"usr/libexec/amazon-ecs-init") != "":
 		return ECSInstance
 	// The vendor of Nitro instances, and the uuid of Xen instances (EC2 user guide).
-	case strings.HasPrefix(p.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"), strings.HasPrefix(p.firstLine("sys/hypervisor/uuid"), "ec2"):
+	case strings.HasPrefix(p.firstLine("sys/class/dmi/id/sys_vendor"), "Amazon EC2"),
+		strings.HasPrefix(p.firstLine("sys/hypervisor/uuid"), "ec2"):
 		return EC2Instance
 	}
 	return Machine
@@ -118,5 +122,6 @@ func roleURI(p *probe) string { return p.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE
 // hasOwnRole reports whether the job has its own role: from ECS, or from its pod on EKS, in the
 // variables that the SDKs read.
 func hasOwnRole(p *probe) bool {
-	return roleURI(p) != "" || p.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" || p.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && p.Env("AWS_ROLE_ARN") != ""
+	return roleURI(p) != "" || p.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" ||
+		p.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && p.Env("AWS_ROLE_ARN") != ""
 }

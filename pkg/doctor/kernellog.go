@@ -65,10 +65,12 @@ func (c *kernelLogCheck) check() {
 	}
 	c.xids(log, from)
 	killed := slices.DeleteFunc(slices.Clone(log), func(line string) bool {
-		return !strings.Contains(line, "Out of memory: Killed process") && !strings.Contains(line, "Memory cgroup out of memory")
+		return !strings.Contains(line, "Out of memory: Killed process") &&
+			!strings.Contains(line, "Memory cgroup out of memory")
 	})
 	if len(killed) > 0 {
-		c.report.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory", "a job that the kernel kills ends with exit code 137, or with its own error",
+		c.report.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory",
+			"a job that the kernel kills ends with exit code 137, or with its own error",
 			"request more memory in the job", seen(from, killed[len(killed)-1]))
 	}
 }
@@ -116,15 +118,20 @@ func (c *kernelLogCheck) xids(log []string, from string) {
 	}
 	// One broken GPU explains errors of programs, so the hardware comes first.
 	if x := last(hardwareXid); x != nil {
-		c.report.problem("xid-hardware", fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
-			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it", seen(from, x.line))
+		c.report.problem("xid-hardware",
+			fmt.Sprintf("the driver reported Xid %d: the GPU, its bus or its firmware is faulty", x.code),
+			"programs on this GPU crash or hang, whatever they do", "drain the instance and replace it",
+			seen(from, x.line))
 		return
 	}
 	if x := last(func(code int) bool { return !programXid(code) }); x != nil {
-		c.report.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it can end a GPU program", "find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance", seen(from, x.line))
+		c.report.warning("xid", fmt.Sprintf("the driver reported Xid %d", x.code), "it can end a GPU program",
+			"find the code in NVIDIA's list of Xid errors; if it appears again, replace the instance",
+			seen(from, x.line))
 		return
 	}
 	x := last(programXid)
-	c.report.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code), "a program accessed invalid memory, or was ended",
+	c.report.note("xid-program", fmt.Sprintf("the driver reported Xid %d, which is caused by programs", x.code),
+		"a program accessed invalid memory, or was ended",
 		"check the job that ran then: compute-sanitizer finds the access", seen(from, x.line))
 }

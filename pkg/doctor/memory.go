@@ -37,7 +37,10 @@ func (c *memoryCheck) check() {
 	}
 	summary := fmt.Sprintf("%s of %s memory available", size(free), size(total))
 	if free < total/20 {
-		c.report.warning("memory-low", "little memory is free: "+summary, "when none is free, the kernel kills processes: jobs, or the agent", "find the processes that use it: ps aux --sort -rss; request more memory in the jobs", at("proc/meminfo", summary))
+		c.report.warning("memory-low", "little memory is free: "+summary,
+			"when none is free, the kernel kills processes: jobs, or the agent",
+			"find the processes that use it: ps aux --sort -rss; request more memory in the jobs",
+			at("proc/meminfo", summary))
 		return
 	}
 	c.report.ok("memory", summary, at("proc/meminfo", summary))
@@ -66,7 +69,9 @@ func (c *memoryCheck) cgroup() {
 	const events = "sys/fs/cgroup/memory.events"
 	for _, line := range lines(c.host.orEmpty(events)) {
 		if n, ok := strings.CutPrefix(line, "oom_kill "); ok && n != "0" {
-			c.report.warning("container-oom", "processes of this container were killed for memory: "+clean(n), "the job needs more than its limit, "+readLimit(limit), "request more memory in the job", at(events, line))
+			c.report.warning("container-oom", "processes of this container were killed for memory: "+clean(n),
+				"the job needs more than its limit, "+readLimit(limit), "request more memory in the job",
+				at(events, line))
 		}
 	}
 }
@@ -94,6 +99,8 @@ func (c *memoryCheck) sharedMemory() {
 		c.report.ok("shared-memory", what, seen("statfs /dev/shm", size(s.FreeBytes)+" free"))
 		return
 	}
-	c.report.warning("shared-memory-small", what+", Docker's default", "PyTorch's DataLoader workers and NCCL between GPUs need more: they fail with \"bus error\" or \"unhandled system error\"",
-		`"sharedMemory": "8 GiB" in the job file (linuxParameters.sharedMemorySize, in MiB)`, seen("statfs /dev/shm", size(s.Bytes)))
+	c.report.warning("shared-memory-small", what+", Docker's default",
+		"PyTorch's DataLoader workers and NCCL between GPUs need more: they fail with \"bus error\" or \"unhandled system error\"",
+		`"sharedMemory": "8 GiB" in the job file (linuxParameters.sharedMemorySize, in MiB)`,
+		seen("statfs /dev/shm", size(s.Bytes)))
 }

@@ -33,20 +33,26 @@ func (c *metadataCheck) check() {
 		c.host.skip("metadata", "AWS_EC2_METADATA_DISABLED is set")
 		return
 	}
-	status, token, err := c.host.http("PUT", imds+"api/token", map[string]string{"X-aws-ec2-metadata-token-ttl-seconds": "60"})
+	status, token, err := c.host.http("PUT", imds+"api/token",
+		map[string]string{"X-aws-ec2-metadata-token-ttl-seconds": "60"})
 	// In a container an answer is a risk; on a host a missing answer is the problem.
 	switch {
 	case c.kind == Container && err == nil && status == 200:
-		c.report.note("imds-open", "the instance metadata service answers in this container", "every program in the container can use the credentials of the instance's role",
-			"launch template: MetadataOptions HttpTokens required, HttpPutResponseHopLimit 1; give jobs a jobRoleArn", seen("PUT "+imds+"api/token", "answers"))
+		c.report.note("imds-open", "the instance metadata service answers in this container",
+			"every program in the container can use the credentials of the instance's role",
+			"launch template: MetadataOptions HttpTokens required, HttpPutResponseHopLimit 1; give jobs a jobRoleArn",
+			seen("PUT "+imds+"api/token", "answers"))
 	case c.kind == Container:
 		c.closed(err)
 	case err != nil:
-		c.report.problem("imds-unreachable", "the instance metadata service does not answer", "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
+		c.report.problem("imds-unreachable", "the instance metadata service does not answer",
+			"the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
 			"aws ec2 modify-instance-metadata-options --http-endpoint enabled; check firewall rules and routes to 169.254.169.254", seen("PUT "+imds+"api/token", errorText(err)))
 	case status != 200:
-		c.report.problem("imds-unreachable", fmt.Sprintf("the instance metadata service answers with status %d", status), "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
-			"aws ec2 modify-instance-metadata-options --http-endpoint enabled", seen("PUT "+imds+"api/token", fmt.Sprint("status ", status)))
+		c.report.problem("imds-unreachable", fmt.Sprintf("the instance metadata service answers with status %d",
+			status), "the ECS agent gets neither its credentials nor the instance's identity from it, and cannot register",
+			"aws ec2 modify-instance-metadata-options --http-endpoint enabled",
+			seen("PUT "+imds+"api/token", fmt.Sprint("status ", status)))
 	default:
 		c.report.ok("imds", "the instance metadata service answers", seen("PUT "+imds+"api/token", "answers"))
 		c.firstVersion()
@@ -59,10 +65,12 @@ func (c *metadataCheck) firstVersion() {
 	const address = imds + "meta-data/instance-id"
 	switch status, _, err := c.host.http("GET", address, nil); {
 	case err == nil && status == 200:
-		c.report.warning("imds-v1", "the instance metadata service answers without a token (IMDSv1)", "an attacker who can make a program fetch a URL gets the instance role's credentials",
+		c.report.warning("imds-v1", "the instance metadata service answers without a token (IMDSv1)",
+			"an attacker who can make a program fetch a URL gets the instance role's credentials",
 			"launch template: MetadataOptions HttpTokens required", seen("GET "+address, "status 200 without a token"))
 	case err == nil && status == 401:
-		c.report.ok("imds-v2", "the instance metadata service requires a token (IMDSv2)", seen("GET "+address, "status 401 without a token"))
+		c.report.ok("imds-v2", "the instance metadata service requires a token (IMDSv2)",
+			seen("GET "+address, "status 401 without a token"))
 	}
 }
 
@@ -77,7 +85,9 @@ func (c *metadataCheck) closed(err error) {
 		c.report.ok("imds-closed", "the instance metadata service does not answer in this container", from)
 		return
 	}
-	c.report.warning("imds-hop-limit", "the instance metadata service does not answer, and the job has no role of its own", "the hop limit is 1, or the service is blocked for containers: the SDKs find no credentials",
+	c.report.warning("imds-hop-limit",
+		"the instance metadata service does not answer, and the job has no role of its own",
+		"the hop limit is 1, or the service is blocked for containers: the SDKs find no credentials",
 		"give the job a jobRoleArn; or set HttpPutResponseHopLimit 2 in the launch template, which gives every job access to the instance's role", from)
 }
 
@@ -89,7 +99,8 @@ func (c *metadataCheck) role(token string) {
 	case err != nil:
 		c.host.skip("instance role", errorText(err))
 	case status == 404 || status == 200 && strings.TrimSpace(body) == "":
-		c.report.problem("no-instance-role", "the instance has no role", "the ECS agent cannot register, images from ECR cannot be pulled, and logs are not written",
+		c.report.problem("no-instance-role", "the instance has no role",
+			"the ECS agent cannot register, images from ECR cannot be pulled, and logs are not written",
 			"set instanceRole of the compute environment to an instance profile whose role has AmazonEC2ContainerServiceforEC2Role", seen("GET "+address, fmt.Sprint("status ", status)))
 	case status != 200:
 		c.host.skip("instance role", fmt.Sprint("status ", status))

@@ -152,7 +152,8 @@ func (p *probe) program(name string) string {
 		return p.firstOf(strings.TrimPrefix(path.Clean(name), "/"))
 	}
 	var names []string
-	for _, dir := range []string{"usr/bin", "usr/local/bin", "usr/sbin", "usr/local/sbin", "bin", "sbin", "usr/local/nvidia/toolkit", "usr/local/nvidia/bin"} {
+	for _, dir := range []string{"usr/bin", "usr/local/bin", "usr/sbin", "usr/local/sbin", "bin", "sbin",
+		"usr/local/nvidia/toolkit", "usr/local/nvidia/bin"} {
 		names = append(names, dir+"/"+name)
 	}
 	return p.firstOf(names...)

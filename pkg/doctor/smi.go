@@ -71,7 +71,8 @@ func (g smiGPU) name() string {
 // element with the count. Turing and later GPUs count SRAM and DRAM, older ones double bits.
 func (g smiGPU) uncorrectable() (n int, where string) {
 	for path, value := range g {
-		if !strings.HasPrefix(path, "ecc_errors/volatile/") || !strings.Contains(path, "uncorrectable") && !strings.HasSuffix(path, "double_bit/total") {
+		if !strings.HasPrefix(path, "ecc_errors/volatile/") || !strings.Contains(path, "uncorrectable") &&
+			!strings.HasSuffix(path, "double_bit/total") {
 			continue
 		}
 		if v, err := strconv.Atoi(value); err == nil && (v > n || v == n && v > 0 && path < where) {
@@ -84,9 +85,11 @@ func (g smiGPU) uncorrectable() (n int, where string) {
 // slowed returns the active reasons of the hardware for lower clocks.
 func (g smiGPU) slowed() []string {
 	var active []string
-	for _, reason := range []string{"hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"} {
+	for _, reason := range []string{"hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
+		"sw_thermal_slowdown"} {
 		// Newer drivers renamed the element.
-		if g["clocks_event_reasons/clocks_event_reason_"+reason] == "Active" || g["clocks_throttle_reasons/clocks_throttle_reason_"+reason] == "Active" {
+		if g["clocks_event_reasons/clocks_event_reason_"+reason] == "Active" ||
+			g["clocks_throttle_reasons/clocks_throttle_reason_"+reason] == "Active" {
 			active = append(active, reason)
 		}
 	}

@@ -25,18 +25,22 @@ func (c *systemCheck) check() {
 		c.host.skip("GPU", "this root has no /proc and /sys, which show whether there is a GPU")
 	case Absent:
 		c.report.note("no-gpu", "there is no NVIDIA GPU, and no configuration that needs one: the GPU checks were skipped",
-			"a job that requests GPUs waits for an instance type with GPUs", "on a GPU host, check the PCI bus: lspci -d 10de:")
+			"a job that requests GPUs waits for an instance type with GPUs",
+			"on a GPU host, check the PCI bus: lspci -d 10de:")
 	}
 	if f.kind == EC2Instance {
-		c.report.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS place no jobs on it", "use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "missing"))
+		c.report.note("no-ecs-agent", "this instance has no ECS agent", "AWS Batch and Amazon ECS place no jobs on it",
+			"use an ECS-optimized AMI, or install ecs-init in the image", seen("/etc/ecs, /var/lib/ecs", "missing"))
 	}
 	if f.system == "" && f.image == "" {
 		return
 	}
-	if strings.HasPrefix(f.system, "Amazon Linux 2") && !strings.HasPrefix(f.system, "Amazon Linux 2023") && f.kind != Container {
+	if strings.HasPrefix(f.system, "Amazon Linux 2") && !strings.HasPrefix(f.system, "Amazon Linux 2023") &&
+		f.kind != Container {
 		c.report.warning("amazon-linux-2", "the machine image is Amazon Linux 2, whose support ended on 2026-06-30",
 			"it gets no more security fixes, and newer drivers and agents are not built for it",
-			"use the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise", at("etc/os-release", f.system))
+			"use the AL2023 image: imageType ECS_AL2023_NVIDIA for GPUs, ECS_AL2023 otherwise",
+			at("etc/os-release", f.system))
 		return
 	}
 	c.report.ok("system", strings.Join(nonEmpty(f.system, f.image, f.kernel), ", "))

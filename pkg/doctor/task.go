@@ -30,11 +30,14 @@ func (c *taskCheck) check() {
 func (c *taskCheck) batchJob() {
 	id := c.host.Env("AWS_BATCH_JOB_ID")
 	if id == "" {
-		c.report.note("no-batch-job", "this container is not a job of AWS Batch", "the variables AWS_BATCH_… are not set: programs that read them use their defaults", "submit it: batchctl submit FILE", seen("AWS_BATCH_JOB_ID", "not set"))
+		c.report.note("no-batch-job", "this container is not a job of AWS Batch",
+			"the variables AWS_BATCH_… are not set: programs that read them use their defaults",
+			"submit it: batchctl submit FILE", seen("AWS_BATCH_JOB_ID", "not set"))
 		return
 	}
 	var evidence []Evidence
-	for _, name := range []string{"AWS_BATCH_JOB_ID", "AWS_BATCH_JOB_ATTEMPT", "AWS_BATCH_JQ_NAME", "AWS_BATCH_CE_NAME", "AWS_BATCH_JOB_ARRAY_INDEX", "AWS_BATCH_JOB_NODE_INDEX"} {
+	for _, name := range []string{"AWS_BATCH_JOB_ID", "AWS_BATCH_JOB_ATTEMPT", "AWS_BATCH_JQ_NAME", "AWS_BATCH_CE_NAME",
+		"AWS_BATCH_JOB_ARRAY_INDEX", "AWS_BATCH_JOB_NODE_INDEX"} {
 		if v := c.host.Env(name); v != "" {
 			evidence = append(evidence, seen(name, v))
 		}
@@ -55,7 +58,9 @@ func (c *taskCheck) taskMetadata() {
 		return
 	}
 	if !isECSAddress(address) {
-		c.report.warning("task-metadata", "ECS_CONTAINER_METADATA_URI_V4 is not an address of ECS", "the SDKs and agents that read it query another server", "do not set it in the image or the job", seen("ECS_CONTAINER_METADATA_URI_V4", address))
+		c.report.warning("task-metadata", "ECS_CONTAINER_METADATA_URI_V4 is not an address of ECS",
+			"the SDKs and agents that read it query another server", "do not set it in the image or the job",
+			seen("ECS_CONTAINER_METADATA_URI_V4", address))
 		return
 	}
 	// The path /task describes all containers (ECS developer guide, task metadata endpoint version 4).
@@ -67,10 +72,13 @@ func (c *taskCheck) taskMetadata() {
 		err = fmt.Errorf("status %d", status)
 	}
 	if err != nil {
-		c.report.warning("task-metadata", "the task's metadata endpoint does not answer", "the ECS agent on the host is not running, or the container's network does not reach it", "run batchctl doctor on the host", seen("GET "+address+"/task", errorText(err)))
+		c.report.warning("task-metadata", "the task's metadata endpoint does not answer",
+			"the ECS agent on the host is not running, or the container's network does not reach it",
+			"run batchctl doctor on the host", seen("GET "+address+"/task", errorText(err)))
 		return
 	}
-	c.report.ok("task-metadata", "the task's metadata endpoint answers: cluster "+clean(path.Base(t.Cluster))+", launch type "+clean(orElse(t.LaunchType, "not given")), seen("GET "+address+"/task", t.TaskARN))
+	c.report.ok("task-metadata", "the task's metadata endpoint answers: cluster "+clean(path.Base(t.Cluster))+
+		", launch type "+clean(orElse(t.LaunchType, "not given")), seen("GET "+address+"/task", t.TaskARN))
 }
 
 // isECSAddress reports whether an address is one that ECS provides. Others are not queried: the
@@ -82,11 +90,15 @@ func isECSAddress(address string) bool {
 // credentials checks whether the job's role has credentials. It discards the answer.
 func (c *taskCheck) credentials() {
 	if c.host.Env("AWS_ACCESS_KEY_ID") != "" {
-		c.report.warning("static-credentials", "the environment contains an access key", "SDKs prefer it to the job's role, and everyone with permission to describe the job or pull the image can read it", "remove it, and give the job a jobRoleArn", seen("AWS_ACCESS_KEY_ID", "set"))
+		c.report.warning("static-credentials", "the environment contains an access key",
+			"SDKs prefer it to the job's role, and everyone with permission to describe the job or pull the image can read it", "remove it, and give the job a jobRoleArn", seen("AWS_ACCESS_KEY_ID", "set"))
 	}
 	uri := roleURI(c.host)
 	if !hasOwnRole(c.host) {
-		c.report.note("no-job-role", "the job has no role of its own", "calls to AWS use the instance role if the metadata service answers, and otherwise fail", "jobRoleArn in the job file, if the job calls AWS", seen("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "not set"))
+		c.report.note("no-job-role", "the job has no role of its own",
+			"calls to AWS use the instance role if the metadata service answers, and otherwise fail",
+			"jobRoleArn in the job file, if the job calls AWS", seen("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+				"not set"))
 		return
 	}
 	// Credentials of EKS have another endpoint, which is not queried.
@@ -98,7 +110,8 @@ func (c *taskCheck) credentials() {
 		err = fmt.Errorf("status %d", status)
 	}
 	if err != nil {
-		c.report.problem("job-role-fails", "the job's role has no credentials", "calls to AWS fail without credentials", "check that the role's trust policy names ecs-tasks.amazonaws.com, and that the host's agent is running",
+		c.report.problem("job-role-fails", "the job's role has no credentials", "calls to AWS fail without credentials",
+			"check that the role's trust policy names ecs-tasks.amazonaws.com, and that the host's agent is running",
 			seen("GET http://169.254.170.2/…", errorText(err)))
 		return
 	}

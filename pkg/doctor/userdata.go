@@ -69,7 +69,8 @@ func findTraps(p *probe) (found []trap) {
 // from an instance has those of the former instance too.
 func instances(p *probe) []string {
 	if p.exists("var/lib/cloud/data/instance-id") {
-		if dir := "var/lib/cloud/instances/" + p.firstLine("var/lib/cloud/data/instance-id"); fs.ValidPath(dir) && p.exists(dir) {
+		if dir := "var/lib/cloud/instances/" + p.firstLine("var/lib/cloud/data/instance-id"); fs.ValidPath(dir) &&
+			p.exists(dir) {
 			return []string{dir}
 		}
 	}

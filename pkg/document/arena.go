@@ -59,7 +59,8 @@ type slab[T any] struct {
 // nextOf returns a zero value.
 func nextOf[T any](s *slab[T]) *T {
 	if s.used == len(s.values) {
-		s.values, s.used = make([]T, min(max(1, 2*len(s.values)), mostValues)), 0 // values in use stay with their documents
+		s.values, s.used = make([]T, min(max(1, 2*len(s.values)), mostValues)),
+			0 // values in use stay with their documents
 	}
 	s.used++
 	return &s.values[s.used-1]

@@ -30,7 +30,8 @@ func (s namesSeen) add(name, what string) (wrong, hint string) {
 	case other == name:
 		return fmt.Sprintf("%s %s appears twice", what, strconv.Quote(name)), "give each its own name"
 	}
-	return fmt.Sprintf("%s and %s both become the variable %s", strconv.Quote(other), strconv.Quote(name), variable), "give one of them another name"
+	return fmt.Sprintf("%s and %s both become the variable %s", strconv.Quote(other), strconv.Quote(name), variable),
+		"give one of them another name"
 }
 
 // nameHint suggests the name with underscores for characters that no name can have.

@@ -33,7 +33,8 @@ func check(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) checker {
 // judge runs the validator library and reports its findings.
 func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	top, _ := rawOf(kind.location())
-	c := &checker{root: root, top: top, kind: kind, native: kind.native() || kind == KindJobList, bad: map[*jsontree.Node]bool{}, searches: 200}
+	c := &checker{root: root, top: top, kind: kind, native: kind.native() || kind == KindJobList,
+		bad: map[*jsontree.Node]bool{}, searches: 200}
 	for _, n := range surplus {
 		c.bad[n] = true
 	}
@@ -41,7 +42,8 @@ func judge(root *jsontree.Node, kind Kind, surplus ...*jsontree.Node) *checker {
 	if invalid, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
 		c.walk(invalid)
 		if c.overflow {
-			c.report(RuleBadValue, root.Source, brace(root), "fix the others first", "more than %d problems; the rest are not shown", maxProblems)
+			c.report(RuleBadValue, root.Source, brace(root), "fix the others first",
+				"more than %d problems; the rest are not shown", maxProblems)
 		}
 	} else if err != nil {
 		panic(err) // only a mistake in an embedded schema
@@ -101,7 +103,8 @@ func (c *checker) walk(e *jsonschema.ValidationError) {
 	case len(e.Causes) > 0:
 		// The validator ranges over maps.
 		stable.Sort(e.Causes, func(a, b *jsonschema.ValidationError) int {
-			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation), strings.Compare(a.KeywordLocation, b.KeywordLocation))
+			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation),
+				strings.Compare(a.KeywordLocation, b.KeywordLocation))
 		})
 		for _, cause := range e.Causes {
 			c.walk(cause)
@@ -155,7 +158,9 @@ func (c *checker) leaf(keyword string, e *jsonschema.ValidationError) {
 	case "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems":
 		c.outside(keyword, node, schema, steps)
 	case "pattern":
-		c.report(RuleBadValue, node.Source, node.Span, "", "%s must be letters, digits, hyphens and underscores, not %s", c.label(steps...), clip(strconv.Quote(node.Text)))
+		c.report(RuleBadValue, node.Source, node.Span, "",
+			"%s must be letters, digits, hyphens and underscores, not %s", c.label(steps...),
+			clip(strconv.Quote(node.Text)))
 	default: // a member whose schema is false
 		c.bad[node] = true
 		c.report(RuleUnknownMember, node.Source, node.Key, "remove it", "%s is not allowed here", c.label(steps...))
@@ -175,16 +180,19 @@ func (c *checker) outside(keyword string, node *jsontree.Node, schema raw, steps
 	}
 	switch {
 	case strings.HasSuffix(keyword, "Length"):
-		c.report(RuleBadValue, node.Source, span, "", "%s must be %s characters long, not %d", c.label(steps...), relation, utf8.RuneCountInString(node.Text))
+		c.report(RuleBadValue, node.Source, span, "", "%s must be %s characters long, not %d", c.label(steps...),
+			relation, utf8.RuneCountInString(node.Text))
 	case keyword == "maxItems":
 		if surplus := node.Index(int(schema.m[keyword].(float64))); surplus.Source != nil {
 			span = surplus.Span
 		}
-		c.report(RuleBadValue, node.Source, span, "", "%s has %d entries, and the limit is %s", c.label(steps...), node.Len(), bound)
+		c.report(RuleBadValue, node.Source, span, "", "%s has %d entries, and the limit is %s", c.label(steps...),
+			node.Len(), bound)
 	case keyword == "minItems":
 		c.report(RuleBadValue, node.Source, span, "", "%s must have %s element", c.label(steps...), relation)
 	case schema.file == nativeFile:
-		c.report(RuleBadValue, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), relation, clip(node.Text))
+		c.report(RuleBadValue, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), relation,
+			clip(node.Text))
 	default:
 		c.bad[node] = true
 		c.report(RuleBadValue, node.Source, span, "", "%s must be %s", c.label(steps...), relation)
@@ -235,7 +243,8 @@ func (c *checker) oneOf(node *jsontree.Node, schema raw, steps []string) {
 		allowed = append(allowed, fmt.Sprint(v))
 	}
 	hint, fix := nearest(node, allowed)
-	c.report(RuleBadValue, node.Source, node.Span, hint, "%s must be one of %s", c.label(steps...), strings.Join(allowed, ", "))
+	c.report(RuleBadValue, node.Source, node.Span, hint, "%s must be one of %s", c.label(steps...),
+		strings.Join(allowed, ", "))
 	c.diags[len(c.diags)-1].Fix = fix
 }
 

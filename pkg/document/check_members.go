@@ -27,9 +27,11 @@ func (c *checker) unknownMembers(node *jsontree.Node, schema raw, steps []string
 			hint, name = fmt.Sprintf("did you mean %q? The object already has that member", name), ""
 		}
 		c.report(RuleUnknownMember, child.Source, child.Key, hint, "unknown member %s", strconv.Quote(clip(child.Name)))
-		if schema.file == nativeFile && hint == "" && name == "" && c.searches >= 0 && !strings.HasPrefix(child.Name, "_") {
+		if schema.file == nativeFile && hint == "" && name == "" && c.searches >= 0 &&
+			!strings.HasPrefix(child.Name, "_") {
 			newest := &c.diags[len(c.diags)-1]
-			newest.Severity, newest.Message, newest.Hint = diag.Warning, NotInModel(child.Name), "AWS Batch rejects a member that it does not have"
+			newest.Severity, newest.Message, newest.Hint = diag.Warning, NotInModel(child.Name),
+				"AWS Batch rejects a member that it does not have"
 		}
 		if name != "" {
 			taken[name] = true
@@ -55,7 +57,8 @@ func renamed(n *jsontree.Node, name string) *diag.Fix {
 	if span.Start == span.End {
 		return nil
 	}
-	if quote := n.Source.Text[span.Start]; span.End-span.Start > 1 && quote == n.Source.Text[span.End-1] && (quote == '"' || quote == '\'') {
+	if quote := n.Source.Text[span.Start]; span.End-span.Start > 1 && quote == n.Source.Text[span.End-1] &&
+		(quote == '"' || quote == '\'') {
 		span = diag.Span{Start: span.Start + 1, End: span.End - 1}
 	}
 	fix := &diag.Fix{Message: "write " + strconv.Quote(name), Edits: []diag.Edit{{Span: span, Text: name}}}
@@ -106,7 +109,8 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 	if len(missing) > 1 {
 		noun, hint = "members", ""
 	}
-	if len(missing) == 1 && missing[0] == `"name"` && !c.native && (members["image"].m != nil || members["jobs"].m != nil) {
+	if len(missing) == 1 && missing[0] == `"name"` && !c.native && (members["image"].m != nil ||
+		members["jobs"].m != nil) {
 		what := "job"
 		if members["jobs"].m != nil {
 			what = "workflow"
@@ -120,7 +124,8 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 // instead returns the hint about an unknown member, and the correct name if only the name
 // is wrong: in another case, in another form of the document, or misspelt. For a member in the wrong
 // object, it returns the fix that moves it.
-func (c *checker) instead(n, parent *jsontree.Node, members map[string]raw, steps []string) (hint, name string, fix *diag.Fix) {
+func (c *checker) instead(n, parent *jsontree.Node, members map[string]raw,
+	steps []string) (hint, name string, fix *diag.Fix) {
 	if c.searches--; c.searches < 0 {
 		return "", "", nil
 	}
@@ -159,7 +164,8 @@ func (c *checker) instead(n, parent *jsontree.Node, members map[string]raw, step
 			}
 		}
 		if kind := requirementType(written); kind != "" && c.native && below["resourceRequirements"].m != nil {
-			return fmt.Sprintf(`list it as { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), "", nil
+			return fmt.Sprintf(`list it as { "type": %q, "value": ... } in "%s.resourceRequirements"`, kind, name), "",
+				nil
 		}
 	}
 	if other := MemberOfTool(written); c.native && other != "" {
@@ -195,12 +201,16 @@ func (c *checker) instead(n, parent *jsontree.Node, members map[string]raw, step
 // that this one creates, or else the only one with such a member.
 func (c *checker) otherRequest(written string, steps []string) string {
 	own := c.kind
-	if i := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool { return len(steps) > 1 && l.Member == steps[0] }); own == KindResources && i >= 0 {
+	if i := slices.IndexFunc(ResourceLists[:], func(l ResourceList) bool {
+		return len(steps) > 1 &&
+			l.Member == steps[0]
+	}); own == KindResources && i >= 0 {
 		own, steps = ResourceLists[i].Kind, steps[2:]
 	}
 	resource, creates := strings.CutPrefix(string(own), "Create")
 	switch {
-	case own == KindComputeEnvironment && written == "updateToLatestImageVersion" && slices.Equal(steps, []string{"computeResources"}):
+	case own == KindComputeEnvironment && written == "updateToLatestImageVersion" &&
+		slices.Equal(steps, []string{"computeResources"}):
 		return "it belongs in UpdateComputeEnvironment"
 	case !own.native() || len(steps) > 0:
 		return ""
@@ -217,7 +227,8 @@ func (c *checker) otherRequest(written string, steps []string) string {
 		if own == KindJobDefinition && k.kind != KindSubmitJob || own == KindSubmitJob && k.kind != KindJobDefinition {
 			continue // these two belong together
 		}
-		if schema, _ := rawOf(k.kind.location()); k.kind.native() && k.kind != own && schema.members()[written].m != nil {
+		if schema, _ := rawOf(k.kind.location()); k.kind.native() && k.kind != own &&
+			schema.members()[written].m != nil {
 			others = append(others, string(k.kind))
 		}
 	}
@@ -265,7 +276,8 @@ func (c *checker) outer(n *jsontree.Node, steps []string) (hint string, fix *dia
 			case steps[i] == n.Name && i == len(steps)-1 && n.Is(jsontree.Object):
 				return "write its members in the " + beside + " around it", nil
 			case around.Get(n.Name) != nil:
-				return "it belongs one level up, and " + strconv.Quote(n.Name) + " is there already: keep one of them", nil
+				return "it belongs one level up, and " + strconv.Quote(n.Name) + " is there already: keep one of them",
+					nil
 			}
 			if i == len(steps)-1 && own.takes(n) {
 				fix = jsontree.Move(n, around, "", n.Name)

@@ -77,7 +77,8 @@ func Meant(n *jsontree.Node, member string) bool {
 		return false
 	}
 	for child := range n.Children() {
-		if compactName(child.Name) == member || diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
+		if compactName(child.Name) == member ||
+			diag.Near(child.Name, func(yield func(string) bool) { yield(member) }) == member {
 			return true
 		}
 	}

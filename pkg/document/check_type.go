@@ -36,13 +36,15 @@ func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 		span = Opening(node) // of a block, as rules report it
 	}
 	value := rewrite(node, types, schemas)
-	c.report(RuleWrongType, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), either(phrases), clip(found))
+	c.report(RuleWrongType, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), either(phrases),
+		clip(found))
 	d := &c.diags[len(c.diags)-1]
 	switch {
 	case node.Is(jsontree.Null):
 		d.Hint = "remove it"
 	case value == "":
-	case len(value) > maxShown || node.Source == nil || jsontree.HasPlaceholder(node.Source.Text[node.Span.Start:node.Span.End]):
+	case len(value) > maxShown || node.Source == nil ||
+		jsontree.HasPlaceholder(node.Source.Text[node.Span.Start:node.Span.End]):
 		d.Hint = "did you mean " + clip(value) + "?"
 	default:
 		d.Hint = "write " + value
@@ -148,7 +150,8 @@ func nameList(node *jsontree.Node, schemas []raw) string {
 				if !entry.Is(jsontree.String) {
 					return ""
 				}
-				entries = append(entries, fmt.Sprintf(`{ "name": %s, %q: %s }`, jsonString(entry.Name), value, jsonString(entry.Text)))
+				entries = append(entries, fmt.Sprintf(`{ "name": %s, %q: %s }`, jsonString(entry.Name), value,
+					jsonString(entry.Text)))
 			}
 			return "[" + strings.Join(entries, ", ") + "]"
 		}
@@ -178,7 +181,8 @@ func keyMap(node *jsontree.Node) string {
 // keyMember returns the member of a map, as JSON, for an entry with only a key and a value; "" for another entry.
 func keyMember(entry *jsontree.Node) (name, text string) {
 	for _, names := range [...][2]string{{"Key", "Value"}, {"key", "value"}, {"Name", "Value"}, {"name", "value"}} {
-		if key, value := entry.Get(names[0]), entry.Get(names[1]); entry.Len() == 2 && key.Is(jsontree.String) && value.Is(jsontree.String) {
+		if key, value := entry.Get(names[0]), entry.Get(names[1]); entry.Len() == 2 && key.Is(jsontree.String) &&
+			value.Is(jsontree.String) {
 			return jsonString(key.Text), jsonString(value.Text)
 		}
 	}

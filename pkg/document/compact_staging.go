@@ -58,7 +58,8 @@ func unstagingOf(value *jsontree.Node) unstaging {
 	}
 	var saved *jsontree.Node
 	if d.Checkpoint != nil {
-		if saved = checkpointOf(d.Checkpoint, value); IsLocal(d.Checkpoint.To) && !strings.HasPrefix(d.Checkpoint.To, "/") {
+		if saved = checkpointOf(d.Checkpoint, value); IsLocal(d.Checkpoint.To) &&
+			!strings.HasPrefix(d.Checkpoint.To, "/") {
 			return unstaging{}
 		}
 	}

@@ -26,7 +26,8 @@ func withoutMetrics(submit *jsontree.Node) (rest, metrics *jsontree.Node) {
 	}
 	metrics = jsontree.NewObject(v)
 	for _, m := range list {
-		if wrong, _ := results.CheckMetricName(m.Name); wrong != "" || results.CheckExpression(m.Expression) != nil || metrics.Get(m.Name) != nil {
+		if wrong, _ := results.CheckMetricName(m.Name); wrong != "" || results.CheckExpression(m.Expression) != nil ||
+			metrics.Get(m.Name) != nil {
 			return submit, nil
 		}
 		metrics.Set(m.Name, jsontree.NewString(m.Expression, v))
@@ -42,7 +43,8 @@ func withoutRungs(submit *jsontree.Node) (rest, rungs *jsontree.Node) {
 		return submit, nil
 	}
 	l, err := ladder.Parse(v.Get("value").Str())
-	if err != nil || len(l) == 0 || l.Format() != v.Get("value").Str() || strings.Contains(v.Get("value").Str(), referenceMark) {
+	if err != nil || len(l) == 0 || l.Format() != v.Get("value").Str() ||
+		strings.Contains(v.Get("value").Str(), referenceMark) {
 		return submit, nil
 	}
 	rungs = jsontree.NewArray(v)
@@ -95,8 +97,10 @@ func withoutUsage(register, submit *jsontree.Node) (r, s, measure *jsontree.Node
 			count++
 		}
 	}
-	if count != 1 || last.Len() != 2 || last.Get("name").Str() != usage.Variable || last.Get("value").Str() != "1" || fragmentName(register) != "" ||
-		submit.Get("ecsPropertiesOverride") != nil || submit.Get("eksPropertiesOverride") != nil || submit.Get("nodeOverrides") != nil {
+	if count != 1 || last.Len() != 2 || last.Get("name").Str() != usage.Variable || last.Get("value").
+		Str() != "1" || fragmentName(register) != "" ||
+		submit.Get("ecsPropertiesOverride") != nil || submit.Get("eksPropertiesOverride") != nil ||
+		submit.Get("nodeOverrides") != nil {
 		return register, submit, nil
 	}
 	others := jsontree.NewArray(environment)
@@ -143,9 +147,13 @@ func withoutUsage(register, submit *jsontree.Node) (r, s, measure *jsontree.Node
 func cutLast(submit *jsontree.Node, name string) (variable, rest *jsontree.Node) {
 	environment := submit.Get("containerOverrides").Get("environment")
 	last := environment.Len() - 1
-	at := slices.IndexFunc(slices.Collect(environment.Children()), func(v *jsontree.Node) bool { return v.Get("name").Str() == name })
+	at := slices.IndexFunc(slices.Collect(environment.Children()), func(v *jsontree.Node) bool {
+		return v.Get("name").
+			Str() == name
+	})
 	v := environment.Index(last)
-	if at < 0 || at != last || v.Len() != 2 || submit.Get("ecsPropertiesOverride") != nil || submit.Get("eksPropertiesOverride") != nil || submit.Get("nodeOverrides") != nil {
+	if at < 0 || at != last || v.Len() != 2 || submit.Get("ecsPropertiesOverride") != nil ||
+		submit.Get("eksPropertiesOverride") != nil || submit.Get("nodeOverrides") != nil {
 		return nil, nil
 	}
 	others := jsontree.NewArray(environment)

@@ -78,10 +78,12 @@ func (d deprecation) problem(parent, member *jsontree.Node) diag.Diagnostic {
 	if d.now != "" {
 		hint = "write \"" + d.now + "\""
 	}
-	p := problem(RuleDeprecatedMember, member.Source, member.Key, hint, "\"%s\" is deprecated since version %s", strings.Join(d.path, "."), d.since)
+	p := problem(RuleDeprecatedMember, member.Source, member.Key, hint, "\"%s\" is deprecated since version %s",
+		strings.Join(d.path, "."), d.since)
 	p.Severity = diag.Warning
 	if d.over {
-		p.Severity, p.Message = diag.Error, strings.Replace(p.Message, "is deprecated since", "was deprecated in", 1)+", and this version does not read it"
+		p.Severity, p.Message = diag.Error, strings.Replace(p.Message, "is deprecated since", "was deprecated in", 1)+
+			", and this version does not read it"
 	}
 	switch {
 	case d.now == "":
@@ -89,7 +91,8 @@ func (d deprecation) problem(parent, member *jsontree.Node) diag.Diagnostic {
 		p.Severity, p.Hint = diag.Error, "remove \""+member.Name+"\""
 		p.Message = "\"" + member.Name + "\" is the old name of \"" + d.now + "\", which is also here"
 	default:
-		p.Fix = &diag.Fix{Message: "rename it to " + d.now, Edits: []diag.Edit{{Span: member.Key, Text: "\"" + d.now + "\""}}}
+		p.Fix = &diag.Fix{Message: "rename it to " + d.now,
+			Edits: []diag.Edit{{Span: member.Key, Text: "\"" + d.now + "\""}}}
 	}
 	return p
 }

@@ -76,7 +76,10 @@ func (f *File) Entries() (all Entries) {
 
 // At returns the entry that contains a span of the text; zero outside all entries.
 func (e Entries) At(at diag.Span) diag.Span {
-	i, exact := slices.BinarySearchFunc(e, at.Start, func(entry diag.Span, start int) int { return entry.Start - start })
+	i, exact := slices.BinarySearchFunc(e, at.Start, func(entry diag.Span,
+		start int) int {
+		return entry.Start - start
+	})
 	if !exact {
 		i--
 	}

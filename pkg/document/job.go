@@ -165,7 +165,8 @@ func (j *Job) Ladder(name func(queue string) string) (l ladder.Ladder) {
 
 // commandOf returns the command of the container; nil if the job does not contain it.
 func commandOf(job *Job) *jsontree.Node {
-	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"), job.Register.Get("containerProperties")} {
+	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"),
+		job.Register.Get("containerProperties")} {
 		if command := n.Get("command"); command.Len() > 0 {
 			return command
 		}

@@ -57,9 +57,11 @@ const (
 
 // operationKinds lists the kinds that operationTable recognizes, with the member that names what the request is about.
 var operationKinds = map[Kind]string{
-	KindUpdateComputeEnvironment: "computeEnvironment", KindUpdateJobQueue: "jobQueue", KindUpdateSchedulingPolicy: "arn",
-	KindUpdateConsumableResource: "consumableResource", KindUpdateQuotaShare: "quotaShareArn", KindUpdateServiceEnvironment: "serviceEnvironment",
-	KindUpdateServiceJob: "jobId", KindSubmitServiceJob: "jobName",
+	KindUpdateComputeEnvironment: "computeEnvironment", KindUpdateJobQueue: "jobQueue",
+	KindUpdateSchedulingPolicy:   "arn",
+	KindUpdateConsumableResource: "consumableResource", KindUpdateQuotaShare: "quotaShareArn",
+	KindUpdateServiceEnvironment: "serviceEnvironment",
+	KindUpdateServiceJob:         "jobId", KindSubmitServiceJob: "jobName",
 }
 
 // kinds lists every other kind with the member that contains its name. If two kinds match a

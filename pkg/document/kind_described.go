@@ -32,13 +32,15 @@ var descriptions = [...]description{
 		[]string{"computeEnvironmentArn", "ecsClusterArn", "uuid"},
 		[]string{"status", "statusReason", "containerOrchestrationType", "updatePolicy"},
 		[]string{"updatePolicy"}},
-	{KindSchedulingPolicy, "describe-scheduling-policies", "create-scheduling-policy", "schedulingPolicies", []string{"arn"}, nil, nil},
+	{KindSchedulingPolicy, "describe-scheduling-policies", "create-scheduling-policy", "schedulingPolicies",
+		[]string{"arn"}, nil, nil},
 	{KindConsumableResource, "describe-consumable-resource", "create-consumable-resource", "",
 		[]string{"consumableResourceArn", "availableQuantity", "inUseQuantity", "createdAt"}, nil, nil},
 	{KindSubmitJob, "describe-jobs", "submit-job", "jobs",
 		[]string{"jobId", "jobArn", "status"},
 		[]string{"statusReason", "createdAt", "startedAt", "stoppedAt", "isCancelled", "isTerminated",
-			"attempts", "eksAttempts", "nodeDetails", "platformCapabilities", "container", "consumableResourceProperties",
+			"attempts", "eksAttempts", "nodeDetails", "platformCapabilities", "container",
+			"consumableResourceProperties",
 			"ecsProperties", "eksProperties", "nodeProperties", "schedulingPriority"},
 		[]string{"ecsProperties", "eksProperties", "nodeProperties", "schedulingPriority"}},
 }
@@ -52,7 +54,8 @@ func describedIn(root *jsontree.Node) (d *description, listed bool) {
 	for i := range descriptions {
 		d := &descriptions[i]
 		// A list of names is a request of the describe operation.
-		if list := root.Get(d.list); list.Is(jsontree.Array) && !list.Index(0).Is(jsontree.String) && (d.printed(list.Index(0)) || d.kind != KindSubmitJob && !d.requested(root)) {
+		if list := root.Get(d.list); list.Is(jsontree.Array) && !list.Index(0).
+			Is(jsontree.String) && (d.printed(list.Index(0)) || d.kind != KindSubmitJob && !d.requested(root)) {
 			return d, true
 		}
 		if d.printed(root) {
@@ -79,7 +82,8 @@ func (d *description) requested(root *jsontree.Node) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(descriptions[:], func(d description) bool { return root.Get(d.kind.NameMember()) != nil })
+	return slices.ContainsFunc(descriptions[:],
+		func(d description) bool { return root.Get(d.kind.NameMember()) != nil })
 }
 
 // answered reports whether the node, which was printed, has only what the request is answered with.
@@ -97,5 +101,6 @@ func (d *description) printed(n *jsontree.Node) bool {
 	if d.kind == KindSchedulingPolicy && n.Get("fairsharePolicy") == nil && n.Get("quotaSharePolicy") == nil {
 		return false // other outputs also have a name and an ARN
 	}
-	return n.Get(d.kind.NameMember()) != nil && slices.ContainsFunc(d.marks, func(name string) bool { return n.Get(name) != nil })
+	return n.Get(d.kind.NameMember()) != nil && slices.ContainsFunc(d.marks,
+		func(name string) bool { return n.Get(name) != nil })
 }

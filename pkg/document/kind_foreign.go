@@ -12,9 +12,11 @@ var otherTools = [...]struct {
 	what           string
 	member, beside string // beside lists alternatives
 }{
-	{"an ECS task definition", "containerdefinitions", "family requirescompatibilities networkmode taskrolearn executionrolearn cpu memory volumes placementconstraints taskdefinitionarn"},
+	{"an ECS task definition", "containerdefinitions",
+		"family requirescompatibilities networkmode taskrolearn executionrolearn cpu memory volumes placementconstraints taskdefinitionarn"},
 	{"an ECS task definition", "taskdefinition", ""},
-	{"an ECS RunTask request", "taskdefinition", "cluster launchtype overrides networkconfiguration startedby desiredcount servicename"},
+	{"an ECS RunTask request", "taskdefinition",
+		"cluster launchtype overrides networkconfiguration startedby desiredcount servicename"},
 	{"an EventBridge event", "detailtype", "detail source"},
 	{"a Kubernetes object", "apiversion", "kind"},
 	{"a Step Functions state machine", "startat", "states"},
@@ -35,7 +37,8 @@ const aResource = "a resource without its CloudFormation template"
 func otherTool(root *jsontree.Node) string {
 	if root.Is(jsontree.Array) {
 		first := root.Index(0)
-		if first.Get("name") != nil && first.Get("image") != nil && (first.Get("essential") != nil || first.Get("portMappings") != nil) {
+		if first.Get("name") != nil && first.Get("image") != nil && (first.Get("essential") != nil ||
+			first.Get("portMappings") != nil) {
 			return "a list of ECS container definitions"
 		}
 		return ""

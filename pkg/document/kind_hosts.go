@@ -67,7 +67,8 @@ func aboutHosts(root *jsontree.Node) Kind {
 	case KindTemplate:
 		mentions := MentionsJobs(root.Source.Text) // a search in the text is faster than one in the tree
 		for r := range root.Get("Resources").Children() {
-			if slices.Contains(checkedResources[:], r.Get("Type").Str()) || mentions && StartsJobs(r) || DefinitionFile(r) != nil {
+			if slices.Contains(checkedResources[:], r.Get("Type").Str()) || mentions && StartsJobs(r) ||
+				DefinitionFile(r) != nil {
 				return kind
 			}
 		}
@@ -106,7 +107,8 @@ func (o Options) isUserData(src *diag.Source) bool {
 // namedUserData reports whether a file has the name of user data.
 func namedUserData(src *diag.Source) bool {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(src.Name, `\`, "/")))
-	return strings.Contains(name, "user-data") || strings.Contains(name, "userdata") || strings.Contains(name, "user_data")
+	return strings.Contains(name, "user-data") || strings.Contains(name, "userdata") ||
+		strings.Contains(name, "user_data")
 }
 
 // IsPlainScript reports whether nothing shows that a file of KindUserData is user data: neither --kind, nor its name,
@@ -130,7 +132,8 @@ func userDataForm(text string) bool {
 
 // CallsBatch reports whether a script may have a command of AWS Batch, or a document for one.
 func CallsBatch(script string) bool {
-	return strings.Contains(script, "aws") && strings.Contains(script, "batch") || strings.Contains(script, `"job`) || MentionsJobs(script)
+	return strings.Contains(script, "aws") && strings.Contains(script, "batch") || strings.Contains(script, `"job`) ||
+		MentionsJobs(script)
 }
 
 // mentionsHosts reports whether a text names a resource that is checked, or may be a state machine that starts jobs. It
@@ -154,5 +157,6 @@ func mentionsHosts(text string) bool {
 }
 
 // checkedResources are the types of resources that batchctl checks.
-var checkedResources = [...]string{"AWS::Batch::ComputeEnvironment", "AWS::Batch::JobQueue", "AWS::Batch::JobDefinition", "AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
+var checkedResources = [...]string{"AWS::Batch::ComputeEnvironment", "AWS::Batch::JobQueue",
+	"AWS::Batch::JobDefinition", "AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
 	"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration"}

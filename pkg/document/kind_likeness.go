@@ -55,7 +55,8 @@ func kindOf(root *jsontree.Node) Kind {
 // resemblesWorkflow reports whether the list of jobs is one of batchctl: other tools have lists of that name.
 func resemblesWorkflow(root, jobs *jsontree.Node) bool {
 	first := jobs.Index(0)
-	return schemaOfOurs(root) || !first.Is(jsontree.Object) || KindWorkflow.shared(root) > 1 || KindJob.shared(first) > 0 || traitsOf(first).known > 0
+	return schemaOfOurs(root) || !first.Is(jsontree.Object) || KindWorkflow.shared(root) > 1 ||
+		KindJob.shared(first) > 0 || traitsOf(first).known > 0
 }
 
 // isOtherTools reports whether the document is one of another tool, and has no two members that mean AWS Batch.
@@ -188,7 +189,8 @@ func (k Kind) weight(name string, n *jsontree.Node) int {
 		if k == KindSubmitJob {
 			return 3
 		}
-	case "containerproperties", "nodeproperties", "ecsproperties", "eksproperties", "computeresources", "computeenvironmentorder",
+	case "containerproperties", "nodeproperties", "ecsproperties", "eksproperties", "computeresources",
+		"computeenvironmentorder",
 		"fairsharepolicy", "quotasharepolicy", "containeroverrides", "resourcesharingconfiguration":
 		if n.Len() > 0 {
 			return 8

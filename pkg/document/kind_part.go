@@ -23,7 +23,8 @@ type requestPart struct {
 }
 
 var requestParts = []requestPart{
-	{KindJobDefinition, "containerProperties", "container", []string{"resourceRequirements", "vcpus", "jobRoleArn", "executionRoleArn", "linuxParameters", "logConfiguration",
+	{KindJobDefinition, "containerProperties", "container", []string{"resourceRequirements", "vcpus", "jobRoleArn",
+		"executionRoleArn", "linuxParameters", "logConfiguration",
 		"mountPoints", "fargatePlatformConfiguration", "readonlyRootFilesystem"}, "image"},
 	{KindJobDefinition, "ecsProperties", "container", []string{"taskProperties"}, ""},
 	{KindJobDefinition, "eksProperties", "container", []string{"podProperties"}, ""},
@@ -178,13 +179,15 @@ func (p requestPart) forFargate(root *jsontree.Node) bool {
 	if p.member == "ecsProperties" {
 		root = root.Get("taskProperties").Index(0)
 	}
-	for _, m := range []string{"fargatePlatformConfiguration", "networkConfiguration", "ephemeralStorage", "runtimePlatform", "platformVersion"} {
+	for _, m := range []string{"fargatePlatformConfiguration", "networkConfiguration", "ephemeralStorage",
+		"runtimePlatform", "platformVersion"} {
 		if root.Get(m) != nil {
 			return true
 		}
 	}
 	for r := range root.Get("resourceRequirements").Children() {
-		if v := r.Get("value").Str(); r.Get("type").Str() == "VCPU" && (v == "0.25" || v == "0.5") && root.Get("executionRoleArn") != nil {
+		if v := r.Get("value").Str(); r.Get("type").Str() == "VCPU" && (v == "0.25" || v == "0.5") &&
+			root.Get("executionRoleArn") != nil {
 			return true
 		}
 	}

@@ -30,8 +30,9 @@ var contexts = map[string]context{
 	"command": inShell, "args": inShell, "entrypoint": inShell, "commands": inShell, "script": inShell,
 	"inputs": inLocation, "outputs": inLocation, "checkpoint": inLocation, "jobid": inLocation, "staging": inLocation,
 	"options":     inOptions,
-	"environment": inOwnText, "env": inOwnText, "parameters": inOwnText, "tags": inOwnText, "labels": inOwnText, "annotations": inOwnText,
-	"userdata": ignored, "waivers": ignored, "when": ignored,
+	"environment": inOwnText, "env": inOwnText, "parameters": inOwnText, "tags": inOwnText, "labels": inOwnText,
+	"annotations": inOwnText,
+	"userdata":    ignored, "waivers": ignored, "when": ignored,
 }
 
 // longestContext is more than the length of every name in contexts, with separators.
@@ -39,13 +40,16 @@ const longestContext = 16
 
 // marksOfPlaceholders are texts of which every placeholder contains one, unless it contains the word replace or
 // change in any case, is in square brackets, or leaves a part of a value out.
-var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR", "Your", "your", "PLACEHOLDER"}
+var marksOfPlaceholders = [...]string{"${", "$(", "{{", "<", "@", "%", "__", "#{", "((", "TODO", "FIXME", "TBD", "YOUR",
+	"Your", "your", "PLACEHOLDER"}
 
 // mayHavePlaceholder reports whether a document may contain a placeholder. Most do not, and the walk
 // through their strings costs more than this.
 func mayHavePlaceholder(text string) bool {
-	return slices.ContainsFunc(marksOfPlaceholders[:], func(mark string) bool { return strings.Contains(text, mark) }) ||
-		mentionsVariable(text) || asksForValue(text, 'c') || asksForValue(text, 'C') || quotesBracket(text) || jsontree.MayLeaveOut(text)
+	return slices.ContainsFunc(marksOfPlaceholders[:],
+		func(mark string) bool { return strings.Contains(text, mark) }) ||
+		mentionsVariable(text) || asksForValue(text, 'c') || asksForValue(text, 'C') || quotesBracket(text) ||
+		jsontree.MayLeaveOut(text)
 }
 
 // mentionsVariable reports whether a text has a $ before a name, except the members $schema and $comment and the
@@ -57,7 +61,8 @@ func mentionsVariable(text string) bool {
 			return false
 		}
 		text = text[at+1:]
-		if c := text[0]; (c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z') && !slices.ContainsFunc(ownDollars[:], func(own string) bool { return strings.HasPrefix(text, own) }) {
+		if c := text[0]; (c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z') &&
+			!slices.ContainsFunc(ownDollars[:], func(own string) bool { return strings.HasPrefix(text, own) }) {
 			return true
 		}
 	}
@@ -77,10 +82,12 @@ func variableIn(text string) string {
 			continue
 		}
 		end := i + 1
-		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' || end > i+1 && '0' <= text[end] && text[end] <= '9') {
+		for end < len(text) && (text[end] == '_' || 'a' <= text[end]|0x20 && text[end]|0x20 <= 'z' || end > i+1 &&
+			'0' <= text[end] && text[end] <= '9') {
 			end++
 		}
-		if name := text[i+1 : end]; name != "" && !strings.EqualFold(name, "Latest") && !strings.EqualFold(name, "Default") {
+		if name := text[i+1 : end]; name != "" && !strings.EqualFold(name, "Latest") &&
+			!strings.EqualFold(name, "Default") {
 			return text[i:end]
 		}
 	}
@@ -134,7 +141,8 @@ func placeholderIn(text string, in context) string {
 		case dollar && in != anywhere && in != inOwnText:
 		case in == inShell && strings.IndexByte("%(#[", found[0]) >= 0: // variables of cmd.exe, arithmetic, Ruby, lists
 		case in == inShell && whole && strings.Trim(found, "xX") == "": // no id
-		case in == inShell && !whole && (found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
+		case in == inShell && !whole &&
+			(found[0] == '<' || strings.ContainsAny(text[:at-len(found)]+text[at:], " \t\n")):
 		case in == inOptions && strings.HasPrefix(strings.TrimLeft(found, "{ "), "."):
 		default:
 			return found

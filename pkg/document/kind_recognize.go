@@ -80,7 +80,8 @@ func fromUTF16(text string) (string, bool) {
 // job.
 func foreignFile(base string) bool {
 	switch strings.TrimPrefix(base, ".") {
-	case "devcontainer.json", "devcontainer-feature.json", "package.json", "package-lock.json", "composer.json", "tsconfig.json",
+	case "devcontainer.json", "devcontainer-feature.json", "package.json", "package-lock.json", "composer.json",
+		"tsconfig.json",
 		"docker-compose.json", "compose.json", "renovate.json", "app.json", "manifest.json", "values.json":
 		return true
 	}
@@ -144,7 +145,8 @@ func recognizedJobs(root *jsontree.Node) Recognition {
 		}
 		return Ours
 	}
-	if defaults := traitsOf(root.Get("defaults")); first.Is(jsontree.Object) && defaults.strong > 0 && defaults.foreign == 0 {
+	if defaults := traitsOf(root.Get("defaults")); first.Is(jsontree.Object) && defaults.strong > 0 &&
+		defaults.foreign == 0 {
 		return Ours
 	}
 	for i := range min(jobs.Len(), 8) {

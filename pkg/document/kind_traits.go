@@ -162,22 +162,27 @@ func (m *traits) count(folded string, n *jsontree.Node) bool {
 	case "jobqueue", "jobname", "containeroverrides", "arrayproperties":
 		m.batch++
 	case "jobdefinitionname", "containerproperties", "ecsproperties", "eksproperties", "nodeproperties",
-		"computeenvironmentname", "computeenvironmentorder", "serviceenvironmentorder", "jobqueuename", "jobstatetimelimitactions",
-		"fairsharepolicy", "quotasharepolicy", "consumableresourcename", "unmanagedvcpus", "serviceenvironmentname", "quotasharename":
+		"computeenvironmentname", "computeenvironmentorder", "serviceenvironmentorder", "jobqueuename",
+		"jobstatetimelimitactions",
+		"fairsharepolicy", "quotasharepolicy", "consumableresourcename", "unmanagedvcpus", "serviceenvironmentname",
+		"quotasharename":
 		m.native++
 	case "computeresources":
-		if isObject && (n.Get("maxvCpus") != nil || n.Get("instanceTypes") != nil || n.Get("subnets") != nil || n.Get("type") != nil) {
+		if isObject && (n.Get("maxvCpus") != nil || n.Get("instanceTypes") != nil || n.Get("subnets") != nil ||
+			n.Get("type") != nil) {
 			m.native++
 		}
 	case "jobdefinitionarn", "jobqueuearn", "computeenvironmentarn", "consumableresourcearn", "jobarn", "jobid":
 		m.answer = true
 		return true
-	case "platformcapabilities", "propagatetags", "shareidentifier", "schedulingpriority", "jobqueuetype", "resourcetype", "totalquantity",
+	case "platformcapabilities", "propagatetags", "shareidentifier", "schedulingpriority", "jobqueuetype",
+		"resourcetype", "totalquantity",
 		"priority", "state", "servicerole", "type":
 		if folded == "totalquantity" || folded == "type" || folded == "state" || folded == "priority" {
 			return false // of requests, but also of many other formats
 		}
-	case "cpu", "cpus", "gpu", "gpus", "memory", "ram", "mem", "env", "args", "cmd", "entrypoint", "retries", "retry", "dockerimage":
+	case "cpu", "cpus", "gpu", "gpus", "memory", "ram", "mem", "env", "args", "cmd", "entrypoint", "retries", "retry",
+		"dockerimage":
 	default:
 		shape := membersOf[KindJob]()[folded]
 		if shape == nil {
@@ -208,7 +213,8 @@ func (m *traits) countResources(n *jsontree.Node) {
 			m.foreign += 2
 			m.unknown++
 		default:
-			ours = ours || !r.Is(jsontree.Object) && diag.Near(r.Name, slices.Values([]string{"vcpus", "memory", "gpus"})) != ""
+			ours = ours || !r.Is(jsontree.Object) && diag.Near(r.Name,
+				slices.Values([]string{"vcpus", "memory", "gpus"})) != ""
 		}
 	}
 	if ours {
@@ -218,11 +224,13 @@ func (m *traits) countResources(n *jsontree.Node) {
 
 // isImage distinguishes the image of a container from a picture.
 func isImage(ref string) bool {
-	if ref == "" || strings.Contains(ref, "://") || strings.HasPrefix(ref, "data:") || strings.ContainsAny(ref, " \n") || strings.Contains(ref, "devcontainers") {
+	if ref == "" || strings.Contains(ref, "://") || strings.HasPrefix(ref, "data:") ||
+		strings.ContainsAny(ref, " \n") || strings.Contains(ref, "devcontainers") {
 		return false
 	}
 	switch strings.ToLower(path.Ext(ref)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".bmp", ".tif", ".tiff", ".avif", ".iso", ".img", ".qcow2":
+	case ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".bmp", ".tif", ".tiff", ".avif", ".iso", ".img",
+		".qcow2":
 		return false
 	}
 	return true
@@ -236,16 +244,22 @@ var foreignMembers = setOf(
 	"services", "ports", "restart", "build", "container_name", "networks", "expose", "healthcheck", // compose
 	// devcontainer
 	"features", "customizations", "forwardPorts", "runArgs", "postCreateCommand", "postStartCommand", "onCreateCommand",
-	"remoteUser", "containerUser", "containerEnv", "remoteEnv", "workspaceFolder", "workspaceMount", "hostRequirements", "initializeCommand",
+	"remoteUser", "containerUser", "containerEnv", "remoteEnv", "workspaceFolder", "workspaceMount", "hostRequirements",
+	"initializeCommand",
 	// ECS
-	"containerDefinitions", "family", "taskDefinition", "essential", "portMappings", "requiresCompatibilities", "taskRoleArn",
+	"containerDefinitions", "family", "taskDefinition", "essential", "portMappings", "requiresCompatibilities",
+	"taskRoleArn",
 	// packages
-	"compilerOptions", "dependencies", "devDependencies", "peerDependencies", "scripts", "lockfileVersion", "require", "autoload",
+	"compilerOptions", "dependencies", "devDependencies", "peerDependencies", "scripts", "lockfileVersion", "require",
+	"autoload",
 	"license", "author", "version", "homepage", "repository", "keywords", "publisher", "engines",
-	"@context", "@type", "@id", "attributes", "external_url", "price", "ingredients", "_id", "_class", "url", "html_url",
-	"AWSTemplateFormatVersion", "Transform", "terraform_version", "manifest_version", "openapi", "swagger", "mcpServers",
+	"@context", "@type", "@id", "attributes", "external_url", "price", "ingredients", "_id", "_class", "url",
+	"html_url",
+	"AWSTemplateFormatVersion", "Transform", "terraform_version", "manifest_version", "openapi", "swagger",
+	"mcpServers",
 	"detail-type", "taskGroups", "containers", "steps", "runs-on", "script", "stages", "stage",
-	"buildpacks", "addons", "formation", "HostConfig", "Config", "RepoTags", "rootfs", "allowed_origins", "replicas", "replicaCount",
+	"buildpacks", "addons", "formation", "HostConfig", "Config", "RepoTags", "rootfs", "allowed_origins", "replicas",
+	"replicaCount",
 	"packageRules", "extends", "parserOptions", "plugins", "rules", "job_id", "run_id", "workflow_name",
 )
 

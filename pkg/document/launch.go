@@ -33,5 +33,6 @@ func MeasuredCommand(command []string) []string {
 
 // measuresItself reports whether a command begins with a launcher that measures.
 func measuresItself(command []string) bool {
-	return len(command) > 1 && command[0] == usage.Launcher[0] && slices.Contains([]string{usage.Launcher[1], stageCommand, "child"}, command[1])
+	return len(command) > 1 && command[0] == usage.Launcher[0] &&
+		slices.Contains([]string{usage.Launcher[1], stageCommand, "child"}, command[1])
 }

@@ -61,7 +61,8 @@ func (f *File) fromDescribe(d *description, listed bool, o Options) (diags diag.
 		}
 	}
 	if len(things) == 0 {
-		diags = append(diags, diag.Diagnostic{Rule: RuleDocumentKind, Source: f.Root.Source, Span: f.Root.Get(d.list).Span,
+		diags = append(diags, diag.Diagnostic{Rule: RuleDocumentKind, Source: f.Root.Source, Span: f.Root.Get(d.list).
+			Span,
 			Message: d.operation + " found nothing", Hint: "ask for a name that exists"})
 	}
 	return diags
@@ -80,7 +81,8 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 	}
 	for _, name := range d.lost {
 		if m := thing.Get(name); m != nil && !isZero(m) {
-			lost = append(lost, diag.Diagnostic{Rule: RuleDocumentKind, Severity: diag.Warning, Source: m.Source, Span: m.Key,
+			lost = append(lost, diag.Diagnostic{Rule: RuleDocumentKind, Severity: diag.Warning, Source: m.Source,
+				Span:    m.Key,
 				Message: name + " is left out: " + string(d.kind) + " does not accept it",
 				Hint:    "check whether you need to set it another way"})
 		}
@@ -93,7 +95,8 @@ func (d *description) request(thing *jsontree.Node) (request *jsontree.Node, los
 var namedByUser = []string{"parameters", "tags", "options", "labels", "annotations", "matchLabels", "capacityTags"}
 
 // zeroIsUnset are the members of which 0 means that they are not set: a request cannot have it, or it is the default.
-var zeroIsUnset = []string{"bidPercentage", "vcpus", "memory", "attempts", "attemptDurationSeconds", "size", "index", "sharedMemorySize", "sizeInGiB",
+var zeroIsUnset = []string{"bidPercentage", "vcpus", "memory", "attempts", "attemptDurationSeconds", "size", "index",
+	"sharedMemorySize", "sizeInGiB",
 	"unmanagedvCpus"}
 
 // isZero reports whether a value is the number 0.
@@ -168,7 +171,8 @@ const (
 // withoutSubmission removes what the submission of the described job added: another submission has another id.
 func withoutSubmission(request *jsontree.Node) *jsontree.Node {
 	if over := request.Get("containerOverrides"); over.Get("environment") != nil {
-		request.Set("containerOverrides", keeping(over, "environment", func(v *jsontree.Node) bool { return v.Get("name").Str() != submissionVariable }))
+		request.Set("containerOverrides", keeping(over, "environment",
+			func(v *jsontree.Node) bool { return v.Get("name").Str() != submissionVariable }))
 	}
 	isUsers := func(n *jsontree.Node) bool { return !strings.HasPrefix(n.Name, ownNames) || n.Name == executorTag }
 	return keeping(keeping(request, "tags", isUsers), "parameters", isUsers)

@@ -16,7 +16,8 @@ func (f *File) lower(c *checker, o Options) diag.List {
 	}
 	f.Name = root.Get("name").Str()
 	l := layers{workflow: root.Get("defaults"), faulty: len(c.diags) > 0, lost: c.lost(f.Root.Get("defaults")),
-		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text, referenceMark)}
+		spoilt: c.spoilt(f.Root.Get("defaults").Get("array")), references: strings.Contains(f.Source.Text,
+			referenceMark)}
 	if o.Platform != nil {
 		l.platform = o.Platform.Defaults
 	}

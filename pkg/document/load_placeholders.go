@@ -50,7 +50,8 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 				f.Unknown = append(f.Unknown, UnknownMember{member, n.Span})
 			}
 			if found != "" && n.Source == f.Source && !isBare {
-				d := problem(jsontree.RulePlaceholder, n.Source, n.Span, jsontree.PlaceholderHint, "%s", jsontree.PlaceholderMessage(found))
+				d := problem(jsontree.RulePlaceholder, n.Source, n.Span, jsontree.PlaceholderHint, "%s",
+					jsontree.PlaceholderMessage(found))
 				d.Severity = diag.Warning
 				out = append(out, d)
 			}

@@ -31,7 +31,8 @@ func newPlatform(root *jsontree.Node) (*Platform, diag.List) {
 	p.Policy = readPolicy(&found, root.Get("policy"))
 	checkDefaultTarget(&found, p)
 	if p.Defaults != nil {
-		found.diags = append(found.diags, checkDefaults(p.Defaults, strings.Contains(root.Source.Text, referenceMark))...)
+		found.diags = append(found.diags,
+			checkDefaults(p.Defaults, strings.Contains(root.Source.Text, referenceMark))...)
 	}
 	return p, found.diags
 }
@@ -52,7 +53,8 @@ func readTarget(found *problems, m *jsontree.Node) Target {
 	if staging := m.Get("staging"); staging != nil {
 		var ok bool
 		if t.Staging, ok = s3Location(staging.Str(), false); !ok {
-			found.report(RuleBadValue, staging, staging.Span, `write an S3 URL such as "s3://bucket/prefix"`, "invalid S3 location %q", clip(staging.Str()))
+			found.report(RuleBadValue, staging, staging.Span, `write an S3 URL such as "s3://bucket/prefix"`,
+				"invalid S3 location %q", clip(staging.Str()))
 		}
 	}
 	if memory := m.Get("memory"); memory != nil {
@@ -90,7 +92,8 @@ func checkDefaultTarget(found *problems, p *Platform) {
 		}
 	}
 	n := p.Root.Get("defaultTarget")
-	found.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no such target: %s", strconv.Quote(clip(name)))
+	found.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no such target: %s",
+		strconv.Quote(clip(name)))
 }
 
 // readPolicy reads the policy of a platform file. It reports limits that would allow no job.
@@ -113,7 +116,8 @@ func readPolicy(found *problems, m *jsontree.Node) Policy {
 	}
 	for tag := range m.Get("requiredTags").Children() {
 		if tag.Is(jsontree.String) && (tag.Text == "" || strings.HasPrefix(strings.ToLower(tag.Text), "aws:")) {
-			found.report(RuleBadValue, tag, tag.Span, "", "no job can have the tag %q: a key is not empty, and aws: is reserved", tag.Text)
+			found.report(RuleBadValue, tag, tag.Span, "",
+				"no job can have the tag %q: a key is not empty, and aws: is reserved", tag.Text)
 		}
 	}
 	if longest := m.Get("maxTimeout"); longest != nil {
@@ -131,7 +135,8 @@ func readPolicy(found *problems, m *jsontree.Node) Policy {
 	if most := m.Get("maxMemory"); most != nil {
 		mib := readSize(found, most)
 		if mib == 0 {
-			found.report(RuleBadValue, most, most.Span, "leave it out for no limit", "maxMemory of 0 would allow no job")
+			found.report(RuleBadValue, most, most.Span, "leave it out for no limit",
+				"maxMemory of 0 would allow no job")
 		}
 		p.MaxMemoryMiB = max(0, int(mib))
 	}
@@ -143,7 +148,8 @@ func readTemplate(found *problems, m *jsontree.Node) Template {
 	t := Template{Name: m.Name, Description: m.Get("description").Str(), Source: m.Get("source").Str(), Node: m}
 	if source := m.Get("source"); source.Is(jsontree.String) && (t.Source == "" || strings.HasPrefix(t.Source, "-")) {
 		// git would read it as an option.
-		found.report(RuleBadValue, source, source.Span, `write a path such as "templates/train.json", or a URL`, "invalid source %q", clip(t.Source))
+		found.report(RuleBadValue, source, source.Span, `write a path such as "templates/train.json", or a URL`,
+			"invalid source %q", clip(t.Source))
 	}
 	for p := range m.Get("parameters").Children() {
 		t.Parameters = append(t.Parameters, readParameter(found, p))
@@ -153,14 +159,16 @@ func readTemplate(found *problems, m *jsontree.Node) Template {
 
 // readParameter reads a parameter of a template, and checks its default and its allowed values.
 func readParameter(found *problems, m *jsontree.Node) TemplateParameter {
-	p := TemplateParameter{Name: m.Name, Description: m.Get("description").Str(), Default: m.Get("default"), Pattern: m.Get("pattern").Str(), Node: m}
+	p := TemplateParameter{Name: m.Name, Description: m.Get("description").
+		Str(), Default: m.Get("default"), Pattern: m.Get("pattern").Str(), Node: m}
 	p.Allowed = slices.Collect(m.Get("allowedValues").Children())
 	p.Type = m.Get("type").Str()
 	if p.Type == "" {
 		p.Type = typeOfValues(append([]*jsontree.Node{p.Default}, p.Allowed...))
 	}
 	if !isParameterName(m.Name) {
-		found.report(RuleBadValue, m, m.Key, "use letters, digits, _ and -, and begin with a letter", "no placeholder can name the parameter %q", clip(m.Name))
+		found.report(RuleBadValue, m, m.Key, "use letters, digits, _ and -, and begin with a letter",
+			"no placeholder can name the parameter %q", clip(m.Name))
 	}
 	if _, err := p.compiled(); err != nil {
 		n := m.Get("pattern")
@@ -169,12 +177,14 @@ func readParameter(found *problems, m *jsontree.Node) TemplateParameter {
 	}
 	for _, value := range p.Allowed {
 		if err := p.fits(value); err != nil {
-			found.report(RuleBadValue, value, value.Span, "change the value, or the type or the pattern of the parameter", "%v", err)
+			found.report(RuleBadValue, value, value.Span,
+				"change the value, or the type or the pattern of the parameter", "%v", err)
 		}
 	}
 	if p.Default != nil {
 		if err := errors.Join(p.fits(p.Default), p.isAllowed(p.Default)); err != nil {
-			found.report(RuleBadValue, p.Default, p.Default.Span, "change the default, or the other members of the parameter", "%s", firstLine(err))
+			found.report(RuleBadValue, p.Default, p.Default.Span,
+				"change the default, or the other members of the parameter", "%s", firstLine(err))
 		}
 	}
 	return p

@@ -44,7 +44,8 @@ func notADocument(root *jsontree.Node) diag.Diagnostic {
 // notAJobFile is the problem of a template for commands that accept only jobs. Comparing
 // it with a job would report every member.
 func notAJobFile(root *jsontree.Node) diag.Diagnostic {
-	return problem(RuleDocumentKind, root.Source, brace(root), "check it with batchctl validate, and deploy it with CloudFormation",
+	return problem(RuleDocumentKind, root.Source, brace(root),
+		"check it with batchctl validate, and deploy it with CloudFormation",
 		"this is a CloudFormation template, not a job file")
 }
 
@@ -52,5 +53,6 @@ func notAJobFile(root *jsontree.Node) diag.Diagnostic {
 func newerDocument(root *jsontree.Node, version int) diag.Diagnostic {
 	n := root.Get("$schema")
 	return problem(RuleDocumentKind, n.Source, n.Span, "update batchctl",
-		"%s is version %d of the format, and this batchctl reads version %d", path.Base(n.Str()), version, FormatVersion)
+		"%s is version %d of the format, and this batchctl reads version %d", path.Base(n.Str()), version,
+		FormatVersion)
 }

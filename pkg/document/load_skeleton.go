@@ -40,7 +40,8 @@ func (f *File) skeleton() diag.List {
 	if !(nameless && empty >= fewEmpty || invented && empty >= manyEmpty) {
 		return nil
 	}
-	d := problem(RuleSkeleton, first.Source, first.Span, "write the values that you need, remove the other members, then check the file again",
+	d := problem(RuleSkeleton, first.Source, first.Span,
+		"write the values that you need, remove the other members, then check the file again",
 		"this skeleton of a request is not filled in: %d of its values are empty", empty)
 	d.Severity = diag.Warning
 	return diag.List{d}

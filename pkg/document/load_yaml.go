@@ -24,7 +24,8 @@ func inYAML(kind Kind) bool {
 func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 	start := len(src.Text) - len(strings.TrimPrefix(src.Text, "\ufeff"))
 	refuse := func(message, hint string) (*File, diag.List) {
-		return nil, diag.List{{Rule: RuleDocumentKind, Source: src, Span: diag.Span{Start: start, End: min(start+1, len(src.Text))}, Message: message, Hint: hint}}
+		return nil, diag.List{{Rule: RuleDocumentKind, Source: src, Span: diag.Span{Start: start,
+			End: min(start+1, len(src.Text))}, Message: message, Hint: hint}}
 	}
 	switch {
 	case o.Recognize && !(o.Hosts && mentionsHosts(src.Text)):
@@ -54,7 +55,8 @@ func loadYAML(src *diag.Source, o Options) (*File, diag.List) {
 			return refuse("this is "+what+", not a CloudFormation template", "name a template, with Resources")
 		}
 		if isTemplate(root.Get("resources")) {
-			return refuse("this is a configuration of the Serverless Framework, not a CloudFormation template", "run serverless package, and check the templates in .serverless")
+			return refuse("this is a configuration of the Serverless Framework, not a CloudFormation template",
+				"run serverless package, and check the templates in .serverless")
 		}
 		return refuse("this YAML is not a CloudFormation template: it has no Resources with a Type such as AWS::Batch::JobQueue",
 			"write job files as JSON; batchctl reads only CloudFormation templates and launch template data as YAML")

@@ -58,7 +58,8 @@ func DirectoryOf(document string) string {
 		switch {
 		case err != nil:
 			return dir
-		case info.Mode()&os.ModeCharDevice != 0, real == "/dev", real == "/dev/fd", strings.HasPrefix(real+"/", "/proc/"):
+		case info.Mode()&os.ModeCharDevice != 0, real == "/dev", real == "/dev/fd",
+			strings.HasPrefix(real+"/", "/proc/"):
 			return "."
 		case inProc && path == document:
 			dir = real // such as /proc/self/cwd, which is another directory in another process

@@ -10,10 +10,12 @@ import (
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, part: part{arena: o.Arena.tree()}, spoilt: defaults.spoilt, unreadable: defaults.unreadable}
+	l := &lowering{job: merged, means: m, part: part{arena: o.Arena.tree()}, spoilt: defaults.spoilt,
+		unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
-			`add "image", or "definition" for a registered job definition`, "the job has neither an image nor a definition")
+			`add "image", or "definition" for a registered job definition`,
+			"the job has neither an image nor a definition")
 	}
 	l.conflicts()
 	out := o.Arena.job()
@@ -58,7 +60,8 @@ func (l *lowering) conflicts() {
 		}
 	}
 	if m := l.job.Get("submitJob").Get("jobDefinition"); m != nil {
-		l.report(RuleMemberConflict, m, m.Key, `give it as "definition" beside "name"`, "submitJob cannot change the job definition")
+		l.report(RuleMemberConflict, m, m.Key, `give it as "definition" beside "name"`,
+			"submitJob cannot change the job definition")
 	}
 }
 
@@ -68,9 +71,11 @@ func (l *lowering) conflict(m *jsontree.Node) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && slices.Contains([]string{"inputs", "outputs", "checkpoint", "metrics", "onFailure"}, m.Name):
+	case l.means == byFragment && slices.Contains([]string{"inputs", "outputs", "checkpoint", "metrics", "onFailure"},
+		m.Name):
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s a job with one container, and this job has jobDefinition.%s", needs(m.Name), fragmentName(l.job.Get("jobDefinition")))
+			"%s a job with one container, and this job has jobDefinition.%s", needs(m.Name),
+			fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
 			"%s cannot change in a registered definition", m.Name)

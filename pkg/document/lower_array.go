@@ -41,7 +41,8 @@ func arrayMembers(p *problems, job, array *jsontree.Node) bool {
 	before := len(p.diags)
 	for _, name := range differing {
 		if m := array.Get(name); m != nil && m != source {
-			p.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name, name)
+			p.report(RuleMemberConflict, m, m.Key, "keep one of them", "%s and %s exclude each other", source.Name,
+				name)
 		}
 	}
 	switch {
@@ -52,7 +53,8 @@ func arrayMembers(p *problems, job, array *jsontree.Node) bool {
 		p.report(RuleMissingMember, array, brace(array), `add "size", such as 8`,
 			"the array lacks the number of children that share the command list")
 	case source != nil && source.Name != "commands" && size != nil:
-		p.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children", source.Name)
+		p.report(RuleMemberConflict, size, size.Key, "remove it", "the %s already gives the number of children",
+			source.Name)
 	}
 	idleMembers(p, job, array, source)
 	return len(p.diags) == before
@@ -114,7 +116,8 @@ func (l *lowering) checkLauncher(job *Job) {
 		what = "command list"
 	}
 	if m := l.severalContainers(job); m != nil {
-		l.report(RuleMemberConflict, source, source.Key, `write the job with "image", or with "definition" and "command"`,
+		l.report(RuleMemberConflict, source, source.Key,
+			`write the job with "image", or with "definition" and "command"`,
 			"a %s works only in a job with one container, and this job has %s", what, m.Name)
 		return
 	}
@@ -128,10 +131,12 @@ func (l *lowering) checkLauncher(job *Job) {
 	command := commandOf(job)
 	switch {
 	case source.Name == "commands" && command != nil:
-		l.report(RuleMemberConflict, command, command.Key, `remove it, or write "launcher": "image" in the array if that program reads the list`,
+		l.report(RuleMemberConflict, command, command.Key,
+			`remove it, or write "launcher": "image" in the array if that program reads the list`,
 			"commands and command exclude each other: the children run the lines of the command list")
 	case source.Name != "commands" && command == nil && l.means != byNothing && l.readable("command"):
-		l.report(RuleMissingMember, source, source.Key, `add "command", or "launcher": "image" in the array if the image's program reads its values`,
+		l.report(RuleMissingMember, source, source.Key,
+			`add "command", or "launcher": "image" in the array if the image's program reads its values`,
 			"the launcher %s needs the job's command: batchctl does not know the image's own command", launcher)
 	}
 }

@@ -24,7 +24,8 @@ func readCheckpoint(p *problems, m *jsontree.Node, job *Job) {
 	}
 	if d := time.Duration(n) * time.Second; d < checkpoint.MinEvery || d > checkpoint.MaxEvery {
 		p.report(RuleBadValue, every, every.Span, `write a time from "10s" to "24h"; the default is "10m"`,
-			"every is %s: the time between two checkpoints is at least %.0f seconds and at most %.0f hours", every.Text, checkpoint.MinEvery.Seconds(), checkpoint.MaxEvery.Hours())
+			"every is %s: the time between two checkpoints is at least %.0f seconds and at most %.0f hours", every.Text,
+			checkpoint.MinEvery.Seconds(), checkpoint.MaxEvery.Hours())
 		return
 	}
 	if c.Every = int(n); n == int64(checkpoint.DefaultEvery.Seconds()) {

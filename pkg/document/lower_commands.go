@@ -14,13 +14,16 @@ import (
 func commandList(p *problems, array *jsontree.Node, o Options) *sweep.Sweep {
 	n, size := array.Get("commands"), array.Get("size")
 	if i, ok := size.Int(); !ok || i < 1 {
-		p.report(RuleBadValue, size, size.Span, "", "size is %s: a command list needs at least 1 child", clip(size.Text))
+		p.report(RuleBadValue, size, size.Span, "", "size is %s: a command list needs at least 1 child",
+			clip(size.Text))
 		return nil
 	}
 	s := &sweep.Sweep{Kind: sweep.Commands, Size: whole(size), KeepGoing: isTrue(array.Get("keepGoing")) || o.KeepGoing}
 	if strings.Contains(n.Str(), "://") {
 		if _, ok := s3Location(n.Str(), true); !ok {
-			p.report(RuleCommandList, n, n.Span, `write an S3 URL such as "s3://bucket/commands.txt", or the path of a file`, "invalid S3 object URL %q", clip(n.Str()))
+			p.report(RuleCommandList, n, n.Span,
+				`write an S3 URL such as "s3://bucket/commands.txt", or the path of a file`, "invalid S3 object URL %q",
+				clip(n.Str()))
 			return nil
 		}
 		s.List = n.Str()
@@ -42,7 +45,8 @@ func commandLines(p *problems, n *jsontree.Node, src *diag.Source) bool {
 		wrong, hint = "the command list is not UTF-8 text", "save the file as UTF-8"
 	case strings.ContainsRune(src.Text, 0):
 		i := strings.IndexByte(src.Text, 0)
-		wrong, hint, at = "a command line contains a NUL byte", "check that this file is a list of commands", diag.Span{Start: i, End: i + 1}
+		wrong, hint, at = "a command line contains a NUL byte", "check that this file is a list of commands",
+			diag.Span{Start: i, End: i + 1}
 	case !hasCommand(src.Text):
 		wrong, hint = "the command list has no command", "write one command on each line"
 	default:

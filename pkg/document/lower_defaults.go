@@ -121,7 +121,8 @@ func asMap(n *jsontree.Node, value string) *jsontree.Node {
 func waiversOf(layers ...*jsontree.Node) (list []Waiver) {
 	for _, layer := range layers {
 		for n := range layer.Get("waivers").Children() {
-			list = append(list, Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").Str(), Node: n})
+			list = append(list, Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").
+				Str(), Node: n})
 		}
 	}
 	return list

@@ -70,7 +70,8 @@ func (m *matrixReader) readAxes() {
 		m.nodes, m.axes = append(m.nodes, n), append(m.axes, axis)
 	}
 	if len(m.axes) == 0 {
-		m.report(RuleMatrixAxis, m.node, brace(m.node), `write axes such as { "lr": [0.1, 0.01], "seed": [1, 2, 3] }`, "the matrix has no axes")
+		m.report(RuleMatrixAxis, m.node, brace(m.node), `write axes such as { "lr": [0.1, 0.01], "seed": [1, 2, 3] }`,
+			"the matrix has no axes")
 	}
 }
 
@@ -91,7 +92,8 @@ func (m *matrixReader) exclude(entry *jsontree.Node) {
 	}
 	switch {
 	case entry.Len() == 0:
-		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it", "an entry without axes would exclude the whole matrix")
+		m.report(RuleMatrixExclude, entry, brace(entry), "name an axis and the value to leave out, or remove it",
+			"an entry without axes would exclude the whole matrix")
 	case len(match) == entry.Len():
 		m.excludes, m.matches = append(m.excludes, entry), append(m.matches, match)
 	}
@@ -109,7 +111,8 @@ func (m *matrixReader) include(entry *jsontree.Node) {
 	}
 	for _, axis := range m.axes {
 		if len(m.diags) == before && entry.Get(axis.Name) == nil {
-			m.report(RuleMatrixInclude, entry, brace(entry), fmt.Sprintf("add %q: ...", axis.Name), "this entry has no value for %s", strconv.Quote(clip(axis.Name)))
+			m.report(RuleMatrixInclude, entry, brace(entry), fmt.Sprintf("add %q: ...", axis.Name),
+				"this entry has no value for %s", strconv.Quote(clip(axis.Name)))
 		}
 	}
 	if len(m.diags) == before {
@@ -121,7 +124,8 @@ func (m *matrixReader) include(entry *jsontree.Node) {
 func (m *matrixReader) axis(rule string, member *jsontree.Node) int {
 	a := slices.IndexFunc(m.axes, func(axis sweep.Axis) bool { return axis.Name == member.Name })
 	if a < 0 {
-		m.report(rule, member, member.Key, m.axisHint(member.Name), "the matrix has no axis %s", strconv.Quote(clip(member.Name)))
+		m.report(rule, member, member.Key, m.axisHint(member.Name), "the matrix has no axis %s",
+			strconv.Quote(clip(member.Name)))
 	}
 	return a
 }
@@ -139,21 +143,25 @@ func (m *matrixReader) axisHint(name string) string {
 func (m *matrixReader) slip(s sweep.Slip, array *jsontree.Node) {
 	switch s.Kind {
 	case sweep.TooMany:
-		m.report(RuleArrayCells, m.node, m.node.Key, "split it into several jobs", "a matrix has at most %d cells, and this one has more", sweep.MaxCells)
+		m.report(RuleArrayCells, m.node, m.node.Key, "split it into several jobs",
+			"a matrix has at most %d cells, and this one has more", sweep.MaxCells)
 	case sweep.NoCells:
 		exclude := array.Get("exclude")
 		m.report(RuleArrayCells, exclude, exclude.Key, "exclude fewer cells", "exclude removes all cells of the matrix")
 	case sweep.NoValues:
 		n := m.nodes[s.Entry]
-		m.report(RuleMatrixAxis, n, brace(n), "write its values, or remove it", "the axis %s has no values", strconv.Quote(clip(n.Name)))
+		m.report(RuleMatrixAxis, n, brace(n), "write its values, or remove it", "the axis %s has no values",
+			strconv.Quote(clip(n.Name)))
 	case sweep.SameValue:
 		n := m.nodes[s.Entry]
 		v := n.Index(s.Value)
-		m.report(RuleMatrixAxis, v, v.Span, "remove it", "the value %s appears twice on the axis %s", clip(v.Text), strconv.Quote(clip(n.Name)))
+		m.report(RuleMatrixAxis, v, v.Span, "remove it", "the value %s appears twice on the axis %s", clip(v.Text),
+			strconv.Quote(clip(n.Name)))
 	case sweep.NoSuchValue:
 		axis := m.nodes[s.Value]
 		v := m.excludes[s.Entry].Get(axis.Name)
-		m.report(RuleMatrixExclude, v, v.Span, valueHint(v, axis), "the axis %s has no value %s", strconv.Quote(clip(axis.Name)), clip(v.Text))
+		m.report(RuleMatrixExclude, v, v.Span, valueHint(v, axis), "the axis %s has no value %s",
+			strconv.Quote(clip(axis.Name)), clip(v.Text))
 	case sweep.SameCell:
 		n := m.includes[s.Entry]
 		m.report(RuleMatrixInclude, n, brace(n), "remove it", "the matrix has this cell already")

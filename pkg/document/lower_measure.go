@@ -21,12 +21,14 @@ func (l *lowering) measure(job *Job, o Options) {
 	case byDefault:
 		return
 	default:
-		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", with "definition" and "command", or with jobDefinition.ecsProperties`,
+		l.report(RuleMemberConflict, m, m.Key,
+			`write the job with "image", with "definition" and "command", or with jobDefinition.ecsProperties`,
 			"measure does not work in a job with %s", several.Name)
 		return
 	}
 	runsLines := job.Array.Get("commands") != nil
-	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines && launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt && l.readable("command") {
+	if several == nil && commandOf(job) == nil && job.Register != nil && !runsLines &&
+		launcherOf(job.Array) != sweep.Image && !byDefault && !l.spoilt && l.readable("command") {
 		l.report(RuleMissingMember, m, m.Key, `add "command" with the image's own command and its arguments`,
 			"measure needs the job's command: batchctl measure runs it, and does not know the image's own command")
 		return

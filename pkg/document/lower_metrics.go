@@ -22,7 +22,8 @@ func (l *lowering) metrics(job *Job) {
 	for m := range list.Children() {
 		wrong, hint := results.CheckMetricName(m.Name)
 		if l.sweep != nil && slices.Contains(l.sweep.Names, m.Name) {
-			wrong, hint = "the metric "+strconv.Quote(m.Name)+" has the name of a value of the array", "give the metric another name"
+			wrong, hint = "the metric "+strconv.Quote(m.Name)+" has the name of a value of the array",
+				"give the metric another name"
 		}
 		if wrong != "" {
 			l.report(RuleBadValue, m, m.Key, hint, "%s", wrong)

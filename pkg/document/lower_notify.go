@@ -38,7 +38,8 @@ func CheckReceiver(text string) (why, hint string) {
 			return "this is not the ARN of an SNS topic", `write arn:aws:sns:REGION:ACCOUNT:NAME`
 		}
 		if !isTopicName(parts[5]) {
-			return "the ARN has no name of an SNS topic", "write 1 to 256 letters, digits, hyphens and underscores; the name of a FIFO topic ends in .fifo"
+			return "the ARN has no name of an SNS topic",
+				"write 1 to 256 letters, digits, hyphens and underscores; the name of a FIFO topic ends in .fifo"
 		}
 		return "", ""
 	}
@@ -47,7 +48,8 @@ func CheckReceiver(text string) (why, hint string) {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return "this is neither an https:// URL nor the ARN of an SNS topic", form
 	case u.User != nil:
-		return "the URL contains a user or a password, which every reader of this file can see", "use a URL with the receiver's token in its path, or an SNS topic"
+		return "the URL contains a user or a password, which every reader of this file can see",
+			"use a URL with the receiver's token in its path, or an SNS topic"
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		return "the URL is not encrypted", "write https://; http:// works only for this machine"
 	}
@@ -56,10 +58,12 @@ func CheckReceiver(text string) (why, hint string) {
 
 // isTopicName reports whether SNS accepts a name (API reference, CreateTopic).
 func isTopicName(name string) bool {
-	return len(name) <= 256 && strings.Trim(strings.TrimSuffix(name, ".fifo"), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == "" && name != ".fifo"
+	return len(name) <= 256 && strings.Trim(strings.TrimSuffix(name, ".fifo"),
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == "" && name != ".fifo"
 }
 
 // isLoopback reports whether a host is this machine.
 func isLoopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") && !strings.ContainsFunc(host, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") &&
+		!strings.ContainsFunc(host, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
 }

@@ -30,7 +30,8 @@ func (l *lowering) onFailure(job *Job) {
 		case cause == nil && !l.readable(causeNames()...):
 			continue
 		case cause == nil:
-			l.report(RuleBadValue, entry, entry.Span, `write one cause, such as { "hostError": { "attempts": 2 } }`, "a rung has exactly one cause")
+			l.report(RuleBadValue, entry, entry.Span, `write one cause, such as { "hostError": { "attempts": 2 } }`,
+				"a rung has exactly one cause")
 			continue
 		case seen[cause.Name]:
 			l.report(RuleBadValue, cause, cause.Key, "write one rung for each cause", "%s has two rungs", cause.Name)
@@ -71,7 +72,8 @@ var rungMembers = [...]string{"attempts", "queue", "target", "codes", "after", "
 // readRung reads the settings of one rung. complete is false if the value of a setting is left out.
 func readRung(p *problems, n *jsontree.Node, complete bool) (r ladder.Rung, ok bool) {
 	before := len(p.diags)
-	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").Str(), Target: n.Get("target").Str()}
+	r = ladder.Rung{Cause: ladder.Cause(n.Name), Attempts: whole(n.Get("attempts")), Queue: n.Get("queue").
+		Str(), Target: n.Get("target").Str()}
 	if r.Cause == ladder.OutOfMemory {
 		r.Factor = readFactor(p, n.Get("memory"))
 		if most := n.Get("upTo"); most != nil {

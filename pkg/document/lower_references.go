@@ -71,7 +71,8 @@ func (r *referring) environment(list *jsontree.Node) {
 func (r *referring) template(name *jsontree.Node) {
 	s := r.sweep
 	if s.Launcher == sweep.Shell && !sweep.ValidVariable(name.Str()) {
-		r.report(RuleMatrixReference, name, name.Span, `rename it with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
+		r.report(RuleMatrixReference, name, name.Span,
+			`rename it with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
 			"a shell cannot set the variable %s, which holds a value of the child", strconv.Quote(clip(name.Str())))
 	}
 	if !slices.Contains(s.Templates, name.Str()) {
@@ -109,7 +110,8 @@ func (r *referring) rewriteLocations(job *Job) {
 // whether it has some.
 func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool {
 	for _, ref := range sweep.References(member.Name) {
-		r.report(RuleMatrixReference, member, member.Key, "use the same path for all children: each has its own file system",
+		r.report(RuleMatrixReference, member, member.Key,
+			"use the same path for all children: each has its own file system",
 			"%s is not allowed in a container path", clip(member.Name[ref.From:ref.To]))
 	}
 	if !strings.Contains(n.Str(), referenceMark) {
@@ -117,7 +119,8 @@ func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool 
 	}
 	if IsLocal(n.Text) {
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here", "%s is not allowed in a local path: an %s that differs between children needs an S3 URL",
+			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here",
+				"%s is not allowed in a local path: an %s that differs between children needs an S3 URL",
 				clip(n.Text[ref.From:ref.To]), what)
 		}
 		return false
@@ -138,7 +141,8 @@ func (r *referring) rewriteCheckpoint(c *Checkpoint) bool {
 		return false
 	case c.IsStaged():
 		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "use a path without it: each child has its own checkpoint", "%s is not allowed in a local path", clip(n.Text[ref.From:ref.To]))
+			r.blame(n, ref, "use a path without it: each child has its own checkpoint",
+				"%s is not allowed in a local path", clip(n.Text[ref.From:ref.To]))
 		}
 		return false
 	case !r.replaced(n):

@@ -62,7 +62,8 @@ func sharedMemory(p *part, job, container *jsontree.Node) {
 	}
 	if other := linux.Get("sharedMemorySize"); other != nil {
 		if isWithin(job, other) == isWithin(job, m) {
-			p.report(RuleMemberConflict, other, other.Key, "remove it: resources.sharedMemory gives the same size, with a unit",
+			p.report(RuleMemberConflict, other, other.Key,
+				"remove it: resources.sharedMemory gives the same size, with a unit",
 				"sharedMemorySize is set twice")
 		} else if isWithin(job, other) {
 			return

@@ -84,13 +84,15 @@ func (l *lowering) checkCommand(job *Job) {
 		return // reported already, or correct
 	}
 	if m := l.severalContainers(job); m != nil {
-		l.report(RuleMemberConflict, member, member.Key, `write the job with "image", or with "definition" and "command"`,
+		l.report(RuleMemberConflict, member, member.Key,
+			`write the job with "image", or with "definition" and "command"`,
 			"%s only in a job with one container, and this job has %s", worksOnly(member.Name), m.Name)
 		return
 	}
 	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
 	if commandOf(job) == nil && !runsLines && job.Register != nil && l.readable("command") {
 		l.report(RuleMissingMember, member, member.Key, `add "command" with the image's own command and its arguments`,
-			"%s the job's command: batchctl stage runs it, and does not know the image's own command", needs(member.Name))
+			"%s the job's command: batchctl stage runs it, and does not know the image's own command",
+			needs(member.Name))
 	}
 }

@@ -13,7 +13,8 @@ import (
 // tableCells reads the table that an array names.
 func tableCells(p *problems, n *jsontree.Node, o Options) *sweep.Sweep {
 	if n.Str() != "" && !isTable(n.Str()) {
-		p.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json", "cannot tell the format of the table from the extension of %s", strconv.Quote(clip(n.Str())))
+		p.report(RuleTableFile, n, n.Span, "name it .csv, .tsv or .json",
+			"cannot tell the format of the table from the extension of %s", strconv.Quote(clip(n.Str())))
 		return nil
 	}
 	src := readSibling(p, RuleTableFile, n, o)

@@ -49,8 +49,10 @@ func plain(name string) string {
 // checkedMembers are the members whose misspellings are searched.
 var checkedMembers = [...]string{
 	"name", "image", "jobs", "command", "resources", "definition", "timeout", "environment", "retryStrategy",
-	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue", "containerOverrides", "arrayProperties",
-	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName", "fairsharePolicy",
+	"containerProperties", "nodeProperties", "jobDefinitionName", "jobDefinition", "jobName", "jobQueue",
+	"containerOverrides", "arrayProperties",
+	"computeEnvironmentName", "computeResources", "computeEnvironmentOrder", "jobQueueName", "consumableResourceName",
+	"fairsharePolicy",
 }
 
 // nearMark returns the characteristic member of which a name is a misspelling, or "". Most

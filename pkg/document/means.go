@@ -55,7 +55,8 @@ func (m means) foreign() []string {
 	case byName:
 		return append([]string{"image", "secrets", "platformCapabilities", "jobDefinition"}, containerMembers[:]...)
 	case byFragment:
-		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs", "outputs", "checkpoint", "metrics", "onFailure"}, containerMembers[:]...)
+		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs",
+			"outputs", "checkpoint", "metrics", "onFailure"}, containerMembers[:]...)
 	case byImage:
 		return []string{"definition"} // of the defaults
 	}

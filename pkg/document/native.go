@@ -17,11 +17,13 @@ func NoNative(job *Job) (why, hint string) {
 	const submit = "submit the job file itself, or print its requests: batchctl plan"
 	switch source := ArraySource(job.Array); {
 	case source != nil:
-		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form", source.Name), submit
+		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form",
+			source.Name), submit
 	case job.Array.Get("maxParallel") != nil:
 		return "AWS Batch has no limit on children that run at once, so maxParallel has no native form", submit
 	case job.localPlace() != nil:
-		return fmt.Sprintf("a request cannot contain files, so the local path %s has no native form", strconv.Quote(job.localPlace().Text)), submit
+		return fmt.Sprintf("a request cannot contain files, so the local path %s has no native form",
+			strconv.Quote(job.localPlace().Text)), submit
 	case job.Checkpoint != nil && job.Checkpoint.IsStaged():
 		return "the checkpoint is in the target's staging location, which a request cannot name, so it has no native form", `write "to": "s3://bucket/prefix/"`
 	case job.IsStaged() && commandOf(job) == nil:
@@ -32,7 +34,8 @@ func NoNative(job *Job) (why, hint string) {
 	case job.When != "":
 		return fmt.Sprintf("AWS Batch starts a job only after all its dependencies have succeeded, so \"when\": %q has no native form", job.When), submit
 	case len(job.Earlier) > 0:
-		return fmt.Sprintf("AWS Batch accepts only job ids as dependencies, so the dependency on %q has no native form", job.Earlier[0].Job),
+		return fmt.Sprintf("AWS Batch accepts only job ids as dependencies, so the dependency on %q has no native form",
+				job.Earlier[0].Job),
 			"write its id as jobId in dependsOn: batchctl list shows it"
 	}
 	return "", ""

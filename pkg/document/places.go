@@ -23,7 +23,8 @@ func brace(n *jsontree.Node) diag.Span { return Opening(n) }
 func Opening(n *jsontree.Node) diag.Span {
 	src, span := n.Location()
 	bracket := diag.Span{Start: span.Start, End: min(span.Start+1, span.End)}
-	if src == nil || span.End <= span.Start || span.End > len(src.Text) || strings.IndexByte("{[", src.Text[span.Start]) >= 0 || !IsYAML(src) {
+	if src == nil || span.End <= span.Start || span.End > len(src.Text) ||
+		strings.IndexByte("{[", src.Text[span.Start]) >= 0 || !IsYAML(src) {
 		return bracket
 	}
 	if n.Key.End > n.Key.Start {
@@ -104,7 +105,8 @@ func IsYAML(src *diag.Source) bool {
 	}
 	for line := range strings.Lines(text) {
 		for _, member := range [...]string{"AWSTemplateFormatVersion", "Resources", "Transform"} {
-			if rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "\ufeff"), member); ok && strings.HasPrefix(rest, ":") {
+			if rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "\ufeff"), member); ok &&
+				strings.HasPrefix(rest, ":") {
 				return true
 			}
 		}

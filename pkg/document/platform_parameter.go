@@ -85,7 +85,8 @@ func (p TemplateParameter) Value(text string) (*jsontree.Node, error) {
 	switch p.Type {
 	case numberType, integerType:
 		value.Kind = jsontree.Number
-		if !json.Valid([]byte(text)) || strings.IndexByte("-0123456789", text[0]) < 0 || strings.TrimSpace(text) != text {
+		if !json.Valid([]byte(text)) || strings.IndexByte("-0123456789", text[0]) < 0 ||
+			strings.TrimSpace(text) != text {
 			return nil, fmt.Errorf("%s is not a number", strconv.Quote(clip(text)))
 		}
 	case booleanType:
@@ -102,7 +103,8 @@ func (p TemplateParameter) Value(text string) (*jsontree.Node, error) {
 
 // fits checks a value against the type and the pattern.
 func (p TemplateParameter) fits(value *jsontree.Node) error {
-	kinds := map[string]jsontree.Kind{numberType: jsontree.Number, integerType: jsontree.Number, booleanType: jsontree.Bool}
+	kinds := map[string]jsontree.Kind{numberType: jsontree.Number, integerType: jsontree.Number,
+		booleanType: jsontree.Bool}
 	if kind, ok := kinds[p.Type]; ok && !value.Is(kind) || !ok && !value.Is(jsontree.String) {
 		return fmt.Errorf("%s is not of the type %s", clip(string(value.AppendJSON(nil))), p.Type)
 	}

@@ -31,7 +31,8 @@ func (r *referring) replaced(n *jsontree.Node) bool {
 	for _, ref := range list {
 		switch {
 		case r.without != "":
-			r.blame(n, ref, `add "matrix" or "table" to its array`, "%s has no value: %s", clip(n.Text[ref.From:ref.To]), r.without)
+			r.blame(n, ref, `add "matrix" or "table" to its array`, "%s has no value: %s",
+				clip(n.Text[ref.From:ref.To]), r.without)
 		case r.sweep != nil && !slices.Contains(r.sweep.Names, ref.Name):
 			hint := namesHint(ref.Name, r.sweep.Names)
 			r.blame(n, ref, hint, "the %s has no %s", r.source.Name, strconv.Quote(clip(ref.Name)))
@@ -68,7 +69,8 @@ func (r *referring) literal(n *jsontree.Node) {
 	if strings.Contains(n.Str(), referenceMark) {
 		for _, ref := range sweep.References(n.Text) {
 			r.blame(n, ref, "change the text, or keep the request: validate, plan and submit accept it too",
-				"%s is plain text here, but in a job file it would be the value of a child", clip(n.Text[ref.From:ref.To]))
+				"%s is plain text here, but in a job file it would be the value of a child",
+				clip(n.Text[ref.From:ref.To]))
 		}
 	}
 	for child := range n.Children() {

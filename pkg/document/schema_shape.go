@@ -75,7 +75,8 @@ func (s *shape) takes(n *jsontree.Node) bool {
 	case jsontree.Number:
 		return s.isWithin(number(n.Text))
 	case jsontree.String:
-		return (s.minLength == 0 && len(n.Text) <= s.maxLength || s.hasLength(utf8.RuneCountInString(n.Text))) && (!s.named || isName(n.Text))
+		return (s.minLength == 0 && len(n.Text) <= s.maxLength || s.hasLength(utf8.RuneCountInString(n.Text))) &&
+			(!s.named || isName(n.Text))
 	}
 	return true
 }

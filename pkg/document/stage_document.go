@@ -17,7 +17,8 @@ func (j *Job) Document() *stage.Document {
 	}
 	d := &stage.Document{Version: stage.Version}
 	for _, in := range j.Inputs {
-		d.Inputs = append(d.Inputs, stage.Input{From: in.Source.Text, To: in.Path, SHA256: strings.ToLower(in.SHA256.Str())})
+		d.Inputs = append(d.Inputs, stage.Input{From: in.Source.Text, To: in.Path,
+			SHA256: strings.ToLower(in.SHA256.Str())})
 	}
 	for _, out := range j.Outputs {
 		o := stage.Output{From: out.Path, To: out.Destination.Text, When: out.When}

@@ -27,7 +27,8 @@ func (t *table) report(rule string, span diag.Span, hint, format string, args ..
 		return
 	}
 	if len(t.diags) == maxTableProblems {
-		hint, format, args, t.full = "fix the others first", "more than %d problems in this table; the rest are not shown", []any{maxTableProblems}, true
+		hint, format, args, t.full = "fix the others first",
+			"more than %d problems in this table; the rest are not shown", []any{maxTableProblems}, true
 	}
 	t.diags = append(t.diags, problem(rule, t.src, span, hint, format, args...))
 }

@@ -16,7 +16,8 @@ func (t *table) json() {
 		return
 	}
 	if !root.Is(jsontree.Array) {
-		t.report(RuleTableRow, brace(root), `write rows such as [{"lr": 0.1, "seed": 1}, {"lr": 0.2, "seed": 1}]`, "a JSON table is an array of objects, not %s", root.Kind)
+		t.report(RuleTableRow, brace(root), `write rows such as [{"lr": 0.1, "seed": 1}, {"lr": 0.2, "seed": 1}]`,
+			"a JSON table is an array of objects, not %s", root.Kind)
 		return
 	}
 	for row := range root.Children() {
@@ -49,10 +50,12 @@ func (t *table) object(row *jsontree.Node) {
 		m := row.Get(name)
 		switch {
 		case m == nil:
-			t.report(RuleTableRow, brace(row), "give all rows the members of the first", "this row has no %s", strconv.Quote(clip(name)))
+			t.report(RuleTableRow, brace(row), "give all rows the members of the first", "this row has no %s",
+				strconv.Quote(clip(name)))
 			return
 		case !isScalar(m):
-			t.report(RuleTableRow, m.Span, "use a string, a number, true or false", "%s is %s", strconv.Quote(clip(name)), m.Kind)
+			t.report(RuleTableRow, m.Span, "use a string, a number, true or false", "%s is %s",
+				strconv.Quote(clip(name)), m.Kind)
 			return
 		}
 		t.value(m.Text, m.Span)

@@ -13,12 +13,14 @@ func (t *table) separated(separator byte) {
 	r := &recordReader{text: t.src.Text, separator: separator}
 	r.pos = len(r.text) - len(strings.TrimPrefix(r.text, "\ufeff"))
 	if !r.next() {
-		t.report(RuleTableHeader, diag.Span{}, "write the names of the columns into the first line", "the table is empty")
+		t.report(RuleTableHeader, diag.Span{}, "write the names of the columns into the first line",
+			"the table is empty")
 		return
 	}
 	t.quotes(r)
 	if separator == ',' && len(r.values) == 1 && strings.Contains(r.values[0], ";") {
-		t.report(RuleTableHeader, r.spans[0], "save it with commas between the columns, or with tabs and the extension .tsv",
+		t.report(RuleTableHeader, r.spans[0],
+			"save it with commas between the columns, or with tabs and the extension .tsv",
 			"the columns are separated by semicolons; a .csv file needs commas")
 		return
 	}
@@ -45,7 +47,8 @@ func (t *table) ragged(r *recordReader) {
 	if len(r.values) < len(t.names) {
 		hint = "for an empty value, write nothing between two separators"
 	}
-	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"), counted(len(t.names), "column"))
+	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"),
+		counted(len(t.names), "column"))
 }
 
 // quotes reports a value of the record with wrong quotes, and returns false if it finds

@@ -139,7 +139,8 @@ func seconds(n *jsontree.Node) (int64, error) {
 			e.hint = fmt.Sprintf("write %q", m[1]+strings.ToLower(strings.Join(m[2:], "")))
 		}
 		if _, err := strconv.ParseUint(text, 10, 31); err == nil {
-			e = unitError{fmt.Sprintf("%q has no unit", text), fmt.Sprintf("write %q for seconds, or %q for minutes", text+"s", text+"m")}
+			e = unitError{fmt.Sprintf("%q has no unit", text), fmt.Sprintf("write %q for seconds, or %q for minutes",
+				text+"s", text+"m")}
 		}
 		return 0, e
 	}

@@ -87,7 +87,8 @@ func (t *Task) Stamped(token string) *awsecs.RunTaskInput {
 		over.ContainerOverrides = []ecstypes.ContainerOverride{{Name: aws.String(Container)}}
 	}
 	o := &over.ContainerOverrides[0]
-	o.Environment = append(slices.Clone(o.Environment), ecstypes.KeyValuePair{Name: aws.String(client.SubmissionVariable), Value: &token})
+	o.Environment = append(slices.Clone(o.Environment),
+		ecstypes.KeyValuePair{Name: aws.String(client.SubmissionVariable), Value: &token})
 	run.Overrides = over
 	return &run
 }
@@ -167,7 +168,8 @@ func (b *builder) onFargate() bool {
 func (b *builder) single(c *types.ContainerProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = c.JobRoleArn, c.ExecutionRoleArn
-	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.ContainerProperties{Volumes: c.Volumes, EphemeralStorage: c.EphemeralStorage, RuntimePlatform: c.RuntimePlatform})
+	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.ContainerProperties{Volumes: c.Volumes,
+		EphemeralStorage: c.EphemeralStorage, RuntimePlatform: c.RuntimePlatform})
 	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = host.Volumes, host.EphemeralStorage, host.RuntimePlatform
 	b.network, b.execute = c.NetworkConfiguration, aws.ToBool(c.EnableExecuteCommand)
 	if c.FargatePlatformConfiguration != nil {
@@ -181,11 +183,15 @@ func (b *builder) single(c *types.ContainerProperties) {
 	asked := requirements(c.ResourceRequirements, c.Vcpus, c.Memory)
 	//lint:ignore SA1019 see above
 	overAsked := requirements(over.ResourceRequirements, over.Vcpus, over.Memory)
-	b.add(types.TaskContainerProperties{Name: aws.String(Container), Essential: aws.Bool(true), Image: c.Image, Command: c.Command, Environment: c.Environment,
-		LinuxParameters: c.LinuxParameters, LogConfiguration: c.LogConfiguration, MountPoints: c.MountPoints, Privileged: c.Privileged,
-		ReadonlyRootFilesystem: c.ReadonlyRootFilesystem, RepositoryCredentials: c.RepositoryCredentials, Secrets: c.Secrets, Ulimits: c.Ulimits,
+	b.add(types.TaskContainerProperties{Name: aws.String(Container), Essential: aws.Bool(true), Image: c.Image,
+		Command: c.Command, Environment: c.Environment,
+		LinuxParameters: c.LinuxParameters, LogConfiguration: c.LogConfiguration, MountPoints: c.MountPoints,
+		Privileged:             c.Privileged,
+		ReadonlyRootFilesystem: c.ReadonlyRootFilesystem, RepositoryCredentials: c.RepositoryCredentials,
+		Secrets: c.Secrets, Ulimits: c.Ulimits,
 		User: c.User, ResourceRequirements: asked},
-		types.TaskContainerOverrides{Command: over.Command, Environment: over.Environment, ResourceRequirements: overAsked})
+		types.TaskContainerOverrides{Command: over.Command, Environment: over.Environment,
+			ResourceRequirements: overAsked})
 }
 
 // requirements adds the deprecated members vcpus and memory to a list of
@@ -217,7 +223,8 @@ func valueOf(list []types.ResourceRequirement, kind types.ResourceType) string {
 func (b *builder) several(t *types.EcsTaskProperties) {
 	d := &b.task.Definition
 	d.TaskRoleArn, d.ExecutionRoleArn = t.TaskRoleArn, t.ExecutionRoleArn
-	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.EcsTaskProperties{Volumes: t.Volumes, EphemeralStorage: t.EphemeralStorage, RuntimePlatform: t.RuntimePlatform,
+	host := as[awsecs.RegisterTaskDefinitionInput](b, &types.EcsTaskProperties{Volumes: t.Volumes,
+		EphemeralStorage: t.EphemeralStorage, RuntimePlatform: t.RuntimePlatform,
 		PidMode: t.PidMode, IpcMode: t.IpcMode})
 	d.Volumes, d.EphemeralStorage, d.RuntimePlatform = host.Volumes, host.EphemeralStorage, host.RuntimePlatform
 	d.PidMode, d.IpcMode = host.PidMode, host.IpcMode
@@ -245,7 +252,8 @@ func (b *builder) add(c types.TaskContainerProperties, over types.TaskContainerO
 	if c.Essential == nil {
 		c.Essential = aws.Bool(true) // ECS's default, explicit for comparisons
 	}
-	c.Command, c.LogConfiguration, c.ResourceRequirements = substitute(c.Command, b.definition.Parameters), b.logs(c), amounts.gpus
+	c.Command, c.LogConfiguration, c.ResourceRequirements = substitute(c.Command, b.definition.Parameters), b.logs(c),
+		amounts.gpus
 	d := as[ecstypes.ContainerDefinition](b, &c)
 	d.Cpu, d.Memory = amounts.cpu, given(amounts.memory)
 	b.task.Definition.ContainerDefinitions = append(b.task.Definition.ContainerDefinitions, d)
@@ -344,7 +352,8 @@ func (b *builder) logs(c types.TaskContainerProperties) *types.LogConfiguration 
 	if l.LogDriver != types.LogDriverAwslogs {
 		return &l
 	}
-	options := map[string]string{"awslogs-group": LogGroup, "awslogs-region": b.options.Region, "awslogs-stream-prefix": aws.ToString(b.definition.JobDefinitionName)}
+	options := map[string]string{"awslogs-group": LogGroup, "awslogs-region": b.options.Region,
+		"awslogs-stream-prefix": aws.ToString(b.definition.JobDefinitionName)}
 	if _, own := l.Options["awslogs-group"]; !own {
 		options["awslogs-create-group"] = "true"
 	}
@@ -382,8 +391,10 @@ func (b *builder) size(overridden bool) (cpu, memory *string) {
 	for _, c := range b.task.Definition.ContainerDefinitions {
 		ownCPU, ownMemory := c.Cpu, aws.ToInt32(c.Memory)
 		if o := b.task.Run.Overrides; overridden && o != nil {
-			if at := slices.IndexFunc(o.ContainerOverrides, func(v ecstypes.ContainerOverride) bool { return *v.Name == *c.Name }); at >= 0 {
-				ownCPU, ownMemory = cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Cpu), ownCPU), cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Memory), ownMemory)
+			if at := slices.IndexFunc(o.ContainerOverrides,
+				func(v ecstypes.ContainerOverride) bool { return *v.Name == *c.Name }); at >= 0 {
+				ownCPU, ownMemory = cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Cpu), ownCPU),
+					cmp.Or(aws.ToInt32(o.ContainerOverrides[at].Memory), ownMemory)
 			}
 		}
 		units, mib = units+int64(ownCPU), mib+int64(ownMemory)

@@ -29,19 +29,24 @@ func refusals(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []strin
 	if d == nil {
 		return []string{fmt.Sprintf("it runs job definition %s, which only AWS Batch has; name the definition's file as well", aws.ToString(s.JobDefinition))}
 	}
-	add(s.ArrayProperties != nil || j.Cells != "", "it is an array, and ECS has no arrays; submit it to AWS Batch, or remove \"array\" from the file to run a single task")
-	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "", "it depends on other jobs, and an ECS task cannot wait for others; submit it to AWS Batch, or run the files one after the other with --wait")
+	add(s.ArrayProperties != nil || j.Cells != "",
+		"it is an array, and ECS has no arrays; submit it to AWS Batch, or remove \"array\" from the file to run a single task")
+	add(len(s.DependsOn)+len(j.After)+len(j.Earlier) > 0 || j.When != "",
+		"it depends on other jobs, and an ECS task cannot wait for others; submit it to AWS Batch, or run the files one after the other with --wait")
 	add(len(j.Staged) > 0, "it is an array whose children read a file from S3, and ECS has no arrays; submit it to AWS Batch")
-	add(len(j.Published) > 0, "it has local input files, which only batchctl submit uploads; copy them to S3 and write their S3 URLs, or submit it to AWS Batch")
+	add(len(j.Published) > 0,
+		"it has local input files, which only batchctl submit uploads; copy them to S3 and write their S3 URLs, or submit it to AWS Batch")
 	if name := namesBatch(j); name != "" {
 		add(true, fmt.Sprintf("a location of its inputs or outputs contains %s, which only AWS Batch sets; use ${AWS_BATCH_JOB_ID}, which becomes the task's id, or a variable of the job's environment", name))
 	}
 	add(hasLocalOutputs(j), "it has outputs with a local path, and batchctl results --fetch downloads those only for AWS Batch jobs; write S3 URLs, or submit it to AWS Batch")
-	add(d.NodeProperties != nil || s.NodeOverrides != nil, "it runs on several nodes, and an ECS task runs on one; submit it to AWS Batch")
+	add(d.NodeProperties != nil || s.NodeOverrides != nil,
+		"it runs on several nodes, and an ECS task runs on one; submit it to AWS Batch")
 	add(d.EksProperties != nil || s.EksPropertiesOverride != nil, "it is for EKS; submit it to AWS Batch")
 	add(d.ConsumableResourceProperties != nil || s.ConsumableResourcePropertiesOverride != nil,
 		"it requests consumable resources, and ECS does not count them, so more tasks could run than you have resources for; submit it to AWS Batch, or remove \"consumableResources\" from the file")
-	add(len(list) == 0 && d.ContainerProperties == nil && (d.EcsProperties == nil || len(d.EcsProperties.TaskProperties) != 1), "its definition has no container; add an image")
+	add(len(list) == 0 && d.ContainerProperties == nil && (d.EcsProperties == nil ||
+		len(d.EcsProperties.TaskProperties) != 1), "its definition has no container; add an image")
 	return list
 }
 
@@ -59,7 +64,9 @@ func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string)
 		retry = d.RetryStrategy
 	}
 	if retry != nil {
-		add(aws.ToInt32(retry.Attempts) > 1, "retryStrategy has no effect: ECS makes one attempt, not %d; if the task fails, run it again", aws.ToInt32(retry.Attempts))
+		add(aws.ToInt32(retry.Attempts) > 1,
+			"retryStrategy has no effect: ECS makes one attempt, not %d; if the task fails, run it again",
+			aws.ToInt32(retry.Attempts))
 	}
 	timeout := s.Timeout
 	if timeout == nil {
@@ -68,8 +75,10 @@ func losses(j *plan.Job, d *awsbatch.RegisterJobDefinitionInput) (list []string)
 	if timeout != nil {
 		add(true, "timeout has no effect: ECS does not stop a task after %d s; stop it yourself, or start the command with timeout", aws.ToInt32(timeout.AttemptDurationSeconds))
 	}
-	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil, "the scheduling priority and the share have no effect: a cluster has no queue, and ECS rejects a task that does not fit")
-	add(slices.Contains(staged(j).Names(), "AWS_BATCH_JOB_ID"), "${AWS_BATCH_JOB_ID} in its locations becomes the task's id; batchctl in the image must be at least as new as this one")
+	add(s.SchedulingPriorityOverride != nil || s.ShareIdentifier != nil || d.SchedulingPriority != nil,
+		"the scheduling priority and the share have no effect: a cluster has no queue, and ECS rejects a task that does not fit")
+	add(slices.Contains(staged(j).Names(), "AWS_BATCH_JOB_ID"),
+		"${AWS_BATCH_JOB_ID} in its locations becomes the task's id; batchctl in the image must be at least as new as this one")
 	add(readsBatch(d, s), "the job reads an AWS_BATCH_... variable, and ECS sets none of them")
 	return list
 }
@@ -113,10 +122,12 @@ func (b *builder) checkFargate() {
 	}
 	for _, v := range b.task.Definition.Volumes {
 		if v.Host != nil && aws.ToString(v.Host.SourcePath) != "" {
-			b.refuse("volume %s is a directory on the host, which Fargate does not allow%s", aws.ToString(v.Name), onEC2)
+			b.refuse("volume %s is a directory on the host, which Fargate does not allow%s", aws.ToString(v.Name),
+				onEC2)
 		}
 	}
-	if o := b.task.Run.Overrides; o != nil && slices.ContainsFunc(o.ContainerOverrides, func(c ecstypes.ContainerOverride) bool { return len(c.ResourceRequirements) > 0 }) {
+	if o := b.task.Run.Overrides; o != nil && slices.ContainsFunc(o.ContainerOverrides,
+		func(c ecstypes.ContainerOverride) bool { return len(c.ResourceRequirements) > 0 }) {
 		b.refuse("it requests GPUs, and Fargate has no GPUs%s", onEC2)
 	}
 }
@@ -129,7 +140,8 @@ func (b *builder) checkContainer(c ecstypes.ContainerDefinition) {
 	if aws.ToBool(c.Privileged) {
 		b.refuse("it is privileged, which Fargate does not allow%s", onEC2)
 	}
-	if l := c.LinuxParameters; l != nil && (l.SharedMemorySize != nil || len(l.Devices) > 0 || l.MaxSwap != nil || l.Swappiness != nil) {
+	if l := c.LinuxParameters; l != nil && (l.SharedMemorySize != nil || len(l.Devices) > 0 || l.MaxSwap != nil ||
+		l.Swappiness != nil) {
 		b.refuse("it requests shared memory, devices or swap, which Fargate does not have%s", onEC2)
 	}
 }

@@ -44,7 +44,8 @@ const (
 
 // call sends an idempotent request until ECS accepts or rejects it. The error is
 // an *UnclearError if an attempt may have had an effect.
-func call[In, Out any](ctx context.Context, c *Client, operation func(context.Context, In, ...func(*awsecs.Options)) (Out, error), in In) (Out, error) {
+func call[In, Out any](ctx context.Context, c *Client, operation func(context.Context, In,
+	...func(*awsecs.Options)) (Out, error), in In) (Out, error) {
 	isUnclear := false
 	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
 		out, err := rpc.Attempt(ctx, operation, in)
@@ -88,7 +89,8 @@ func Busy(err error) bool {
 
 // busy reports whether an answer means throttling.
 func busy(e *rpc.Error) bool {
-	return e.Status == http.StatusTooManyRequests || strings.Contains(e.Code, "Throttl") || e.Code == "TooManyRequestsException" || e.Code == "RequestLimitExceeded"
+	return e.Status == http.StatusTooManyRequests || strings.Contains(e.Code, "Throttl") ||
+		e.Code == "TooManyRequestsException" || e.Code == "RequestLimitExceeded"
 }
 
 // unsent reports whether a request cannot have reached ECS.
@@ -107,7 +109,8 @@ func repeats(err error) bool {
 		return busy(e) || e.Status/100 == 5
 	}
 	_, isNetwork := errors.AsType[net.Error](err)
-	return isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+	return isNetwork || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // Stopped reports whether a task has ended.

@@ -79,7 +79,8 @@ func (c *Client) Register(ctx context.Context, d awsecs.RegisterTaskDefinitionIn
 // latest returns the newest ACTIVE revision of a family. It returns nil if ECS
 // answers with a ClientException, which means that there is no such revision.
 func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTaskDefinitionOutput, error) {
-	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: family, Include: []types.TaskDefinitionField{types.TaskDefinitionFieldTags}})
+	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: family,
+		Include: []types.TaskDefinitionField{types.TaskDefinitionFieldTags}})
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == "ClientException" {
 		return nil, nil
 	}
@@ -92,8 +93,10 @@ func (c *Client) latest(ctx context.Context, family *string) (*awsecs.DescribeTa
 // registration returns a revision without the members that only ECS sets.
 func registration(d *types.TaskDefinition) *awsecs.RegisterTaskDefinitionInput {
 	return &awsecs.RegisterTaskDefinitionInput{
-		Family: d.Family, ContainerDefinitions: d.ContainerDefinitions, Cpu: d.Cpu, Memory: d.Memory, EphemeralStorage: d.EphemeralStorage,
-		ExecutionRoleArn: d.ExecutionRoleArn, TaskRoleArn: d.TaskRoleArn, IpcMode: d.IpcMode, PidMode: d.PidMode, NetworkMode: d.NetworkMode,
+		Family: d.Family, ContainerDefinitions: d.ContainerDefinitions, Cpu: d.Cpu, Memory: d.Memory,
+		EphemeralStorage: d.EphemeralStorage,
+		ExecutionRoleArn: d.ExecutionRoleArn, TaskRoleArn: d.TaskRoleArn, IpcMode: d.IpcMode, PidMode: d.PidMode,
+		NetworkMode:          d.NetworkMode,
 		PlacementConstraints: d.PlacementConstraints, ProxyConfiguration: d.ProxyConfiguration,
 		RequiresCompatibilities: d.RequiresCompatibilities, RuntimePlatform: d.RuntimePlatform, Volumes: d.Volumes,
 	}
@@ -118,7 +121,8 @@ type Log struct {
 
 // Logs returns where the logs of a task's containers are, from its definition.
 func (c *Client) Logs(ctx context.Context, task, definition string) ([]Log, error) {
-	out, err := call(ctx, c, c.api.DescribeTaskDefinition, &awsecs.DescribeTaskDefinitionInput{TaskDefinition: &definition})
+	out, err := call(ctx, c, c.api.DescribeTaskDefinition,
+		&awsecs.DescribeTaskDefinitionInput{TaskDefinition: &definition})
 	if err != nil || out.TaskDefinition == nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ type Request struct {
 // maps in random order.
 func body(in any) (json.RawMessage, error) {
 	kept := &keeper{}
-	c := awsecs.New(awsecs.Options{Region: "none", Credentials: aws.AnonymousCredentials{}, HTTPClient: kept, Retryer: aws.NopRetryer{}},
+	c := awsecs.New(awsecs.Options{Region: "none", Credentials: aws.AnonymousCredentials{}, HTTPClient: kept,
+		Retryer: aws.NopRetryer{}},
 		func(o *awsecs.Options) { o.IdempotencyTokenProvider = nil }) // or the SDK would add a token
 	var err error
 	switch in := in.(type) {

@@ -43,7 +43,8 @@ type Watcher struct {
 // task's last state and where its logs are. Each call is repeated for about a
 // minute while the service fails.
 func (c *Client) Follow(ctx context.Context, cluster, task string, w Watcher) (*types.Task, []Log, error) {
-	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(), readers: map[string]*client.StreamReader{}}
+	f := &follower{Watcher: w, client: c, cluster: cluster, task: task, began: time.Now(),
+		readers: map[string]*client.StreamReader{}}
 	for pause := firstPoll; ; pause = min(pause*3/2, lastPoll) {
 		isOver, err := f.poll(ctx)
 		if isOver || err != nil {
@@ -111,7 +112,8 @@ func (f *follower) blind(err error) {
 
 // changed reports whether two states of a task differ in what State shows.
 func changed(a, b *types.Task) bool {
-	return a == nil || aws.ToString(a.LastStatus) != aws.ToString(b.LastStatus) || aws.ToString(a.StoppedReason) != aws.ToString(b.StoppedReason) || len(GPUs(a)) != len(GPUs(b))
+	return a == nil || aws.ToString(a.LastStatus) != aws.ToString(b.LastStatus) ||
+		aws.ToString(a.StoppedReason) != aws.ToString(b.StoppedReason) || len(GPUs(a)) != len(GPUs(b))
 }
 
 // read passes on the new lines of all logs. fresh reports whether there were any.

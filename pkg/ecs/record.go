@@ -111,7 +111,8 @@ func (r *Record) Begin(in *awsecs.RunTaskInput, name string, now time.Time, agai
 			return nil, err
 		}
 	}
-	return r.build(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target, Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
+	return r.build(key, &Intent{Began: now.UTC().Truncate(time.Second), Target: r.Target,
+		Cluster: aws.ToString(in.Cluster), Name: name, Token: rand.Text(), record: r})
 }
 
 // key identifies a request: requests with the same key run the same task.
@@ -193,7 +194,8 @@ func (r *Record) build(key string, i *Intent) (*Intent, error) {
 
 // Accepted records the task and closes the intent.
 func (i *Intent) Accepted(task *types.Task, now time.Time) error {
-	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, aws.ToString(task.TaskArn), aws.ToString(task.TaskDefinitionArn), i.Token}
+	e := Entry{now.UTC().Truncate(time.Second), i.Target, i.Cluster, i.Name, aws.ToString(task.TaskArn),
+		aws.ToString(task.TaskDefinitionArn), i.Token}
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -94,7 +94,8 @@ func isOwn(line string) bool { return strings.HasPrefix(line, "batchctl: ") }
 // exception returns the message of an exception whose report begins at line i, and its index; "" if none begins there.
 func exception(lines []string, i int) (at int, text string) {
 	line := strings.TrimRight(lines[i], " \t")
-	if lower := strings.ToLower(line); isOwn(line) || !containsAny(lower, errorMarks[:]) && !containsAny(lower, hints[:]) {
+	if lower := strings.ToLower(line); isOwn(line) || !containsAny(lower, errorMarks[:]) &&
+		!containsAny(lower, hints[:]) {
 		return i, "" // most lines; the expressions below cost more
 	}
 	switch {
@@ -174,7 +175,8 @@ func withNext(lines []string, i int) (at int, text string) {
 
 // stackBelow reports whether line i is followed by a frame of Java, .NET or JavaScript.
 func stackBelow(lines []string, i int) bool {
-	return i+1 < len(lines) && frame.MatchString(lines[i+1]) && !frame.MatchString(lines[i]) && named.MatchString(lines[i])
+	return i+1 < len(lines) && frame.MatchString(lines[i+1]) && !frame.MatchString(lines[i]) &&
+		named.MatchString(lines[i])
 }
 
 // withoutStack removes what programs print before the exception itself.
@@ -200,8 +202,10 @@ var (
 	beforeException = regexp.MustCompile(`^(Exception in thread ".*" |Caused by: |\[cause\]: |---> )`)
 	// errorLevel is a line of level ERROR or above of a logger, and otherLevel one of a lower level. Before the level are
 	// only a time, brackets and the logger's name.
-	errorLevel   = regexp.MustCompile(beforeLevel + `(ERROR|CRITICAL|FATAL|SEVERE)\b|\blevel=(error|critical|fatal|panic)\b|"level": ?"(?i:error|critical|fatal|panic)"`)
-	otherLevel   = regexp.MustCompile(beforeLevel + `(WARN|WARNING|INFO|DEBUG|TRACE|NOTICE)\b|\blevel=(warn|warning|info|debug|trace)\b|"level": ?"(?i:warn|warning|info|debug|trace)"`)
+	errorLevel = regexp.MustCompile(beforeLevel +
+		`(ERROR|CRITICAL|FATAL|SEVERE)\b|\blevel=(error|critical|fatal|panic)\b|"level": ?"(?i:error|critical|fatal|panic)"`)
+	otherLevel = regexp.MustCompile(beforeLevel +
+		`(WARN|WARNING|INFO|DEBUG|TRACE|NOTICE)\b|\blevel=(warn|warning|info|debug|trace)\b|"level": ?"(?i:warn|warning|info|debug|trace)"`)
 	reportsChild = regexp.MustCompile(`ChildFailedError|CalledProcessError|ProcessRaisedException|^srun: |exited with exit code|non-zero exit status|` + signal.String())
 	signal       = regexp.MustCompile(`^(Segmentation fault|Bus error|Illegal instruction|Floating point exception|Aborted)( \(core dumped\))?$`)
 )
@@ -230,11 +234,14 @@ var oneLine = []*regexp.Regexp{
 }
 
 // errorMarks, in lower case, mark a line as an error.
-var errorMarks = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't", "could not", "unable to",
-	"no such ", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out", "refused"}
+var errorMarks = [...]string{"error", "exception", "fatal", "panic", "failed", "failure", "cannot", "can't",
+	"could not", "unable to",
+	"no such ", "not found", "denied", "out of memory", "killed", "segmentation fault", "aborted", "timed out",
+	"refused"}
 
 // hints, in lower case, are in the lines of known formats that have none of errorMarks.
-var hints = [...]string{"traceback", "  file \"", "what():", "terminate called", "throwable", "caused by", " line ", "unbound variable", "not set", "not a directory", "is a directory", "illegal instruction"}
+var hints = [...]string{"traceback", "  file \"", "what():", "terminate called", "throwable", "caused by", " line ",
+	"unbound variable", "not set", "not a directory", "is a directory", "illegal instruction"}
 
 // containsAny reports whether a line contains one of the phrases.
 func containsAny(line string, phrases []string) bool {
@@ -248,5 +255,6 @@ var measuredError = regexp.MustCompile(`errors?["']?[ \t]*[=:]?[ \t]*-?[0-9]*\.[
 // not count.
 func looksLikeError(line string) bool {
 	line = measuredError.ReplaceAllString(line, "")
-	return !containsAny(line, []string{"0 error", "no error", "0 failed", "without error"}) && containsAny(line, errorMarks[:])
+	return !containsAny(line, []string{"0 error", "no error", "0 failed", "without error"}) &&
+		containsAny(line, errorMarks[:])
 }

@@ -173,7 +173,8 @@ func Read(r io.Reader) (*Bundle, error) {
 		Version int `json:"version"`
 	}
 	if json.Unmarshal(text, &head) == nil && head.Version > BundleVersion {
-		return nil, fmt.Errorf("written by a newer batchctl (version %d; this one reads %d): use that version", head.Version, BundleVersion)
+		return nil, fmt.Errorf("written by a newer batchctl (version %d; this one reads %d): use that version",
+			head.Version, BundleVersion)
 	}
 	if err := wire.Unmarshal(text, b); err != nil {
 		return nil, err

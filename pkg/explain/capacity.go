@@ -26,7 +26,8 @@ type attempt struct {
 
 // evidence quotes the activity.
 func (a attempt) evidence() Evidence {
-	return Evidence{"DescribeScalingActivities " + a.group, clock(a.At), joined(a.Status, orElse(a.Message, a.Description))}
+	return Evidence{"DescribeScalingActivities " + a.group, clock(a.At),
+		joined(a.Status, orElse(a.Message, a.Description))}
 }
 
 // failed reports whether the activity ended without success.
@@ -78,7 +79,8 @@ func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) 
 	if mine == nil || len(b.refusals()) == 0 || mine[0] != b.refusals()[0] {
 		return nil // a later activity failed for another reason
 	}
-	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At, told: []string{mine[0].Message}}
+	v := &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: mine[len(mine)-1].At,
+		told: []string{mine[0].Message}}
 	last := int64(0)
 	for _, a := range mine {
 		if last == 0 || last-a.At >= again.Milliseconds() {
@@ -94,12 +96,14 @@ func (b *Bundle) refused(texts []string, c Confidence, fix Fix, summary string) 
 // quotaTexts are texts of EC2 about quotas in messages of scaling activities (EC2 user guide,
 // launch issues).
 func quotaTexts() []string {
-	return []string{"vCPU limit", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded", "InstanceLimitExceeded"}
+	return []string{"vCPU limit", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded",
+		"Max spot instance count exceeded", "InstanceLimitExceeded"}
 }
 
 // capacityTexts are texts of EC2 about missing capacity.
 func capacityTexts() []string {
-	return []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "do not have sufficient", "no Spot capacity available", "Insufficient capacity", "capacity-not-available", "InsufficientHostCapacity"}
+	return []string{"InsufficientInstanceCapacity", "UnfulfillableCapacity", "do not have sufficient",
+		"no Spot capacity available", "Insufficient capacity", "capacity-not-available", "InsufficientHostCapacity"}
 }
 
 // ec2Quota finds launches that the account's vCPU quota prevents.
@@ -113,7 +117,8 @@ func ec2Quota(b *Bundle) *Verdict {
 // reason. The activities come first: they name the instance types.
 func noCapacity(b *Bundle) *Verdict {
 	fix := Fix{Platform: "give the compute environment more instance types and Availability Zones, or On-Demand beside Spot", Job: "or request less, so that the job fits more instance types"}
-	if v := b.refused(capacityTexts(), High, fix, "EC2 currently has no capacity for the queue's instance types"); v != nil {
+	if v := b.refused(capacityTexts(), High, fix,
+		"EC2 currently has no capacity for the queue's instance types"); v != nil {
 		return v
 	}
 	return b.reasoned([]string{"CAPACITY:"}, High, fix, "EC2 currently has no capacity for the queue's instance types")
@@ -132,12 +137,14 @@ func launchRefused(b *Bundle) *Verdict {
 	if slices.ContainsFunc(known, func(t string) bool { return strings.Contains(refusals[0].Message, t) }) {
 		return nil
 	}
-	return b.refused([]string{refusals[0].Message}, Medium, Fix{Platform: launchRemedy(refusals[0].Message)}, "EC2 rejects the launch of the compute environment's instances")
+	return b.refused([]string{refusals[0].Message}, Medium, Fix{Platform: launchRemedy(refusals[0].Message)},
+		"EC2 rejects the launch of the compute environment's instances")
 }
 
 // launchRemedy returns what to do about EC2's message on a rejected launch.
 func launchRemedy(message string) string {
-	return remedyOf(message, launchRemedies[:], "fix the resource in the message: the image, subnet, security group, key pair, KMS key or launch template of the compute environment")
+	return remedyOf(message, launchRemedies[:],
+		"fix the resource in the message: the image, subnet, security group, key pair, KMS key or launch template of the compute environment")
 }
 
 // launchRemedies are what to do about the messages of EC2 on rejected launches. Sources are the public reports in
@@ -146,18 +153,27 @@ var launchRemedies = [...]remedy{
 	{"Spot request price", "raise bidPercentage of the compute environment, or leave it out: the price limit is below the current Spot price"},
 	{"SpotMaxPriceTooLow", "raise bidPercentage of the compute environment, or leave it out: the price limit is below the current Spot price"},
 	{"service-linked role", "let an administrator create the service-linked role in the message: aws iam create-service-linked-role --aws-service-name spot.amazonaws.com is the one of EC2 Spot"},
-	{"accept terms and subscribe", "subscribe the account to the AWS Marketplace product of the image at the address in the message"},
-	{"instance configuration for this AWS Marketplace product", "choose instance types that the AWS Marketplace product of the image supports"},
-	{"not supported in your requested Availability Zone", "take the subnets in this Availability Zone out of the compute environment, or choose instance types that EC2 offers there; it starts instances in the other Availability Zones meanwhile"},
-	{"requested configuration is currently not supported", "choose instance types that EC2 offers in the Availability Zones of the subnets, and that fit the image (architecture, virtualization, boot mode)"},
+	{"accept terms and subscribe",
+		"subscribe the account to the AWS Marketplace product of the image at the address in the message"},
+	{"instance configuration for this AWS Marketplace product",
+		"choose instance types that the AWS Marketplace product of the image supports"},
+	{"not supported in your requested Availability Zone",
+		"take the subnets in this Availability Zone out of the compute environment, or choose instance types that EC2 offers there; it starts instances in the other Availability Zones meanwhile"},
+	{"requested configuration is currently not supported",
+		"choose instance types that EC2 offers in the Availability Zones of the subnets, and that fit the image (architecture, virtualization, boot mode)"},
 	{"free addresses", "add subnets with free addresses to the compute environment: this subnet has none left"},
-	{"InsufficientFreeAddressesInSubnet", "add subnets with free addresses to the compute environment: this subnet has none left"},
+	{"InsufficientFreeAddressesInSubnet",
+		"add subnets with free addresses to the compute environment: this subnet has none left"},
 	{"being validated", "wait until AWS has validated the account in this Region, at most some hours; then ask AWS Support"},
 	{"pending verification", "wait until AWS has verified the account, at most some hours; then ask AWS Support"},
-	{"smaller than snapshot", "make the volume in the launch template at least as large as the snapshot in the message"},
-	{"not authorized to perform this operation", "allow the service role of the compute environment what the message forbids; decode it: aws sts decode-authorization-message --encoded-message TEXT. Policies of the organization count too"},
-	{"not authorized to use launch template", "allow the service role of the compute environment to use the launch template: ec2:RunInstances, ec2:DescribeLaunchTemplateVersions and iam:PassRole"},
-	{"Client.InternalError", "allow the service-linked role of EC2 Auto Scaling to use the KMS key of the volumes, or correct the key: the instance ended when EC2 attached its encrypted volume"},
+	{"smaller than snapshot",
+		"make the volume in the launch template at least as large as the snapshot in the message"},
+	{"not authorized to perform this operation",
+		"allow the service role of the compute environment what the message forbids; decode it: aws sts decode-authorization-message --encoded-message TEXT. Policies of the organization count too"},
+	{"not authorized to use launch template",
+		"allow the service role of the compute environment to use the launch template: ec2:RunInstances, ec2:DescribeLaunchTemplateVersions and iam:PassRole"},
+	{"Client.InternalError",
+		"allow the service-linked role of EC2 Auto Scaling to use the KMS key of the volumes, or correct the key: the instance ended when EC2 attached its encrypted volume"},
 	{"Instance Profile", "create the instance profile that instanceRole names; a role of this name is not enough"},
 }
 
@@ -196,9 +212,11 @@ func agentNotRegistered(b *Bundle) *Verdict {
 			v.Confidence = Medium
 		}
 		for _, i := range silent[:min(3, len(silent))] {
-			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.Id, clock(b.At), fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
+			v.Evidence = append(v.Evidence, Evidence{"DescribeInstances " + i.Id, clock(b.At),
+				fmt.Sprintf("%s, %s since %s", i.Type, i.State, clock(i.LaunchedAt))})
 		}
-		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + batch.Name(str(&c.Cluster)), clock(b.At), fmt.Sprintf("%d registered, none of these", len(c.Instances))})
+		v.Evidence = append(v.Evidence, Evidence{"ListContainerInstances " + batch.Name(str(&c.Cluster)), clock(b.At),
+			fmt.Sprintf("%d registered, none of these", len(c.Instances))})
 		return v
 	}
 	return nil
@@ -212,7 +230,8 @@ func (b *Bundle) silent(c Cluster) (silent []rpc.Instance, old int) {
 			continue
 		}
 		for _, i := range b.Instances {
-			if !slices.Contains(g.Group.Instances, i.Id) || i.State != "running" || b.At-i.LaunchedAt < agentPatience.Milliseconds() {
+			if !slices.Contains(g.Group.Instances, i.Id) || i.State != "running" ||
+				b.At-i.LaunchedAt < agentPatience.Milliseconds() {
 				continue
 			}
 			old++
@@ -268,7 +287,9 @@ func behindOthers(b *Bundle) *Verdict {
 	if more {
 		evidence[0].Text = "not among the first " + fmt.Sprint(frontOfQueue)
 	}
-	evidence = append(evidence, b.frontEvidence(fmt.Sprintf("first is %s, since %s", batch.ShortID(str(&id)), clock(num(first.EarliestTimeAtPosition)))))
+	evidence = append(evidence,
+		b.frontEvidence(fmt.Sprintf("first is %s, since %s", batch.ShortID(str(&id)),
+			clock(num(first.EarliestTimeAtPosition)))))
 	v := waits(evidence, "it waits its turn: %s", where)
 	v.Fix.Job = "wait; to see why the first job waits: batchctl explain " + batch.ShortID(str(&id))
 	return v
@@ -284,7 +305,8 @@ func machineFull(b *Bundle) *Verdict {
 		return nil
 	}
 	r, ok := requestOf(job)
-	need, machine := batch.Capacity{VCPUs: r.VCPUs, MemoryMiB: int64(r.MemoryMiB), GPUs: int64(r.GPUs)}, b.Clusters[0].Instances[0].Machine
+	need, machine := batch.Capacity{VCPUs: r.VCPUs, MemoryMiB: int64(r.MemoryMiB), GPUs: int64(r.GPUs)},
+		b.Clusters[0].Instances[0].Machine
 	if !ok || machine.Total.Excess(need) != "" || machine.Free.Excess(need) == "" {
 		return nil
 	}
@@ -300,20 +322,23 @@ func machineFull(b *Bundle) *Verdict {
 	if len(names) > 0 {
 		by = " by " + strings.Join(names, ", ")
 	}
-	return waits([]Evidence{{"DescribeContainerInstances", clock(b.At), machine.InUse() + " in use" + by}}, "this machine is full: %s in use%s", machine.InUse(), by)
+	return waits([]Evidence{{"DescribeContainerInstances", clock(b.At), machine.InUse() + " in use" + by}},
+		"this machine is full: %s in use%s", machine.InUse(), by)
 }
 
 // fairShare finds a job that waits because other shares use the queue's capacity.
 func fairShare(b *Bundle) *Verdict {
 	at, more := b.position()
 	job := b.Subject.waiting()
-	if at <= 1 && !more || b.Utilization == nil || b.Utilization.FairshareUtilization == nil || str(job.ShareIdentifier) == "" {
+	if at <= 1 && !more || b.Utilization == nil || b.Utilization.FairshareUtilization == nil ||
+		str(job.ShareIdentifier) == "" {
 		return nil
 	}
 	mine, others, uses := str(job.ShareIdentifier), false, []string{}
 	for _, s := range b.Utilization.FairshareUtilization.TopCapacityUtilization {
 		for _, u := range s.CapacityUsage {
-			uses = append(uses, fmt.Sprintf("%s %g %s", str(s.ShareIdentifier), aws.ToFloat64(u.Quantity), str(u.CapacityUnit)))
+			uses = append(uses, fmt.Sprintf("%s %g %s", str(s.ShareIdentifier), aws.ToFloat64(u.Quantity),
+				str(u.CapacityUnit)))
 		}
 		others = others || str(s.ShareIdentifier) != mine
 	}
@@ -324,7 +349,8 @@ func fairShare(b *Bundle) *Verdict {
 	if more {
 		where = fmt.Sprintf("after the first %d", frontOfQueue)
 	}
-	v := waits([]Evidence{b.frontEvidence(where), {"GetJobQueueSnapshot, shares", clock(num(b.Utilization.LastUpdatedAt)), "in use: " + strings.Join(uses, ", ")}},
+	v := waits([]Evidence{b.frontEvidence(where), {"GetJobQueueSnapshot, shares",
+		clock(num(b.Utilization.LastUpdatedAt)), "in use: " + strings.Join(uses, ", ")}},
 		"it waits its turn: the queue divides its capacity by fair share, and %s is the job's share (%s)", mine, where)
 	v.Fix.Platform = "the scheduling policy " + batch.Name(str(policyOf(b.Queue))) + " sets the weights of the shares"
 	return v
@@ -349,10 +375,12 @@ func atMaxvCpus(b *Bundle) *Verdict {
 	var evidence []Evidence
 	for _, h := range could {
 		c := h.ComputeResources
-		if !h.known || c.DesiredvCpus == nil || c.MaxvCpus == nil || float64(*c.DesiredvCpus)+r.VCPUs <= float64(*c.MaxvCpus) {
+		if !h.known || c.DesiredvCpus == nil || c.MaxvCpus == nil || float64(*c.DesiredvCpus)+
+			r.VCPUs <= float64(*c.MaxvCpus) {
 			return nil
 		}
-		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})
+		evidence = append(evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At),
+			fmt.Sprintf("desiredvCpus %d of maxvCpus %d", *c.DesiredvCpus, *c.MaxvCpus)})
 	}
 	v := waits(evidence, "it waits until other jobs end, because the compute environments have reached maxvCpus")
 	v.Fix.Platform = "or raise maxvCpus of compute environment " + could[0].name()

@@ -110,7 +110,8 @@ func (e *end) evidence() []Evidence {
 		add("attempts", fmt.Sprintf("%d attempts; this is the last", e.Attempts))
 	}
 	if e.children > 1 {
-		add("array", fmt.Sprintf("%d of the %d failed children that batchctl checked ended like this one", e.alike, e.children))
+		add("array", fmt.Sprintf("%d of the %d failed children that batchctl checked ended like this one", e.alike,
+			e.children))
 	}
 	return all
 }
@@ -130,7 +131,8 @@ func (s *Subject) logLines(most int) (all []Evidence) {
 func (s *Subject) logSays(texts ...string) []Evidence {
 	return s.lastLine(func(line string) bool {
 		line = strings.ToLower(line)
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, strings.ToLower(text)) })
+		return slices.ContainsFunc(texts,
+			func(text string) bool { return strings.Contains(line, strings.ToLower(text)) })
 	})
 }
 

@@ -41,8 +41,10 @@ func failedDependency(b *Bundle) *Verdict {
 	root := b.Root.Job
 	name := fmt.Sprintf("%s (%s)", str(root.JobName), batch.ShortID(str(root.JobId)))
 	v.Summary = "job " + name + ", which it waited for, FAILED"
-	v.proved(Evidence{"DescribeJobs, job " + batch.ShortID(str(root.JobId)) + ", status", clock(num(root.StoppedAt)), fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
-	why := Explain(&Bundle{Local: b.Local, At: b.At, Subject: *b.Root, Image: b.Image, Roles: b.Roles, Instances: b.Instances, Spot: b.Spot}).Verdict
+	v.proved(Evidence{"DescribeJobs, job " + batch.ShortID(str(root.JobId)) + ", status", clock(num(root.StoppedAt)),
+		fmt.Sprintf("%s %s", root.Status, str(root.StatusReason))})
+	why := Explain(&Bundle{Local: b.Local, At: b.At, Subject: *b.Root, Image: b.Image, Roles: b.Roles,
+		Instances: b.Instances, Spot: b.Spot}).Verdict
 	if why == nil {
 		return v
 	}
@@ -65,7 +67,8 @@ func stateTimeLimit(b *Bundle) *Verdict {
 	}
 	_, reason, _ := strings.Cut(e.JobReason, "reason: ")
 	return e.because(High, Fix{Platform: "fix the reason, or increase maxTimeSeconds in the queue's jobStateTimeLimitActions, which end jobs that wait for this reason"},
-		"the queue ended it because it waited too long: %s", orElse(reason, "for the reason in its jobStateTimeLimitActions"))
+		"the queue ended it because it waited too long: %s", orElse(reason,
+			"for the reason in its jobStateTimeLimitActions"))
 }
 
 // stopped finds a job that a user, or the end of the local engine, stopped.
@@ -91,8 +94,9 @@ func stopped(b *Bundle) *Verdict {
 		fix += "; CloudTrail shows who stopped it (TerminateJob, CancelJob)"
 	}
 	return &Verdict{Summary: summary, Confidence: High,
-		Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", status reason", clock(num(job.StoppedAt)), str(job.StatusReason)}},
-		Fix:      Fix{Job: fix}}
+		Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", status reason",
+			clock(num(job.StoppedAt)), str(job.StatusReason)}},
+		Fix: Fix{Job: fix}}
 }
 
 // Unplaced follows a job's name in the reason with which batchctl run ends jobs that can never
@@ -102,7 +106,8 @@ const Unplaced = " cannot be placed on this machine"
 // unplaced returns that reason, if the job itself ended with it.
 func (b *Bundle) unplaced() string {
 	job := b.Subject.Job
-	if reason := str(job.StatusReason); b.Local && batch.HasEnded(job.Status) && strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
+	if reason := str(job.StatusReason); b.Local && batch.HasEnded(job.Status) &&
+		strings.Contains(reason, "job "+str(job.JobName)+Unplaced) {
 		return reason
 	}
 	return ""
@@ -118,10 +123,12 @@ func spotReclaim(b *Bundle) *Verdict {
 		return nil
 	}
 	if b.Local {
-		return e.because(High, Fix{Job: "submit it again, or resubmit failed jobs: batchctl retry " + batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran").proved()
+		return e.because(High, Fix{Job: "submit it again, or resubmit failed jobs: batchctl retry " +
+			batch.ShortID(str(e.job.JobId))}, "the local engine ended while the job ran").proved()
 	}
-	fix := Fix{Member: "retryStrategy", Job: "retry after the loss of an instance: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
-		"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
+	fix := Fix{Member: "retryStrategy",
+		Job: "retry after the loss of an instance: \"retryStrategy\": {\"attempts\": 5, \"evaluateOnExit\": " +
+			"[{\"onStatusReason\": \"Host EC2*\", \"action\": \"RETRY\"}, {\"onReason\": \"*\", \"action\": \"EXIT\"}]}; write checkpoints, or use a queue without Spot"}
 	v := e.because(High, fix, "it lost its instance while it ran, which is normal on Spot")
 	spot := b.spotEvidence()
 	v.Evidence = append(v.Evidence, spot...)
@@ -147,7 +154,8 @@ func (b *Bundle) spotEvidence() (all []Evidence) {
 
 // isSpot reports whether an environment uses Spot capacity.
 func isSpot(e types.ComputeEnvironmentDetail) bool {
-	return e.ComputeResources != nil && (e.ComputeResources.Type == types.CRTypeSpot || e.ComputeResources.Type == types.CRTypeFargateSpot)
+	return e.ComputeResources != nil && (e.ComputeResources.Type == types.CRTypeSpot ||
+		e.ComputeResources.Type == types.CRTypeFargateSpot)
 }
 
 // timedOut finds an attempt that took longer than its timeout.
@@ -160,7 +168,8 @@ func timedOut(b *Bundle) *Verdict {
 	if t := e.job.Timeout; t != nil && t.AttemptDurationSeconds != nil {
 		limit = fmt.Sprintf(" of %d s", *t.AttemptDurationSeconds)
 	}
-	v := e.because(High, Fix{Member: "timeout", Job: "raise the timeout, or do less work in each attempt"}, "an attempt took longer than the timeout%s", limit)
+	v := e.because(High, Fix{Member: "timeout", Job: "raise the timeout, or do less work in each attempt"},
+		"an attempt took longer than the timeout%s", limit)
 	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 	return v
 }
@@ -169,19 +178,24 @@ func timedOut(b *Bundle) *Verdict {
 // permissions and routes.
 func secretsNotReadable(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret", "fetching secret data", "retrieve the secret", "cannot pull secrets") {
+	if e == nil || e.noLogin() || !e.Starting("ResourceInitializationError", "unable to retrieve secret",
+		"fetching secret data", "retrieve the secret", "cannot pull secrets") {
 		return nil
 	}
 	// ECS begins messages about secrets and about the registry alike.
-	about := strings.ReplaceAll(strings.ToLower(e.JobReason+e.StatusReason+e.Reason), "pull secrets or registry auth", "")
-	if !slices.ContainsFunc([]string{"secret", "ssm", "parameter"}, func(text string) bool { return strings.Contains(about, text) }) {
+	about := strings.ReplaceAll(strings.ToLower(e.JobReason+e.StatusReason+e.Reason), "pull secrets or registry auth",
+		"")
+	if !slices.ContainsFunc([]string{"secret", "ssm", "parameter"},
+		func(text string) bool { return strings.Contains(about, text) }) {
 		return nil
 	}
 	role := "the execution role"
 	if c := e.job.Container; c != nil && c.ExecutionRoleArn != nil {
 		role += " " + batch.Name(str(c.ExecutionRoleArn))
 	}
-	fix := Fix{Member: "secrets", Platform: "allow " + role + " to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
+	fix := Fix{Member: "secrets",
+		Platform: "allow " + role +
+			" to read it: secretsmanager:GetSecretValue or ssm:GetParameters, and kms:Decrypt for a key of your own"}
 	what := role + " could not read a secret"
 	c := Medium
 	switch {
@@ -193,16 +207,20 @@ func secretsNotReadable(b *Bundle) *Verdict {
 		what, c = role+" could not decrypt a secret", High
 	case e.Mentions("AccessDenied", "not authorized", "kms"):
 		c = High
-	case e.Mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters", "invalid parameters: ", "whether the secret exists", "secret ARN is correct"):
-		fix = Fix{Member: "secrets", Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
+	case e.Mentions("ResourceNotFoundException", "ParameterNotFound", "invalid ssm parameters", "invalid parameters: ",
+		"whether the secret exists", "secret ARN is correct"):
+		fix = Fix{Member: "secrets",
+			Job: "correct valueFrom: the secret or parameter does not exist in this account and Region"}
 		what, c = "a secret that the job names does not exist", High
 	case e.Mentions("did not contain json key", "retrieved secret from Secrets Manager did not contain"):
-		fix = Fix{Member: "secrets", Job: "correct the key after the secret's ARN in valueFrom: the secret does not have this key"}
+		fix = Fix{Member: "secrets",
+			Job: "correct the key after the secret's ARN in valueFrom: the secret does not have this key"}
 		what, c = "a secret does not have the key that the job names", High
 	case e.Mentions("looking for beginning of"):
 		fix = Fix{Member: "secrets", Job: "store the secret as JSON, or name no key after its ARN in valueFrom"}
 		what, c = "a secret is not JSON, but the job names a key in it", High
-	case e.Mentions("deadline exceeded", "i/o timeout", "no such host", "check your network connection", "RequestError: send request failed", "RequestCanceled"):
+	case e.Mentions("deadline exceeded", "i/o timeout", "no such host", "check your network connection",
+		"RequestError: send request failed", "RequestCanceled"):
 		fix = Fix{Platform: e.route("Secrets Manager or SSM", "secretsmanager, ssm and kms")}
 		what, c = "the secrets could not be read: the subnet does not reach the service", High
 	default:
@@ -222,23 +240,27 @@ func overridesTooLong(b *Bundle) *Verdict {
 		return nil
 	}
 	// The words of the rule submit-overrides-8192, which finds it before the job is submitted.
-	return e.because(High, Fix{Member: "containerOverrides", Job: "use fewer than 7680 characters: store long data in S3 and pass its location"},
+	return e.because(High, Fix{Member: "containerOverrides",
+		Job: "use fewer than 7680 characters: store long data in S3 and pass its location"},
 		"the overrides are too long: together with the characters that AWS Batch adds, the limit is 8192")
 }
 
 // logStreamMissing finds a container that did not start because its log could not be opened.
 func logStreamMissing(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("failed to validate logger args", "failed to initialize logging driver", "failed to create Cloudwatch log stream", "specified log group does not exist") {
+	if e == nil || !e.Starting("failed to validate logger args", "failed to initialize logging driver",
+		"failed to create Cloudwatch log stream", "specified log group does not exist") {
 		return nil
 	}
-	fix := Fix{Member: "logConfiguration", Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
+	fix := Fix{Member: "logConfiguration",
+		Platform: "create the log group, or set awslogs-create-group to \"true\" and allow logs:CreateLogGroup"}
 	what, c := "the log could not be opened, so the container did not start", Medium
 	switch {
 	case e.Mentions("ResourceNotFoundException", "log group does not exist"):
 		what, c = "the log group does not exist, so the container did not start", High
 	case e.Mentions("unknown log opt", "log-opt", "log option"):
-		fix = Fix{Member: "logConfiguration", Job: "correct the options of the log driver: the reason names the wrong one"}
+		fix = Fix{Member: "logConfiguration",
+			Job: "correct the options of the log driver: the reason names the wrong one"}
 		what, c = "the log driver rejects an option, so the container did not start", High
 	case e.Mentions("AccessDenied", "not authorized"):
 		fix = Fix{Platform: "allow the execution role (on Fargate) or the instance role (on EC2) logs:CreateLogStream and logs:PutLogEvents"}
@@ -261,7 +283,8 @@ func logStreamMissing(b *Bundle) *Verdict {
 // roleNotAssumable finds a role that ECS could not assume.
 func roleNotAssumable(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("unable to assume the role", "unable to assume role", "cannot be assumed", "sts:AssumeRole", "Role is not valid") {
+	if e == nil || !e.Starting("unable to assume the role", "unable to assume role", "cannot be assumed",
+		"sts:AssumeRole", "Role is not valid") {
 		return nil
 	}
 	which := "a role of the job"
@@ -269,7 +292,8 @@ func roleNotAssumable(b *Bundle) *Verdict {
 		arn, _, _ := strings.Cut(rest, "'")
 		which = "the role " + batch.Name(arn)
 	}
-	v := e.because(High, Fix{Member: "jobRoleArn", Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
+	v := e.because(High, Fix{Member: "jobRoleArn",
+		Platform: "allow ecs-tasks.amazonaws.com in the role's trust policy, and check that the role is in this account"},
 		"ECS could not assume %s", which)
 	for _, r := range b.Roles {
 		switch {
@@ -278,7 +302,8 @@ func roleNotAssumable(b *Bundle) *Verdict {
 			v.Summary = "the role " + r.Name + " of the job does not exist"
 			v.Fix = Fix{Member: "jobRoleArn", Job: "correct the ARN of the role " + r.Name + ": it does not exist"}
 		case !r.Trusts(tasksService):
-			v.proved(Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s", orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
+			v.proved(Evidence{"iam GetRole " + r.Name, "", fmt.Sprintf("its trust policy names %s, not %s",
+				orElse(strings.Join(r.Services, ", "), "no service"), tasksService)})
 			v.Summary = "the trust policy of role " + r.Name + " does not allow " + tasksService + " to assume it"
 		}
 	}
@@ -295,18 +320,21 @@ func outOfDisk(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool", "dm.min_free_space", "Thin Pool has"}
+	full := []string{"no space left on device", "disk quota exceeded", "insufficient free space in thin pool",
+		"dm.min_free_space", "Thin Pool has"}
 	line := b.Subject.logSays(full...)
 	if !e.Mentions(full...) && (line == nil || e.Exited(0)) {
 		return nil
 	}
-	fix := Fix{Member: "ephemeralStorage", Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
+	fix := Fix{Member: "ephemeralStorage",
+		Platform: "give the instances a larger root volume: blockDeviceMappings in the launch template of the compute environment"}
 	disk := "the disk"
 	switch {
 	case b.Local:
 		disk, fix = "a disk on this machine", Fix{Job: "free disk space on this machine: df -h"}
 	case onFargate(e.job):
-		fix = Fix{Member: "ephemeralStorage", Job: "request more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; the default on Fargate is 20 GiB, the maximum 200"}
+		fix = Fix{Member: "ephemeralStorage",
+			Job: "request more disk: \"ephemeralStorage\": {\"sizeInGiB\": 100}; the default on Fargate is 20 GiB, the maximum 200"}
 	}
 	if e.Mentions("Thin Pool") {
 		fix.Platform = "give the instances a larger volume for images, /dev/xvdcz on Amazon Linux 1; or use a current ECS-optimized image, which has one volume"
@@ -336,21 +364,24 @@ func outOfMemory(b *Bundle) *Verdict {
 	killed, atStart := e.OutOfMemory()
 	atStart = atStart || e.Starting("memory.limit_in_bytes") // less than the process that starts it already uses
 	// The engine names the processes that it kills for their memory.
-	if !killed && !atStart && !(e.Exited(137) && !e.Process && !e.Stopping() && !e.Mentions("timeout", "Host EC2", "CannotStart")) {
+	if !killed && !atStart && !(e.Exited(137) && !e.Process && !e.Stopping() &&
+		!e.Mentions("timeout", "Host EC2", "CannotStart")) {
 		return nil
 	}
 	asked := ""
 	if r, ok := requestOf(e.job); ok {
 		asked = fmt.Sprintf(" than the %d MiB that it requested", r.MemoryMiB)
 	}
-	fix := Fix{Member: "memory", Job: "request as much memory as the program needs at its peak; a retry with the same memory will probably fail again"}
+	fix := Fix{Member: "memory",
+		Job: "request as much memory as the program needs at its peak; a retry with the same memory will probably fail again"}
 	if atStart {
 		return e.because(High, fix, "its container was killed when it started: the requested memory is too small")
 	}
 	if killed {
 		return e.because(High, fix, "it used more memory%s and was killed", asked)
 	}
-	v := e.because(Medium, fix, "it was killed by SIGKILL (exit code 137), which usually means that it used more memory%s", asked)
+	v := e.because(Medium, fix,
+		"it was killed by SIGKILL (exit code 137), which usually means that it used more memory%s", asked)
 	v.Evidence = append(v.Evidence, b.Subject.logLines(3)...)
 	return v
 }
@@ -373,27 +404,34 @@ func (b *Bundle) launched(code int32, fix Fix, what string, starts ...string) *V
 // cellNotRead finds a child that could not read its cell.
 func cellNotRead(b *Bundle) *Verdict {
 	return cmp.Or(
-		b.launched(64, Fix{Job: "restore the file in the log, or submit the job again", Platform: "or allow the job role to read it: s3:GetObject"},
+		b.launched(64, Fix{Job: "restore the file in the log, or submit the job again",
+			Platform: "or allow the job role to read it: s3:GetObject"},
 			"its cell or command list could not be read, so its program did not start", "cannot read "),
 		b.launched(64, Fix{Job: "submit it again with batchctl, which gives each child its cell: the cell is missing or was changed"},
 			"the launcher did not find its cell, so its program did not start",
-			"there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ", "BATCHCTL_ARRAY ", "s3:", "/"))
+			"there is no cell ", "AWS_BATCH_JOB_ARRAY_INDEX ", "BATCHCTL_CELLS ", "neither BATCHCTL_ARRAY ",
+			"BATCHCTL_ARRAY ", "s3:", "/"))
 }
 
 // inputsNotBrought finds a job whose input could not be downloaded.
 func inputsNotBrought(b *Bundle) *Verdict {
-	return b.launched(66, Fix{Member: "inputs", Job: "correct the location of the input in the log, or upload the missing file", Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
+	return b.launched(66, Fix{Member: "inputs",
+		Job:      "correct the location of the input in the log, or upload the missing file",
+		Platform: "or allow the job role to read it: s3:GetObject, s3:ListBucket"},
 		"an input could not be downloaded, so its program did not start", "input ")
 }
 
 // outputsNotCarried finds a job whose output could not be uploaded. Its program succeeded.
 func outputsNotCarried(b *Bundle) *Verdict {
-	v := b.launched(73, Fix{Member: "outputs", Job: "make the program write this output, or correct the path or location in the log", Platform: "or allow the job role to write there: s3:PutObject"},
+	v := b.launched(73, Fix{Member: "outputs",
+		Job:      "make the program write this output, or correct the path or location in the log",
+		Platform: "or allow the job role to write there: s3:PutObject"},
 		"its program succeeded, but an output was not uploaded", "output ")
 	if v == nil {
 		return nil
 	}
-	if path, missing := strings.CutSuffix(strings.TrimPrefix(v.Evidence[0].Text, "batchctl: output "), stage.NotCreated); missing {
+	if path, missing := strings.CutSuffix(strings.TrimPrefix(v.Evidence[0].Text, "batchctl: output "),
+		stage.NotCreated); missing {
 		v.Summary = fmt.Sprintf("%q was not created, so nothing was uploaded", path)
 		if d, err := stage.Parse(stageDocument(b.Subject.end())); err == nil && len(d.Outputs) > 1 {
 			v.Summary = fmt.Sprintf("%q was not created, so it was not uploaded", path)

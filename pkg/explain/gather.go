@@ -95,7 +95,8 @@ func (g *Gatherer) glance(ctx context.Context, id string) (*Bundle, error) {
 	if len(jobs) == 0 {
 		return nil, errors.New(client.NoJob(id))
 	}
-	b := &Bundle{Version: BundleVersion, Target: g.Target, Local: g.Local, At: time.Now().UnixMilli(), Subject: Subject{Job: &jobs[0]}}
+	b := &Bundle{Version: BundleVersion, Target: g.Target, Local: g.Local, At: time.Now().
+		UnixMilli(), Subject: Subject{Job: &jobs[0]}}
 	g.children(ctx, b, &b.Subject)
 	b.Looks = []Sample{{At: b.At, Status: jobs[0].Status, Reason: b.Subject.reason()}}
 	return b, nil
@@ -131,7 +132,8 @@ func denied(err error) bool {
 		return true
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"}, api.ErrorCode())
+	return ok && slices.Contains([]string{"AccessDeniedException", "AccessDenied", "UnauthorizedOperation"},
+		api.ErrorCode())
 }
 
 // plain returns an error of the SDK without the layers around its cause.
@@ -200,8 +202,9 @@ func (g *Gatherer) log(ctx context.Context, b *Bundle, job *types.JobDetail) *Lo
 	if l == nil {
 		return nil
 	}
-	out, err := g.rpc.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &l.Group, LogStreamName: &l.Stream,
-		Limit: aws.Int32(logTail), StartFromHead: aws.Bool(false)})
+	out, err := g.rpc.GetLogEvents(ctx, &cloudwatchlogs.GetLogEventsInput{LogGroupName: &l.Group,
+		LogStreamName: &l.Stream,
+		Limit:         aws.Int32(logTail), StartFromHead: aws.Bool(false)})
 	if rpc.Missing(err) {
 		l.Missing = true
 		return l
@@ -352,7 +355,8 @@ func (g *Gatherer) machine(ctx context.Context, b *Bundle) error {
 		if q.JobQueueType == types.JobQueueTypeSagemakerTraining {
 			continue
 		}
-		jobs, err := g.batch.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: q.JobQueueName, JobStatus: types.JobStatusRunning})
+		jobs, err := g.batch.ListJobs(ctx, &awsbatch.ListJobsInput{JobQueue: q.JobQueueName,
+			JobStatus: types.JobStatusRunning})
 		if err != nil {
 			return err
 		}
@@ -373,7 +377,8 @@ func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
 	if len(names) == 0 {
 		return
 	}
-	out, err := g.batch.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	out, err := g.batch.DescribeComputeEnvironments(ctx,
+		&awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	if err != nil {
 		b.missing(evidenceEnvironments, err)
 		return
@@ -392,7 +397,8 @@ func (g *Gatherer) consumables(ctx context.Context, b *Bundle) {
 	}
 	for _, r := range p.ConsumableResourceList {
 		c := Consumable{Name: batch.Name(str(r.ConsumableResource)), Asked: num(r.Quantity)}
-		out, err := g.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: r.ConsumableResource})
+		out, err := g.batch.DescribeConsumableResource(ctx,
+			&awsbatch.DescribeConsumableResourceInput{ConsumableResource: r.ConsumableResource})
 		if api, ok := errors.AsType[smithy.APIError](err); ok && strings.Contains(api.ErrorMessage(), "not exist") {
 			c.Missing, err = true, nil
 		}

@@ -54,7 +54,8 @@ func (g *Gatherer) groups(ctx context.Context, b *Bundle, environments []types.C
 			if uuid != "" && strings.Contains(group, uuid) {
 				return name
 			}
-			if (strings.HasPrefix(group, name+"-asg-") || strings.HasPrefix(group, "AWSBatch-"+name+"-asg-")) && len(name) > len(best) {
+			if (strings.HasPrefix(group, name+"-asg-") || strings.HasPrefix(group, "AWSBatch-"+name+"-asg-")) &&
+				len(name) > len(best) {
 				best = name
 			}
 		}
@@ -139,7 +140,8 @@ func (b *Bundle) failure() *end {
 // instance.
 func (g *Gatherer) image(ctx context.Context, b *Bundle) {
 	e := b.failure()
-	if e == nil || !e.Mentions("CannotPull", "exec format error", "no matching manifest", "platform") && !e.Exited(1, 126, 255) {
+	if e == nil || !e.Mentions("CannotPull", "exec format error", "no matching manifest", "platform") &&
+		!e.Exited(1, 126, 255) {
 		return
 	}
 	i, ok := rpc.ParseImage(e.Image)

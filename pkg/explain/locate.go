@@ -37,11 +37,16 @@ func memberLocations(j *document.Job) (locations []Location) {
 		name string
 		node *jsontree.Node
 	}{
-		{"image", container.Get("image")}, {"command", either("command")}, {"secrets", container.Get("secrets")}, {"volumes", container.Get("volumes")},
-		{"memory", plan.Requirement(container, over, "MEMORY")}, {"vcpus", plan.Requirement(container, over, "VCPU")}, {"gpus", plan.Requirement(container, over, "GPU")},
-		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")}, {"logConfiguration", container.Get("logConfiguration")},
-		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")}, {"jobQueue", j.Submit.Get("jobQueue")},
-		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")}, {"consumableResources", j.Register.Get("consumableResourceProperties")},
+		{"image", container.Get("image")}, {"command", either("command")}, {"secrets", container.Get("secrets")},
+		{"volumes", container.Get("volumes")},
+		{"memory", plan.Requirement(container, over, "MEMORY")}, {"vcpus", plan.Requirement(container, over, "VCPU")},
+		{"gpus", plan.Requirement(container, over, "GPU")},
+		{"jobRoleArn", container.Get("jobRoleArn")}, {"executionRoleArn", container.Get("executionRoleArn")},
+		{"logConfiguration", container.Get("logConfiguration")},
+		{"ephemeralStorage", container.Get("ephemeralStorage")}, {"runtimePlatform", container.Get("runtimePlatform")},
+		{"jobQueue", j.Submit.Get("jobQueue")},
+		{"timeout", j.Register.Get("timeout")}, {"retryStrategy", j.Register.Get("retryStrategy")},
+		{"consumableResources", j.Register.Get("consumableResourceProperties")},
 		{"inputs", j.Node.Get("inputs")}, {"outputs", j.Node.Get("outputs")},
 	}
 	for _, m := range members {
@@ -51,7 +56,8 @@ func memberLocations(j *document.Job) (locations []Location) {
 		}
 		if src != nil {
 			line, column := src.Position(span.Start)
-			locations = append(locations, Location{Member: m.name, File: src.Name, Line: int32(line), Column: int32(column)})
+			locations = append(locations, Location{Member: m.name, File: src.Name, Line: int32(line),
+				Column: int32(column)})
 		}
 	}
 	return locations

@@ -24,8 +24,10 @@ func exitCode(b *Bundle) *Verdict {
 		return nil
 	}
 	code := *e.Exit
-	signal, isSignal := map[int32]string{132: "SIGILL, an instruction that this CPU does not have", 134: "SIGABRT, the program aborted", 135: "SIGBUS, often a full /dev/shm",
-		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory", 143: "SIGTERM, a request to stop"}[code]
+	signal, isSignal := map[int32]string{132: "SIGILL, an instruction that this CPU does not have",
+		134: "SIGABRT, the program aborted", 135: "SIGBUS, often a full /dev/shm",
+		136: "SIGFPE", 137: "SIGKILL", 139: "SIGSEGV, it accessed invalid memory",
+		143: "SIGTERM, a request to stop"}[code]
 	what := fmt.Sprintf("its own program ended with exit code %d", code)
 	if isSignal {
 		what = fmt.Sprintf("its own program was terminated by signal %d (%s)", code-128, signal)
@@ -34,9 +36,11 @@ func exitCode(b *Bundle) *Verdict {
 	if sent {
 		c = Medium // the signal came from elsewhere, and nothing names the sender
 	}
-	v := e.because(c, Fix{Member: "command", Job: "fix the program or its command"}, "%s", what).proved(b.Subject.logLines(5)...)
+	v := e.because(c, Fix{Member: "command", Job: "fix the program or its command"}, "%s", what).
+		proved(b.Subject.logLines(5)...)
 	if l := b.Subject.Log; l != nil && l.Missing {
-		v.Evidence = append(v.Evidence, Evidence{"log " + shortStream(l.Stream), "", "no such log stream: the program wrote no output, or the log was deleted"})
+		v.Evidence = append(v.Evidence, Evidence{"log " + shortStream(l.Stream), "",
+			"no such log stream: the program wrote no output, or the log was deleted"})
 	}
 	if e.Process && code == 137 {
 		v.Fix = Fix{Job: "check whether this machine ran out of memory (dmesg) or another program killed it; batchctl did not"}
@@ -68,15 +72,22 @@ func exitCode(b *Bundle) *Verdict {
 // programFailures are the errors of programs whose remedy is in the job or its role, and not in the program.
 var programFailures = [...]failure{
 	{texts: []string{"(AccessDenied)", "(AccessDeniedException)", "(403) when calling", "is not authorized to perform"},
-		fix: Fix{Member: "jobRoleArn", Job: "give the job the role that may do this", Platform: "or allow the job role what the message names; S3 also answers so for an object that does not exist, if the role may not list the bucket"}},
-	{texts: []string{"Unable to locate credentials", "NoCredentialsError", "Unable to load AWS credentials", "Unable to load credentials"},
-		fix: Fix{Member: "jobRoleArn", Job: "give the job a role: \"jobRoleArn\"; without it, a program on Fargate has no credentials"}},
+		fix: Fix{Member: "jobRoleArn", Job: "give the job the role that may do this",
+			Platform: "or allow the job role what the message names; S3 also answers so for an object that does not exist, if the role may not list the bucket"}},
+	{texts: []string{"Unable to locate credentials", "NoCredentialsError", "Unable to load AWS credentials",
+		"Unable to load credentials"},
+		fix: Fix{Member: "jobRoleArn",
+			Job: "give the job a role: \"jobRoleArn\"; without it, a program on Fargate has no credentials"}},
 	{texts: []string{"CUDA out of memory"},
-		fix: Fix{Member: "command", Job: "let the program use less GPU memory, such as a smaller batch", Platform: "or use instances with more memory on each GPU"}},
+		fix: Fix{Member: "command", Job: "let the program use less GPU memory, such as a smaller batch",
+			Platform: "or use instances with more memory on each GPU"}},
 	{texts: []string{"out of shared memory", "Bus error"},
-		fix: Fix{Member: "linuxParameters", Job: "give the container more shared memory: \"linuxParameters\": {\"sharedMemorySize\": 1024} in MiB; the default is 64, and Fargate does not have it"}},
-	{texts: []string{"java.lang.OutOfMemoryError: Java heap space", "java.lang.OutOfMemoryError: GC overhead limit exceeded", "JavaScript heap out of memory"},
-		fix: Fix{Member: "memory", Job: "raise the limit of the heap (-Xmx or -XX:MaxRAMPercentage, --max-old-space-size), and request more memory than that"}},
+		fix: Fix{Member: "linuxParameters",
+			Job: "give the container more shared memory: \"linuxParameters\": {\"sharedMemorySize\": 1024} in MiB; the default is 64, and Fargate does not have it"}},
+	{texts: []string{"java.lang.OutOfMemoryError: Java heap space",
+		"java.lang.OutOfMemoryError: GC overhead limit exceeded", "JavaScript heap out of memory"},
+		fix: Fix{Member: "memory",
+			Job: "raise the limit of the heap (-Xmx or -XX:MaxRAMPercentage, --max-old-space-size), and request more memory than that"}},
 	{texts: []string{"std::bad_alloc", "MemoryError", "Cannot allocate memory", "Unable to allocate"},
 		fix: Fix{Member: "memory", Job: "request more memory, or let the program use less"}},
 }
@@ -126,8 +137,10 @@ func (b *Bundle) fixMissing(v *Verdict) {
 	switch e := b.Subject.end(); {
 	case len(b.Beside) > 0:
 		name := strconv.Quote(b.Beside[0])
-		v.Fix = Fix{Member: "inputs", Job: fmt.Sprintf(`%s is beside the job file: add "inputs": { %s: %s }`, b.Beside[0], name, name)}
-	case e.Process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open", "cannot find", "could not find") != nil:
+		v.Fix = Fix{Member: "inputs", Job: fmt.Sprintf(`%s is beside the job file: add "inputs": { %s: %s }`,
+			b.Beside[0], name, name)}
+	case e.Process && b.Subject.logSays("no such file", "not found", "no module named", "cannot open", "can't open",
+		"cannot find", "could not find") != nil:
 		v.Fix.Job += b.orContainer()
 	}
 }
@@ -159,7 +172,8 @@ func (b *Bundle) MissingFiles() (paths []string) {
 		if !slices.ContainsFunc(missingMarks[:], func(mark string) bool { return strings.Contains(lower, mark) }) {
 			continue
 		}
-		for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune("'\"`\u2018\u2019", r) }) {
+		for word := range strings.FieldsFuncSeq(line,
+			func(r rune) bool { return strings.ContainsRune("'\"`\u2018\u2019", r) }) {
 			paths = append(paths, word) // a quoted path may have blanks
 		}
 		for word := range strings.FieldsSeq(line) {
@@ -170,10 +184,12 @@ func (b *Bundle) MissingFiles() (paths []string) {
 }
 
 // missingMarks, in lower case, mark a message about a missing file.
-var missingMarks = [...]string{"no such file", "can't open", "cannot open", "cannot find module", "unable to access", "cannot access", "not found", "filenotfound", "enoent"}
+var missingMarks = [...]string{"no such file", "can't open", "cannot open", "cannot find module", "unable to access",
+	"cannot access", "not found", "filenotfound", "enoent"}
 
 // messageWords are the words of such messages, which are no paths.
-var messageWords = []string{"", "no", "No", "such", "file", "or", "directory", "open", "cannot", "Cannot", "find", "module", "not", "found", "line", "sh", "bash"}
+var messageWords = []string{"", "no", "No", "such", "file", "or", "directory", "open", "cannot", "Cannot", "find",
+	"module", "not", "found", "line", "sh", "bash"}
 
 // isStaged reports whether batchctl stages files for a job, which then runs in a scratch directory.
 func isStaged(e *end) bool { return stageDocument(e) != "" }

@@ -13,7 +13,8 @@ import (
 // pullFailed returns the end of a job whose image could not be pulled; nil for others.
 func (b *Bundle) pullFailed() *end {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer", "CannotPullImageManifest",
+	if e == nil || !e.Starting("CannotPullContainer", "ImagePullBackOff", "ErrImagePull", "CannotPullECRContainer",
+		"CannotPullImageManifest",
 		"pull access denied", "can't pull the image", "from the Amazon ECR repository") && !e.noLogin() {
 		return nil
 	}
@@ -29,20 +30,25 @@ func (e *end) noLogin() bool {
 func imageNotFound(b *Bundle) *Verdict {
 	e := b.pullFailed()
 	if e == nil || e.Mentions("pull access denied", "no pull access") && !b.imageAbsent() ||
-		!e.Mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist", "invalid reference format") {
+		!e.Mentions("manifest unknown", "manifest for", "not found", "name unknown", "does not exist",
+			"invalid reference format") {
 		return nil
 	}
 	if e.Mentions("no matching manifest", "no match for platform", "no such host") {
 		return nil
 	}
 	if e.Mentions("invalid reference format") {
-		return e.because(High, Fix{Member: "image", Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without spaces"}, "%s is not the name of an image", orElse(e.Image, "the image"))
+		return e.because(High, Fix{Member: "image",
+			Job: "correct the image's name: REGISTRY/NAME:TAG, in lower case and without spaces"},
+			"%s is not the name of an image", orElse(e.Image, "the image"))
 	}
 	c := Medium // "not found" may also concern a layer, a role or a host
-	if e.Mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") || b.imageAbsent() {
+	if e.Mentions("manifest unknown", "manifest for", "name unknown", "repository with name", ": not found") ||
+		b.imageAbsent() {
 		c = High
 	}
-	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"}, "the image %s does not exist", e.Image)
+	v := e.because(c, Fix{Member: "image", Job: "correct the image's name or tag, or push it first"},
+		"the image %s does not exist", e.Image)
 	if i := b.Image; i != nil {
 		v.proved(b.imageEvidence())
 		if i.Found {
@@ -84,7 +90,9 @@ func imageRateLimit(b *Bundle) *Verdict {
 	if strings.Contains(e.Image, "public.ecr.aws") {
 		elsewhere = ""
 	}
-	return e.because(High, Fix{Member: "image", Job: "pull the image from your own registry (ECR, or its pull-through cache)" + elsewhere + "; until then, retry later"},
+	return e.because(High, Fix{Member: "image",
+		Job: "pull the image from your own registry (ECR, or its pull-through cache)" + elsewhere +
+			"; until then, retry later"},
 		"the registry of %s is limiting pulls", e.Image)
 }
 
@@ -117,7 +125,9 @@ func (e *end) registryRoute() string {
 // imageNoAccess finds a role that is not allowed to pull, and a private image without a login.
 func imageNoAccess(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || b.imageAbsent() || !e.Mentions("pull access denied", "no pull access", "denied:", "no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized", "authentication required", "unauthorized", "has the permissions to pull") {
+	if e == nil || b.imageAbsent() || !e.Mentions("pull access denied", "no pull access", "denied:",
+		"no basic auth credentials", "401 Unauthorized", "403 Forbidden", "AccessDenied", "not authorized",
+		"authentication required", "unauthorized", "has the permissions to pull") {
 		return nil
 	}
 	role := "the instance role (or the execution role, where the job has one)"
@@ -127,14 +137,17 @@ func imageNoAccess(b *Bundle) *Verdict {
 	// Only ECR names the permission. A registry also denies access to an image that does not exist,
 	// and a proxy or a bucket policy may deny it instead of the registry.
 	c := Medium
-	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials", "has the permissions to pull") {
+	if e.Mentions("not authorized to perform", "AccessDeniedException", "no basic auth credentials",
+		"has the permissions to pull") {
 		c = High
 	}
-	fix := Fix{Member: "repositoryCredentials", Job: "give the job the registry's login: \"repositoryCredentials\": {\"credentialsParameter\": \"ARN of a secret\"}, which the execution role may read; or copy the image to ECR"}
+	fix := Fix{Member: "repositoryCredentials",
+		Job: "give the job the registry's login: \"repositoryCredentials\": {\"credentialsParameter\": \"ARN of a secret\"}, which the execution role may read; or copy the image to ECR"}
 	what := fmt.Sprintf("the registry of %s wants a login", e.Image)
 	if e.fromECR() {
 		what = fmt.Sprintf("the registry does not allow %s to pull %s", role, e.Image)
-		fix = Fix{Platform: "allow " + role + " to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer; for a repository in another account, its policy must allow them too"}
+		fix = Fix{Platform: "allow " + role +
+			" to pull: ecr:GetAuthorizationToken, ecr:BatchGetImage, ecr:GetDownloadUrlForLayer; for a repository in another account, its policy must allow them too"}
 	}
 	if b.Local {
 		fix = Fix{Job: "log in to the registry on this machine: " + orElse(b.Containers, "docker") + " login"}
@@ -156,12 +169,16 @@ func imageNoAccess(b *Bundle) *Verdict {
 // imageNoRoute finds a registry that the subnet does not reach.
 func imageNoRoute(b *Bundle) *Verdict {
 	e := b.pullFailed()
-	if e == nil || !e.Mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host", "connection refused", "connection reset", "network is unreachable", "request canceled while waiting", "dial tcp", "RequestError: send request failed", "connection issue between the task", "could not reach any registry endpoint", "check your network configuration") {
+	if e == nil || !e.Mentions("i/o timeout", "context deadline exceeded", "Client.Timeout", "no such host",
+		"connection refused", "connection reset", "network is unreachable", "request canceled while waiting",
+		"dial tcp", "RequestError: send request failed", "connection issue between the task",
+		"could not reach any registry endpoint", "check your network configuration") {
 		return nil
 	}
 	// A registry that is slow or overloaded times out too.
 	c := Medium
-	if e.Mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task", "check your network configuration") {
+	if e.Mentions("i/o timeout", "no such host", "network is unreachable", "connection issue between the task",
+		"check your network configuration") {
 		c = High
 	}
 	fix := Fix{Platform: e.registryRoute()}
@@ -178,7 +195,8 @@ func registryLogin(b *Bundle) *Verdict {
 	if e == nil || !e.noLogin() {
 		return nil
 	}
-	return e.because(Medium, Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy includes it); or " + e.registryRoute()},
+	return e.because(Medium,
+		Fix{Platform: "allow the execution role ecr:GetAuthorizationToken (AmazonECSTaskExecutionRolePolicy includes it); or " + e.registryRoute()},
 		"ECS could not log in to ECR: the execution role lacks a permission, or the subnet does not reach ECR")
 }
 
@@ -191,7 +209,9 @@ func imageNotPulled(b *Bundle) *Verdict {
 	if v := e.oneOf(brokenImages[:]); v != nil {
 		return v
 	}
-	return e.because(Low, Fix{Member: "image", Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled%s", e.Image, e.reasonGiven())
+	return e.because(Low, Fix{Member: "image",
+		Job: "pull the image on another machine to check whether it is complete"}, "the image %s could not be pulled%s",
+		e.Image, e.reasonGiven())
 }
 
 // wrongArchitecture finds a program or image for another CPU architecture.
@@ -200,7 +220,8 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if e == nil {
 		return nil
 	}
-	manifest := e.Starting("no matching manifest", "does not contain descriptor matching platform", "no match for platform in manifest", "failed to find a descriptor for platform")
+	manifest := e.Starting("no matching manifest", "does not contain descriptor matching platform",
+		"no match for platform in manifest", "failed to find a descriptor for platform")
 	line := b.Subject.logSays("exec format error")
 	if !manifest && !e.Mentions("exec format error") && line == nil {
 		return nil
@@ -212,7 +233,8 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if b.Local {
 		machine = "this machine"
 	}
-	what := "the image " + orElse(e.Image, "of the job") + " is built for another CPU architecture than " + machine + " has"
+	what := "the image " + orElse(e.Image, "of the job") + " is built for another CPU architecture than " + machine +
+		" has"
 	if manifest {
 		what = "the image " + orElse(e.Image, "of the job") + " has no variant for the CPU architecture on " + machine
 	}
@@ -221,7 +243,8 @@ func wrongArchitecture(b *Bundle) *Verdict {
 	if manifest && !e.Mentions("failed to find a descriptor") { // an image without platforms gives that too
 		c = High
 	}
-	v := e.because(c, Fix{Member: "image", Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
+	v := e.because(c, Fix{Member: "image",
+		Job: "build the image for both: docker buildx build --platform linux/amd64,linux/arm64 (a script needs its #! line); or use a queue with the other architecture"}, "%s", what)
 	v.Evidence = append(line, v.Evidence...)
 	if b.Image != nil && b.Image.Found {
 		v.Evidence = append(v.Evidence, b.imageEvidence())
@@ -239,8 +262,10 @@ func (b *Bundle) wrongBinary(e *end, line []Evidence) *Verdict {
 	if line != nil && !e.Exited(1, 126, 255) && !e.Mentions("exec format error") {
 		c = Medium
 	}
-	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line" + b.orContainer()},
-		"a program is built for another CPU architecture than this machine has, or is a script without a #! line; %s", notUsed)
+	v := e.because(c, Fix{Member: "command", Job: "build the program for this machine, or give a script its #! line" +
+		b.orContainer()},
+		"a program is built for another CPU architecture than this machine has, or is a script without a #! line; %s",
+		notUsed)
 	if line != nil {
 		v.proved().Evidence = append(line, v.Evidence...)
 	}
@@ -254,7 +279,8 @@ func gpuDriverOld(b *Bundle) *Verdict {
 		return nil
 	}
 	where, newer := "the instance", "or use instances with a newer driver"
-	fix := Fix{Member: "image", Job: "use an image with an older CUDA version", Platform: "or give the instances a newer driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId of your own"}
+	fix := Fix{Member: "image", Job: "use an image with an older CUDA version",
+		Platform: "or give the instances a newer driver: imageType ECS_AL2023_NVIDIA in ec2Configuration, and no imageId of your own"}
 	if b.Local {
 		where, newer = "this machine", "or install a newer driver on this machine"
 		fix = Fix{Member: "image", Job: "use an image with an older CUDA version, " + newer}
@@ -266,7 +292,8 @@ func gpuDriverOld(b *Bundle) *Verdict {
 	if e.Starting("requirement error", "unsatisfied condition") {
 		return e.because(High, fix, "the NVIDIA driver on %s is too old for the image's CUDA version", where)
 	}
-	line := b.Subject.logSays("CUDA driver version is insufficient", "CUDA_ERROR_INSUFFICIENT_DRIVER", "driver on your system is too old", "compiled with an unsupported toolchain", "unsatisfied condition: cuda")
+	line := b.Subject.logSays("CUDA driver version is insufficient", "CUDA_ERROR_INSUFFICIENT_DRIVER",
+		"driver on your system is too old", "compiled with an unsupported toolchain", "unsatisfied condition: cuda")
 	if line == nil || e.Exited(0) || !e.asksGPU() {
 		return nil
 	}
@@ -301,12 +328,14 @@ func gpuAccessLost(b *Bundle) *Verdict {
 	var v *Verdict
 	switch {
 	case e.Process:
-		v = e.because(c, Fix{Job: "check the GPU and the driver on this machine: batchctl doctor"}, "the GPU on this machine did not answer its program")
+		v = e.because(c, Fix{Job: "check the GPU and the driver on this machine: batchctl doctor"},
+			"the GPU on this machine did not answer its program")
 	case c == Low:
 		v = e.because(c, Fix{Job: "run nvidia-smi first in the job; if it fails, submit the job again: the container may have lost its GPU, and a new container gets it back"},
 			"its program found no GPU, although the job requests one")
 	default:
-		fix := Fix{Job: "submit it again: a new container gets the GPU back", Platform: "do not run systemctl daemon-reload or updates on instances while jobs run, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json"}
+		fix := Fix{Job: "submit it again: a new container gets the GPU back",
+			Platform: "do not run systemctl daemon-reload or updates on instances while jobs run, or set \"exec-opts\": [\"native.cgroupdriver=cgroupfs\"] in daemon.json"}
 		if b.Local {
 			fix = Fix{Job: fix.Job + "; do not run systemctl daemon-reload on this machine while jobs run"}
 		}
@@ -330,13 +359,16 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	}
 	switch {
 	case e.Starting("nvidia-container-cli") && e.Mentions("timed out"):
-		return e.because(Medium, Fix{Job: "submit it again", Platform: "enable the persistence mode of the driver on " + where + ": nvidia-smi -pm 1"}, "the NVIDIA driver on %s did not answer in time", where)
+		return e.because(Medium, Fix{Job: "submit it again", Platform: "enable the persistence mode of the driver on " +
+			where + ": nvidia-smi -pm 1"}, "the NVIDIA driver on %s did not answer in time", where)
 	case e.Starting("driver not loaded", "libnvidia-ml", "load library failed"):
 		return e.because(High, fix, "%s has no working NVIDIA driver", where)
-	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia", "unknown runtime specified nvidia"):
+	case e.Starting("could not select device driver", "unknown or invalid runtime name: nvidia",
+		"unknown runtime specified nvidia"):
 		return e.because(High, fix, "the container engine on %s has no NVIDIA runtime", where)
 	case e.Starting("nvidia-container-cli") && e.Mentions("device error", "mount error"):
-		fix = Fix{Job: "submit it again", Platform: "if it fails on the same instance again, replace the instance: its GPU may be gone, or its container engine may not be set up for GPUs"}
+		fix = Fix{Job: "submit it again",
+			Platform: "if it fails on the same instance again, replace the instance: its GPU may be gone, or its container engine may not be set up for GPUs"}
 		if b.Local {
 			fix = Fix{Job: "request no more GPUs than this machine has; check them with batchctl doctor"}
 		}
@@ -346,7 +378,8 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 	case e.Starting("nvidia-container-cli", "nvidia-smi"):
 		return e.because(Medium, fix, "%s has no working NVIDIA driver", where)
 	}
-	texts := []string{"NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device", "CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file"}
+	texts := []string{"NVIDIA-SMI has failed", "Found no NVIDIA driver", "no CUDA-capable device",
+		"CUDA_ERROR_NO_DEVICE", "libcuda.so.1: cannot open shared object file"}
 	if !e.asksGPU() {
 		texts = append(texts, "CUDA driver version is insufficient", "No CUDA GPUs are available")
 	}
@@ -366,7 +399,8 @@ func gpuDriverMissing(b *Bundle) *Verdict {
 
 // askGPU is the fix for a job that needs a GPU and requests none.
 func (e *end) askGPU() Fix {
-	fix := Fix{Member: "gpus", Job: "request a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
+	fix := Fix{Member: "gpus",
+		Job: "request a GPU: \"gpus\": 1 in resources, or {\"type\": \"GPU\", \"value\": \"1\"} in resourceRequirements"}
 	if !e.Process {
 		fix.Job += "; without this, the container sees no GPU"
 	}
@@ -393,7 +427,8 @@ func noDirectory(b *Bundle) *Verdict {
 	if !ok || at < 0 {
 		return nil
 	}
-	problem := map[string]string{"no such file or directory": "no longer exists", "not a directory": "is not a directory"}
+	problem := map[string]string{"no such file or directory": "no longer exists",
+		"not a directory": "is not a directory"}
 	return e.because(High, Fix{Job: "restore it, or submit the job file again"}, "its working directory %s %s",
 		text[:at], orElse(problem[text[at+2:]], "cannot be entered"+text[at:])).proved()
 }
@@ -412,12 +447,15 @@ func missingCommand(b *Bundle) *Verdict {
 		return nil // no image has it: NVIDIA's runtime adds it to jobs that request a GPU
 	}
 	if e.Starting("no command specified", "args must not be empty") {
-		return e.because(High, Fix{Member: "command", Job: "give the job a command, or the image an ENTRYPOINT or CMD; an empty command, [], removes the CMD of the image"},
+		return e.because(High, Fix{Member: "command",
+			Job: "give the job a command, or the image an ENTRYPOINT or CMD; an empty command, [], removes the CMD of the image"},
 			"neither the job nor its image has a command")
 	}
-	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command") + "; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
+	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command") +
+		"; it runs without a shell, so variables, pipes and && need [\"sh\", \"-c\", \"...\"]"}
 	command := strings.TrimSpace("the command " + name)
-	starting := e.Mentions("CannotStartContainerError", "StartError", "ContainerCannotRun", "unable to start container process", "starting container process caused")
+	starting := e.Mentions("CannotStartContainerError", "StartError", "ContainerCannotRun",
+		"unable to start container process", "starting container process caused")
 	library := b.Subject.logSays(noLibrary...)
 	interpreter := b.noInterpreter("exec user process caused: no such file", `exec user process caused "no such file`)
 	if interpreter == nil && !e.Exited(0) {
@@ -425,36 +463,44 @@ func missingCommand(b *Bundle) *Verdict {
 	}
 	switch {
 	case starting && named && name == "":
-		return e.because(High, Fix{Member: "command", Job: "remove the empty first element of the command, or of the image's ENTRYPOINT"}, "the command begins with an empty element")
+		return e.because(High, Fix{Member: "command",
+			Job: "remove the empty first element of the command, or of the image's ENTRYPOINT"},
+			"the command begins with an empty element")
 	case starting && strings.HasPrefix(name, "-"):
-		return e.because(High, Fix{Member: "command", Job: "begin the command with the program, or give the image an ENTRYPOINT that takes this option"},
+		return e.because(High, Fix{Member: "command",
+			Job: "begin the command with the program, or give the image an ENTRYPOINT that takes this option"},
 			"the command begins with the option %s, and the image has no entrypoint", name)
 	case starting && named && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not in the image", command)
 	case starting && named && e.Mentions("permission denied", "is a directory"):
-		return e.because(High, fix, "%s cannot be executed: it is not a program, or is not executable (chmod +x)", command)
+		return e.because(High, fix, "%s cannot be executed: it is not a program, or is not executable (chmod +x)",
+			command)
 	case starting && named && e.Mentions(": stat "): // Amazon ECS cut the reason
 		return e.because(Medium, fix, "%s is not in the image", command)
 	case interpreter != nil:
-		v := e.because(Medium, Fix{Member: "command", Job: "check the script's #! line: the image must have its interpreter, and the line must end without a carriage return"},
+		v := e.because(Medium, Fix{Member: "command",
+			Job: "check the script's #! line: the image must have its interpreter, and the line must end without a carriage return"},
 			"%s was found, but the image does not have its interpreter or loader", orElse(name, "a command"))
 		v.Evidence = append(interpreter, v.Evidence...)
 		return v
 	case e.Exited(127) && library != nil:
-		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"}, "a shared library is not in the image (exit code 127)").proved()
+		v := e.because(High, Fix{Member: "image", Job: "add the library to the image"},
+			"a shared library is not in the image (exit code 127)").proved()
 		v.Evidence = append(library, v.Evidence...)
 		return v
 	case e.Exited(127):
 		if init := b.Subject.logMatches(initFailed); init != nil {
 			fix.Job = "correct the command; if the image has it, check its #! line: the image must have its interpreter, and the line must end without a carriage return"
-			v := e.because(Medium, fix, "the image's init found no such command, or no interpreter for it (exit code 127)")
+			v := e.because(Medium, fix,
+				"the image's init found no such command, or no interpreter for it (exit code 127)")
 			v.Evidence = append(init, v.Evidence...)
 			return v
 		}
 		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found (exit code 127)")
 		return b.quoted(v)
 	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
-		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
+		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix,
+			"a command cannot be executed (exit code 126): it is not a program, or lacks the permission (chmod +x)")
 		return b.quoted(v)
 	}
 	return nil
@@ -517,17 +563,20 @@ var noLibrary = []string{"error while loading shared libraries", "Error loading 
 // missingHere is missingCommand for a process, which did not use its image. name is the command
 // that could not be started; "" if it is unknown.
 func (b *Bundle) missingHere(e *end, name string) *Verdict {
-	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command, or install it on this machine") + b.orContainer()}
+	fix := Fix{Member: "command", Job: orElse(e.splitCommand(), "correct the command, or install it on this machine") +
+		b.orContainer()}
 	library, interpreter := b.Subject.logSays(noLibrary...), b.noInterpreter()
 	starting := e.Mentions("CannotStartContainerError")
 	switch {
 	case starting && e.Mentions("has no command"):
-		return e.because(High, Fix{Member: "command", Job: "give the job a command" + b.orContainer()}, "the job has no command, and %s", notUsed)
+		return e.because(High, Fix{Member: "command", Job: "give the job a command" + b.orContainer()},
+			"the job has no command, and %s", notUsed)
 	case starting && e.Mentions("executable file not found", "no such file or directory"):
 		return e.because(High, fix, "%s is not on this machine, and %s", orElse(name, "the command"), notUsed)
 	case starting && e.Mentions("permission denied", "is a directory"):
 		fix.Job = "make it executable (chmod +x), or correct the command" + b.orContainer()
-		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"), notUsed)
+		return e.because(High, fix, "%s on this machine cannot be executed, and %s", orElse(name, "the command"),
+			notUsed)
 	case e.Exited(127) && library != nil:
 		fix.Job = "install the library on this machine" + b.orContainer()
 		v := e.because(High, fix, "a shared library is not on this machine (exit code 127), and %s", notUsed).proved()
@@ -535,15 +584,18 @@ func (b *Bundle) missingHere(e *end, name string) *Verdict {
 		return v
 	case interpreter != nil:
 		fix.Job = "check the script's #! line, and install its interpreter on this machine" + b.orContainer()
-		v := e.because(Medium, fix, "a command was found, but this machine does not have its interpreter or loader, and %s", notUsed)
+		v := e.because(Medium, fix,
+			"a command was found, but this machine does not have its interpreter or loader, and %s", notUsed)
 		v.Evidence = append(interpreter, v.Evidence...)
 		return v
 	case e.Exited(127):
-		v := e.because(b.notFoundInLog("not found", "no such file"), fix, "a command was not found on this machine (exit code 127), and %s", notUsed)
+		v := e.because(b.notFoundInLog("not found", "no such file"), fix,
+			"a command was not found on this machine (exit code 127), and %s", notUsed)
 		return b.quoted(v)
 	case e.Exited(126) && b.Subject.logSays("exec format error") == nil:
 		fix.Job = "make it executable (chmod +x), or correct the command" + b.orContainer()
-		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix, "a command on this machine cannot be executed (exit code 126), and %s", notUsed)
+		v := e.because(b.notFoundInLog("permission denied", "cannot execute", "is a directory"), fix,
+			"a command on this machine cannot be executed (exit code 126), and %s", notUsed)
 		return b.quoted(v)
 	}
 	return nil
@@ -565,7 +617,8 @@ func (b *Bundle) quoted(v *Verdict) *Verdict {
 // networkInterface finds a Fargate task whose network interface could not be created.
 func networkInterface(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI", "unable to provision network interface", "Create Network Interface", "Network interface provision") {
+	if e == nil || !e.Starting("Timeout waiting for network interface", "RESOURCE:ENI",
+		"unable to provision network interface", "Create Network Interface", "Network interface provision") {
 		return nil
 	}
 	return e.because(High, Fix{Platform: "check that the subnets have free addresses and the account is below its limit of network interfaces; then retry"},
@@ -581,15 +634,18 @@ func (e *end) uninspected() bool {
 // had ended.
 func containerNotStopped(b *Bundle) *Verdict {
 	e := b.Subject.end()
-	if e == nil || !e.Ran() && !e.uninspected() || e.Exit != nil && *e.Exit != 0 && !(e.Stopping() && e.Exited(137, 143)) {
+	if e == nil || !e.Ran() && !e.uninspected() || e.Exit != nil && *e.Exit != 0 &&
+		!(e.Stopping() && e.Exited(137, 143)) {
 		return nil
 	}
 	// Kubernetes gives a reason for a good end too: Completed.
 	reason := strings.ToLower(e.Reason)
-	if !e.Stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"}, func(text string) bool { return strings.Contains(reason, text) }) {
+	if !e.Stopping() && !slices.ContainsFunc([]string{"error", "timed out", "timeout", "failed", "cannot"},
+		func(text string) bool { return strings.Contains(reason, text) }) {
 		return nil
 	}
-	fix := Fix{Job: "submit it again; if its outputs are complete, nothing is lost", Platform: "check the instance's container engine and disk: batchctl doctor on the host; replace the instance if this happens again"}
+	fix := Fix{Job: "submit it again; if its outputs are complete, nothing is lost",
+		Platform: "check the instance's container engine and disk: batchctl doctor on the host; replace the instance if this happens again"}
 	if b.Local {
 		fix = Fix{Job: fix.Job + "; check the container engine on this machine"}
 	}

@@ -248,20 +248,25 @@ func withoutVerdict(b *Bundle) (text, askAgain string) {
 		}
 		return "unknown cause: " + b.service() + " gave no reason, and batchctl found no evidence why it FAILED", ""
 	case b.At-b.launchedAt() < dwell.Milliseconds():
-		return fmt.Sprintf("normal so far: %s since %s, and an instance was launched at %s", job.Status, clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: %s since %s, and an instance was launched at %s", job.Status,
+			clock(b.waitsSince()), clock(b.launchedAt())), clock(b.launchedAt() + dwell.Milliseconds())
 	case b.Local || waited >= dwell.Milliseconds():
 		where := ""
 		if at, _ := b.position(); at == 1 {
 			where = ", the first of its queue"
 		}
 		if reason := b.Subject.reason(); reason != "" {
-			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status, duration(waited), where, b.service(), reason), ""
+			return fmt.Sprintf("%s for %s%s; %s reports %q, and batchctl found no other evidence", job.Status,
+				duration(waited), where, b.service(), reason), ""
 		}
 		return fmt.Sprintf("%s for %s%s, and batchctl found no evidence why", job.Status, duration(waited), where), ""
 	case job.Status == "RUNNABLE":
-		return fmt.Sprintf("normal so far: RUNNABLE since %s; an instance takes some minutes to start", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: RUNNABLE since %s; an instance takes some minutes to start",
+			clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	case job.Status == "STARTING":
-		return fmt.Sprintf("normal so far: STARTING since %s, while the image is pulled and the container created", clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
+		return fmt.Sprintf("normal so far: STARTING since %s, while the image is pulled and the container created",
+			clock(b.waitsSince())), clock(b.waitsSince() + dwell.Milliseconds())
 	}
-	return fmt.Sprintf("normal so far: %s since %s", job.Status, clock(b.waitsSince())), clock(b.At + patience.Milliseconds())
+	return fmt.Sprintf("normal so far: %s since %s", job.Status, clock(b.waitsSince())),
+		clock(b.At + patience.Milliseconds())
 }

@@ -68,11 +68,13 @@ func (b *Bundle) streak(holds func(Sample) bool) (look Sample, since int64, seen
 // begin with one of the prefixes.
 func (b *Bundle) reasoned(prefixes []string, c Confidence, fix Fix, summary string) *Verdict {
 	job := b.Subject.waiting()
-	if job == nil || !slices.ContainsFunc(prefixes, func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
+	if job == nil || !slices.ContainsFunc(prefixes,
+		func(w string) bool { return strings.HasPrefix(str(job.StatusReason), w) }) {
 		return nil
 	}
 	_, since, seen := b.streak(func(l Sample) bool { return head(l.Reason) == head(str(job.StatusReason)) })
-	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen, Evidence: b.reasonEvidence(job, since), told: []string{str(job.StatusReason)}}
+	return &Verdict{Summary: summary, Confidence: c, Fix: fix, passes: true, since: since, seen: seen,
+		Evidence: b.reasonEvidence(job, since), told: []string{str(job.StatusReason)}}
 }
 
 // head returns the first word of a reason: the rest may change from query to query.
@@ -108,14 +110,16 @@ func dependencyPending(b *Bundle) *Verdict {
 	for _, d := range b.Dependencies {
 		if d.Status != types.JobStatusSucceeded {
 			names = append(names, fmt.Sprintf("%s (%s)", str(d.JobName), d.Status))
-			evidence = append(evidence, Evidence{"DescribeJobs, job " + batch.ShortID(str(d.JobId)) + ", status", clock(b.At), joined(string(d.Status), str(d.StatusReason))})
+			evidence = append(evidence, Evidence{"DescribeJobs, job " + batch.ShortID(str(d.JobId)) + ", status",
+				clock(b.At), joined(string(d.Status), str(d.StatusReason))})
 		}
 	}
 	if names == nil {
 		return nil
 	}
 	v := waits(evidence, "it waits for %s", strings.Join(names, ", "))
-	v.Fix.Job = "wait; to see why the other job waits: batchctl explain " + strings.TrimPrefix(strings.Split(evidence[0].From, ", ")[1], "job ")
+	v.Fix.Job = "wait; to see why the other job waits: batchctl explain " +
+		strings.TrimPrefix(strings.Split(evidence[0].From, ", ")[1], "job ")
 	return v
 }
 
@@ -134,7 +138,8 @@ func childrenPending(b *Bundle) *Verdict {
 	if parts == nil {
 		return nil
 	}
-	return waits([]Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", arrayProperties", clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
+	return waits([]Evidence{{"DescribeJobs, job " + batch.ShortID(str(job.JobId)) + ", arrayProperties",
+		clock(num(job.ArrayProperties.StatusSummaryLastUpdatedAt)), strings.Join(parts, ", ")}},
 		"its children are in progress: %s of %d", strings.Join(parts, ", "), aws.ToInt32(job.ArrayProperties.Size))
 }
 
@@ -145,14 +150,16 @@ func queueDisabled(b *Bundle) *Verdict {
 		return nil
 	}
 	name := str(q.JobQueueName)
-	from := Evidence{"DescribeJobQueues " + name, clock(b.At), joined(fmt.Sprintf("state %s, status %s", q.State, q.Status), str(q.StatusReason))}
+	from := Evidence{"DescribeJobQueues " + name, clock(b.At),
+		joined(fmt.Sprintf("state %s, status %s", q.State, q.Status), str(q.StatusReason))}
 	switch {
 	case q.Status == types.JQStatusInvalid:
 		return &Verdict{Summary: "job queue " + name + " is INVALID", Confidence: High, Evidence: []Evidence{from},
 			Fix: Fix{Platform: "fix the job queue " + name + ": " + str(q.StatusReason)}}
 	case q.State == types.JQStateDisabled && !b.Local: // the local engine continues with accepted jobs
 		return &Verdict{Summary: "job queue " + name + " is DISABLED", Confidence: Medium, Evidence: []Evidence{from},
-			Fix: Fix{Platform: "aws batch update-job-queue --job-queue " + name + " --state ENABLED", Member: "jobQueue", Job: "or submit to another queue"}}
+			Fix: Fix{Platform: "aws batch update-job-queue --job-queue " + name + " --state ENABLED",
+				Member: "jobQueue", Job: "or submit to another queue"}}
 	}
 	return nil
 }
@@ -178,7 +185,8 @@ func requestOf(job *types.JobDetail) (r catalog.Request, ok bool) {
 		ok = addRequirements(&r, c.ResourceRequirements, c.Vcpus, c.Memory)
 	}
 	if platform != nil {
-		r.Arch = map[string]string{"X86_64": catalog.X86, "ARM64": catalog.Arm}[strings.ToUpper(str(platform.CpuArchitecture))]
+		r.Arch = map[string]string{"X86_64": catalog.X86,
+			"ARM64": catalog.Arm}[strings.ToUpper(str(platform.CpuArchitecture))]
 	}
 	return r, ok
 }
@@ -230,8 +238,9 @@ func (b *Bundle) holds() (all placements, r catalog.Request, ok bool) {
 		isMachine := batch.IsLocalMachine(str(e.ComputeEnvironmentArn), str(e.EcsClusterArn))
 		if c := e.ComputeResources; c != nil && ok && !isMachine {
 			h.known = true
-			h.Placement = catalog.Environment{Name: str(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
-				MaxvCpus: int(aws.ToInt32(c.MaxvCpus))}.Place(r)
+			h.Placement = catalog.Environment{Name: str(e.ComputeEnvironmentName), Type: string(c.Type),
+				InstanceTypes: c.InstanceTypes,
+				MaxvCpus:      int(aws.ToInt32(c.MaxvCpus))}.Place(r)
 		}
 		all = append(all, h)
 	}
@@ -254,7 +263,8 @@ func (h held) usable() bool {
 
 // stateEvidence quotes the environment's state.
 func (h held) stateEvidence(at int64) Evidence {
-	return Evidence{"DescribeComputeEnvironments " + h.name(), clock(at), joined(fmt.Sprintf("state %s, status %s", h.State, h.Status), str(h.StatusReason))}
+	return Evidence{"DescribeComputeEnvironments " + h.name(), clock(at),
+		joined(fmt.Sprintf("state %s, status %s", h.State, h.Status), str(h.StatusReason))}
 }
 
 // unusable returns the environments that could fit the job, if none of them is usable.
@@ -276,10 +286,12 @@ func environmentInvalid(b *Bundle) *Verdict {
 			reason = cmp.Or(reason, str(h.StatusReason))
 		}
 	}
-	if v := b.unusableVerdict("INVALID", is, "fix compute environment %s: "+EnvironmentRemedy(reason)+"; then update it so that AWS Batch checks it again"); v != nil || len(b.Environments) > 0 {
+	if v := b.unusableVerdict("INVALID", is, "fix compute environment %s: "+EnvironmentRemedy(reason)+
+		"; then update it so that AWS Batch checks it again"); v != nil || len(b.Environments) > 0 {
 		return v
 	}
-	return b.reasoned([]string{"ACTION_REQUIRED"}, High, Fix{Platform: "read the status reason of the queue's compute environments, and fix it: aws batch describe-compute-environments"},
+	return b.reasoned([]string{"ACTION_REQUIRED"}, High,
+		Fix{Platform: "read the status reason of the queue's compute environments, and fix it: aws batch describe-compute-environments"},
 		"the compute environments of the queue are INVALID")
 }
 
@@ -293,7 +305,8 @@ func EnvironmentRemedy(reason string) string {
 // each reason about a launch with a sentence about the launch template, even if the environment names none.
 var environmentRemedies = [...]remedy{
 	{"sts:AssumeRole", "correct serviceRole: AWS Batch cannot assume it, so it does not exist, or its trust policy does not name batch.amazonaws.com; or leave serviceRole out"},
-	{"attempting to assume role", "correct serviceRole: AWS Batch cannot assume it, so it does not exist, or its trust policy does not name batch.amazonaws.com; or leave serviceRole out"},
+	{"attempting to assume role",
+		"correct serviceRole: AWS Batch cannot assume it, so it does not exist, or its trust policy does not name batch.amazonaws.com; or leave serviceRole out"},
 	{"not authorized", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
 	{"service role", "give the service role the permissions of AWSBatchServiceRole, or leave serviceRole out"},
 	{"IamFleetRole", "correct spotIamFleetRole: a role with AmazonEC2SpotFleetTaggingRole that spotfleet.amazonaws.com may assume"},
@@ -331,7 +344,8 @@ func (b *Bundle) unusableVerdict(state string, is func(held) bool, fix string) *
 	if names == nil {
 		return nil
 	}
-	return &Verdict{Summary: fmt.Sprintf("no compute environment accepts the job: %s is %s", strings.Join(names, ", "), state), Confidence: High,
+	return &Verdict{Summary: fmt.Sprintf("no compute environment accepts the job: %s is %s", strings.Join(names, ", "),
+		state), Confidence: High,
 		Evidence: evidence, Fix: Fix{Platform: fmt.Sprintf(fix, names[0])}}
 }
 
@@ -356,7 +370,8 @@ func (b *Bundle) misfit(wide bool) *Verdict {
 		v.Evidence = append(v.Evidence, Evidence{"DescribeComputeEnvironments " + h.name(), clock(b.At), h.Reason})
 		hint = orElse(hint, h.Hint(r))
 	}
-	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "request less, or submit to another queue", Platform: "or add suitable instance types to a compute environment"}
+	v.Fix = Fix{Member: misfitMember(all[0].Cause), Job: "request less, or submit to another queue",
+		Platform: "or add suitable instance types to a compute environment"}
 	if hint != "" {
 		v.Fix.Job = "request less, or submit to another queue; " + hint
 	}
@@ -401,7 +416,8 @@ func cannotFit(b *Bundle) *Verdict {
 		Fix{Member: "memory", Job: "request less memory, or fewer vCPUs or GPUs: jobs cannot use all the memory of an instance", Platform: "or add instance types that fit it"},
 		"no compute environment of the queue fits the job")
 	if reason := b.unplaced(); reason != "" {
-		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) + ", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
+		v = &Verdict{Evidence: []Evidence{{"DescribeJobs, job " + batch.ShortID(str(b.Subject.Job.JobId)) +
+			", status reason", clock(num(b.Subject.Job.StoppedAt)), reason}}}
 	}
 	if v != nil && b.Local {
 		v.Confidence, v.told = High, nil
@@ -415,7 +431,8 @@ func cannotFit(b *Bundle) *Verdict {
 				member = "vcpus"
 			}
 		}
-		v.Fix = Fix{Member: member, Job: "request less, or submit it to a target with suitable machines: batchctl submit FILE --target NAME"}
+		v.Fix = Fix{Member: member,
+			Job: "request less, or submit it to a target with suitable machines: batchctl submit FILE --target NAME"}
 		v.Summary = "the job can never fit this machine"
 	}
 	return v
@@ -434,17 +451,22 @@ func consumableLacking(b *Bundle) *Verdict {
 		return nil
 	}
 	for _, c := range b.Consumables {
-		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At), fmt.Sprintf("%d of %d available, the job requests %d", c.Available, c.Total, c.Asked)}
+		from := Evidence{"DescribeConsumableResource " + c.Name, clock(b.At),
+			fmt.Sprintf("%d of %d available, the job requests %d", c.Available, c.Total, c.Asked)}
 		switch {
 		case c.Missing:
 			from.Text = "no such resource"
-			return &Verdict{Summary: "the consumable resource " + c.Name + " does not exist", Confidence: High, Evidence: []Evidence{from},
-				Fix: Fix{Member: "consumableResources", Job: "correct its name", Platform: "or create it"}}
+			return &Verdict{Summary: "the consumable resource " + c.Name + " does not exist", Confidence: High,
+				Evidence: []Evidence{from},
+				Fix:      Fix{Member: "consumableResources", Job: "correct its name", Platform: "or create it"}}
 		case c.Total < c.Asked:
-			return &Verdict{Summary: fmt.Sprintf("it requests %d of the consumable resource %s, whose total is %d", c.Asked, c.Name, c.Total), Confidence: High,
-				Evidence: []Evidence{from}, Fix: Fix{Member: "consumableResources", Job: "request less of it", Platform: "or raise its quantity"}}
+			return &Verdict{Summary: fmt.Sprintf("it requests %d of the consumable resource %s, whose total is %d",
+				c.Asked, c.Name, c.Total), Confidence: High,
+				Evidence: []Evidence{from}, Fix: Fix{Member: "consumableResources", Job: "request less of it",
+					Platform: "or raise its quantity"}}
 		case c.Available < c.Asked:
-			return waits([]Evidence{from}, "it waits for %d of the consumable resource %s: %d of %d are free", c.Asked, c.Name, c.Available, c.Total)
+			return waits([]Evidence{from}, "it waits for %d of the consumable resource %s: %d of %d are free", c.Asked,
+				c.Name, c.Available, c.Total)
 		}
 	}
 	return nil

@@ -111,5 +111,6 @@ func (i Interval) Stretched(factor float64, now int64) Interval {
 	if factor <= 1 {
 		return i
 	}
-	return Interval{max(i.Median-int64(factor*float64(i.Median-i.Low)), now), i.Median, i.Median + int64(factor*float64(i.High-i.Median))}
+	return Interval{max(i.Median-int64(factor*float64(i.Median-i.Low)), now), i.Median,
+		i.Median + int64(factor*float64(i.High-i.Median))}
 }

@@ -39,7 +39,8 @@ func (r *run) past() []func() {
 		if p.Queue < 0 || p.Queue >= len(s.Queues) || s.Queues[p.Queue].Policy == nil || ended > s.Now {
 			continue // only shares have a usage
 		}
-		t := r.dispatcher.NewTask(int64(-1-i), model.JobSpec{Queue: s.Queues[p.Queue].Name, Share: p.Share, Need: model.Amount{MilliCPU: p.Need.MilliCPU}})
+		t := r.dispatcher.NewTask(int64(-1-i), model.JobSpec{Queue: s.Queues[p.Queue].Name, Share: p.Share,
+			Need: model.Amount{MilliCPU: p.Need.MilliCPU}})
 		all = append(all, moment{p.Started, func() { r.dispatcher.Adopt(p.Started, t, nil) }},
 			moment{ended, func() { r.dispatcher.Finish(ended, t, nil) }})
 	}
@@ -83,12 +84,16 @@ func (r *run) resume(job int) {
 func (s *Simulator) whereabouts(job int) int {
 	state := s.state
 	j := &state.Jobs[job]
-	if at := slices.IndexFunc(state.Environments, func(e Environment) bool { return e.Name == j.Environment }); at >= 0 {
+	if at := slices.IndexFunc(state.Environments,
+		func(e Environment) bool { return e.Name == j.Environment }); at >= 0 {
 		return at
 	}
 	if s.local {
 		names := state.Queues[j.Queue].Environments
-		return slices.IndexFunc(state.Environments, func(e Environment) bool { return len(names) > 0 && e.Name == names[0] })
+		return slices.IndexFunc(state.Environments, func(e Environment) bool {
+			return len(names) > 0 &&
+				e.Name == names[0]
+		})
 	}
 	for _, e := range s.shapes[s.shapeOf[job]].environments {
 		if state.Environments[e].IsFargate() || len(s.fittingTypes(e, j.Need)) > 0 {
@@ -164,7 +169,8 @@ func (s *Simulator) awaits(environment int) bool {
 		if j.Submitted > s.state.Now {
 			break
 		}
-		if j.Started == 0 && slices.Contains(s.shapes[s.shapeOf[i]].environments, environment) && j.Platform != types.PlatformCapabilityFargate {
+		if j.Started == 0 && slices.Contains(s.shapes[s.shapeOf[i]].environments, environment) &&
+			j.Platform != types.PlatformCapabilityFargate {
 			return true
 		}
 	}

@@ -41,7 +41,10 @@ func (s *State) submissions(except []int) (all []arrival) {
 		}
 	}
 	jobs = append(jobs, s.Past...)
-	jobs = slices.DeleteFunc(jobs, func(j Job) bool { return j.Submitted > s.Now || j.Submitted < s.Now-arrivalsCounted })
+	jobs = slices.DeleteFunc(jobs, func(j Job) bool {
+		return j.Submitted > s.Now ||
+			j.Submitted < s.Now-arrivalsCounted
+	})
 	stable.Sort(jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
 	for _, j := range jobs {
 		j.Started, j.Environment, j.Exact = 0, "", 0

@@ -110,8 +110,10 @@ var queueMembers = map[string]setter[Queue]{
 			return fmt.Errorf("weightFactor %s: want SHARE:FACTOR with a factor of 0.0001 to 999.9999", c.Value)
 		}
 		p := q.policy()
-		p.ShareDistribution = slices.DeleteFunc(slices.Clone(p.ShareDistribution), func(s types.ShareAttributes) bool { return aws.ToString(s.ShareIdentifier) == share })
-		p.ShareDistribution = append(p.ShareDistribution, types.ShareAttributes{ShareIdentifier: &share, WeightFactor: aws.Float32(float32(weight))})
+		p.ShareDistribution = slices.DeleteFunc(slices.Clone(p.ShareDistribution),
+			func(s types.ShareAttributes) bool { return aws.ToString(s.ShareIdentifier) == share })
+		p.ShareDistribution = append(p.ShareDistribution, types.ShareAttributes{ShareIdentifier: &share,
+			WeightFactor: aws.Float32(float32(weight))})
 		return nil
 	},
 	"computeEnvironmentOrder": func(q *Queue, c Change, _ func(string) ([]InstanceType, error)) error {
@@ -120,7 +122,8 @@ var queueMembers = map[string]setter[Queue]{
 		case "+=":
 			names = append(slices.Clone(q.Environments), names...)
 		case "-=":
-			names = slices.DeleteFunc(slices.Clone(q.Environments), func(name string) bool { return slices.Contains(names, name) })
+			names = slices.DeleteFunc(slices.Clone(q.Environments),
+				func(name string) bool { return slices.Contains(names, name) })
 		}
 		q.Environments = names
 		return nil
@@ -153,7 +156,8 @@ func number[T any](set func(*T, int64)) setter[T] {
 	return func(to *T, c Change, _ func(string) ([]InstanceType, error)) error {
 		n, err := strconv.ParseInt(c.Value, 10, 32) // as in AWS's API
 		if err != nil || n < 0 || c.Operator != "=" {
-			return fmt.Errorf("%s%s%s: want a whole number from 0 to %d after =", c.Member, c.Operator, c.Value, math.MaxInt32)
+			return fmt.Errorf("%s%s%s: want a whole number from 0 to %d after =", c.Member, c.Operator, c.Value,
+				math.MaxInt32)
 		}
 		set(to, n)
 		return nil
@@ -162,7 +166,8 @@ func number[T any](set func(*T, int64)) setter[T] {
 
 // Changed returns a State with changes. expand returns the instance types of an entry such as g6e or g6e.12xlarge, with
 // the prices of an environment that is on Spot or not.
-func (s *State) Changed(changes []Change, expand func(entry string, spot bool) ([]InstanceType, error)) (*State, error) {
+func (s *State) Changed(changes []Change,
+	expand func(entry string, spot bool) ([]InstanceType, error)) (*State, error) {
 	next := *s
 	next.Environments, next.Queues = slices.Clone(s.Environments), slices.Clone(s.Queues)
 	for _, c := range changes {
@@ -178,14 +183,18 @@ func (s *State) Changed(changes []Change, expand func(entry string, spot bool) (
 		}
 		set, ok := environmentMembers[c.Member]
 		if !ok {
-			return nil, fmt.Errorf("%s.%s: unknown member; %s", c.Of, c.Member, diag.Instead(c.Member, Members(), diag.Offer{Near: "did you mean %s?", Are: "the members are"}))
+			return nil, fmt.Errorf("%s.%s: unknown member; %s", c.Of, c.Member,
+				diag.Instead(c.Member, Members(), diag.Offer{Near: "did you mean %s?", Are: "the members are"}))
 		}
 		at, err := next.environment(c.Of)
 		if err != nil {
 			return nil, err
 		}
 		e := &next.Environments[at]
-		if err := set(e, c, func(entry string) ([]InstanceType, error) { return expand(entry, e.IsSpot()) }); err != nil {
+		if err := set(e, c, func(entry string) ([]InstanceType, error) {
+			return expand(entry,
+				e.IsSpot())
+		}); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Of, err)
 		}
 	}
@@ -202,7 +211,8 @@ func (s *State) environment(name string) (int, error) {
 	case at < 0:
 		return 0, fmt.Errorf("no compute environment or queue %s", name)
 	case len(s.Queues[at].Environments) != 1:
-		return 0, fmt.Errorf("queue %s has several compute environments: name one of %s", name, strings.Join(s.Queues[at].Environments, " "))
+		return 0, fmt.Errorf("queue %s has several compute environments: name one of %s", name,
+			strings.Join(s.Queues[at].Environments, " "))
 	}
 	return s.environment(s.Queues[at].Environments[0])
 }
@@ -247,10 +257,12 @@ func (s *State) Patch(next *State) map[string]any {
 		set("desiredvCpus", e.DesiredvCpus != was.DesiredvCpus, e.DesiredvCpus)
 		set("type", e.Type != was.Type, e.Type)
 		set("allocationStrategy", e.Strategy != was.Strategy, e.Strategy)
-		set("scalingPolicy", e.KeepIdle != was.KeepIdle, map[string]any{"minScaleDownDelayMinutes": e.KeepIdle / 60_000})
+		set("scalingPolicy", e.KeepIdle != was.KeepIdle,
+			map[string]any{"minScaleDownDelayMinutes": e.KeepIdle / 60_000})
 		set("instanceTypes", !slices.Equal(e.Entries, was.Entries), e.Entries)
 		if len(resources) > 0 {
-			environments = append(environments, map[string]any{"computeEnvironmentName": e.Name, "computeResources": resources})
+			environments = append(environments, map[string]any{"computeEnvironmentName": e.Name,
+				"computeResources": resources})
 		}
 	}
 	for i, q := range next.Queues {
@@ -302,7 +314,8 @@ func policyPatch(q Queue) map[string]any {
 	}
 	var shares []any
 	for _, d := range q.Policy.ShareDistribution {
-		shares = append(shares, map[string]any{"shareIdentifier": aws.ToString(d.ShareIdentifier), "weightFactor": aws.ToFloat32(d.WeightFactor)})
+		shares = append(shares, map[string]any{"shareIdentifier": aws.ToString(d.ShareIdentifier),
+			"weightFactor": aws.ToFloat32(d.WeightFactor)})
 	}
 	if shares != nil {
 		fair["shareDistribution"] = shares
@@ -320,7 +333,8 @@ func (s *State) PlatformPatch(next *State, alias func(queue string) string) map[
 	}
 	queues := map[string]any{}
 	for i, q := range next.Queues {
-		if slices.Equal(q.Environments, s.Queues[i].Environments) && !slices.ContainsFunc(q.Environments, func(name string) bool { return changed[name] }) {
+		if slices.Equal(q.Environments, s.Queues[i].Environments) && !slices.ContainsFunc(q.Environments,
+			func(name string) bool { return changed[name] }) {
 			continue
 		}
 		environments := []any{}
@@ -370,8 +384,10 @@ func ParsePolicy(text []byte) (*types.FairsharePolicy, error) {
 		return nil, fmt.Errorf("shareDecaySeconds %d: want 0 to 604800", n)
 	}
 	for _, d := range p.ShareDistribution {
-		if w := aws.ToFloat32(d.WeightFactor); aws.ToString(d.ShareIdentifier) == "" || d.WeightFactor != nil && (w < 0.0001 || w > 999.9999) {
-			return nil, fmt.Errorf("share %q with weightFactor %g: want a shareIdentifier, and 0.0001 to 999.9999", aws.ToString(d.ShareIdentifier), w)
+		if w := aws.ToFloat32(d.WeightFactor); aws.ToString(d.ShareIdentifier) == "" || d.WeightFactor != nil &&
+			(w < 0.0001 || w > 999.9999) {
+			return nil, fmt.Errorf("share %q with weightFactor %g: want a shareIdentifier, and 0.0001 to 999.9999",
+				aws.ToString(d.ShareIdentifier), w)
 		}
 	}
 	return p, nil

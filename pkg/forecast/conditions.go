@@ -86,7 +86,8 @@ func (c *conditions) choose(environment int, need model.Amount, n, room int64) i
 			return -1
 		}
 		// By one instance at most, so by the smallest that fits.
-		return slices.MinFunc(fitting, func(a, b int) int { return cmp.Compare(e.Types[a].Size.MilliCPU, e.Types[b].Size.MilliCPU) })
+		return slices.MinFunc(fitting,
+			func(a, b int) int { return cmp.Compare(e.Types[a].Size.MilliCPU, e.Types[b].Size.MilliCPU) })
 	}
 	switch e.Strategy {
 	case types.CRAllocationStrategySpotCapacityOptimized, types.CRAllocationStrategySpotPriceCapacityOptimized:
@@ -102,7 +103,8 @@ func (c *conditions) choose(environment int, need model.Amount, n, room int64) i
 		// The cheapest instance for one job, whatever the number of jobs.
 		best := -1
 		for _, i := range fitting {
-			if within(i) && (best < 0 || cmp.Or(cmp.Compare(e.Types[i].Hour, e.Types[best].Hour), cmp.Compare(e.Types[i].Size.MilliCPU, e.Types[best].Size.MilliCPU)) < 0) {
+			if within(i) && (best < 0 || cmp.Or(cmp.Compare(e.Types[i].Hour, e.Types[best].Hour),
+				cmp.Compare(e.Types[i].Size.MilliCPU, e.Types[best].Size.MilliCPU)) < 0) {
 				best = i
 			}
 		}
@@ -129,7 +131,8 @@ func (c *conditions) choose(environment int, need model.Amount, n, room int64) i
 // perInstance returns how many jobs of a size an amount fits.
 func perInstance(size, need model.Amount) int64 {
 	n := int64(math.MaxInt32)
-	for _, d := range [...]struct{ have, want int64 }{{size.MilliCPU, need.MilliCPU}, {size.MemoryMiB, need.MemoryMiB}, {size.GPUs, need.GPUs}} {
+	for _, d := range [...]struct{ have, want int64 }{{size.MilliCPU, need.MilliCPU}, {size.MemoryMiB, need.MemoryMiB},
+		{size.GPUs, need.GPUs}} {
 		if d.want > 0 {
 			n = min(n, d.have/d.want)
 		}

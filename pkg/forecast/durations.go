@@ -63,7 +63,8 @@ func (d Durations) estimate() estimate {
 	if n > 1 {
 		spread = max(logSpread(d.Known), 0.05)
 	}
-	e := estimate{tail: min(spread/math.Sqrt(2*math.Log(n+1)), 0.5), scatter: math.Sqrt(math.Expm1(min(spread*spread, 2)) / n)}
+	e := estimate{tail: min(spread/math.Sqrt(2*math.Log(n+1)), 0.5),
+		scatter: math.Sqrt(math.Expm1(min(spread*spread, 2)) / n)}
 	if d.Source == FromQueue {
 		// Jobs of other definitions need not be like those that ran.
 		e.scatter = math.Hypot(e.scatter, 0.35)

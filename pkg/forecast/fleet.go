@@ -62,7 +62,8 @@ type failure struct {
 const mostBlocked = 8
 
 func newFleet(s *Simulator) *fleet {
-	f := &fleet{s: s, environments: map[*model.Environment]int{}, serving: make([][]int, len(s.state.Environments)), vcpus: make([]int64, len(s.state.Environments))}
+	f := &fleet{s: s, environments: map[*model.Environment]int{}, serving: make([][]int, len(s.state.Environments)),
+		vcpus: make([]int64, len(s.state.Environments))}
 	if s.local {
 		f.instances = []instance{{size: *s.state.Machine, open: true}}
 		f.frees = []model.Amount{*s.state.Machine}
@@ -220,8 +221,9 @@ func (f *fleet) SetAside(v *model.Environment, need model.Amount) {
 // keep sets aside the free part of a request on an instance.
 func (f *fleet) keep(i int, need model.Amount) {
 	free := &f.frees[i]
-	part := model.Amount{MilliCPU: max(min(free.MilliCPU, need.MilliCPU), 0), MemoryMiB: max(min(free.MemoryMiB, need.MemoryMiB), 0),
-		GPUs: max(min(free.GPUs, need.GPUs), 0)}
+	part := model.Amount{MilliCPU: max(min(free.MilliCPU, need.MilliCPU), 0),
+		MemoryMiB: max(min(free.MemoryMiB, need.MemoryMiB), 0),
+		GPUs:      max(min(free.GPUs, need.GPUs), 0)}
 	*free, f.free = minus(*free, part), minus(f.free, part)
 	f.aside = append(f.aside, reservation{i, part})
 }

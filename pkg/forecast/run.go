@@ -146,7 +146,8 @@ func (s *Simulator) Run(seed uint64, o Options, on func(Event) bool) Totals {
 // start returns a run at the time of its State, with the jobs that run.
 func (s *Simulator) start(seed uint64, on func(Event) bool) *run {
 	r := &run{conditions: newConditions(s, seed), now: s.state.Now, on: on, fleet: newFleet(s),
-		attempts: make([]placement, len(s.state.Jobs)), live: map[int]*model.Task{}, waiting: make([]int32, len(s.shapes))}
+		attempts: make([]placement, len(s.state.Jobs)), live: map[int]*model.Task{},
+		waiting: make([]int32, len(s.shapes))}
 	if s.fargate {
 		r.totals.Tasks = make([]float64, len(s.state.Jobs))
 	}
@@ -251,7 +252,8 @@ func (r *run) schedule() {
 	if !r.scaling && !r.s.local && r.mayScale() {
 		s := &r.s.state.Scaling
 		r.scaling = true
-		r.push(pending{at: r.now + s.NoticeLeast + int64(r.rand.Float64()*float64(s.NoticeMost-s.NoticeLeast)), kind: dueScale})
+		r.push(pending{at: r.now + s.NoticeLeast + int64(r.rand.Float64()*float64(s.NoticeMost-s.NoticeLeast)),
+			kind: dueScale})
 	}
 }
 
@@ -262,7 +264,8 @@ func (r *run) mayScale() bool {
 			continue
 		}
 		for _, e := range r.s.shapes[i].environments {
-			if v := &r.s.state.Environments[e]; !v.IsFargate() && r.fleet.vcpus[e] < v.MaxvCpus*1000 && len(r.s.fittingTypes(e, r.s.shapes[i].need)) > 0 {
+			if v := &r.s.state.Environments[e]; !v.IsFargate() && r.fleet.vcpus[e] < v.MaxvCpus*1000 &&
+				len(r.s.fittingTypes(e, r.s.shapes[i].need)) > 0 {
 				return true
 			}
 		}
@@ -287,7 +290,8 @@ func (r *run) begin(job, environment, at int) {
 // occupy records that a job runs, and plans its end.
 func (r *run) occupy(job, environment, at int, started, elapsed int64) {
 	a := &r.attempts[job]
-	a.started, a.from, a.environment, a.instance, a.runs = started, min(r.now, started), int16(environment), int32(at), true
+	a.started, a.from, a.environment, a.instance, a.runs = started, min(r.now, started), int16(environment), int32(at),
+		true
 	a.tries++
 	j := &r.s.state.Jobs[job]
 	ms := j.Exact
@@ -327,7 +331,8 @@ func (r *run) bill(m catalog.Meter, perHour float64, from int64) float64 {
 func (r *run) billTask(job int) {
 	a := &r.attempts[job]
 	task, size := r.s.state.Jobs[job].Task, r.s.shapes[r.s.shapeOf[job]].task
-	r.totals.Tasks[job] += r.bill(catalog.FargateMeter(task.platform()), r.s.state.Environments[a.environment].Fargate.hour(size, task), a.from)
+	r.totals.Tasks[job] += r.bill(catalog.FargateMeter(task.platform()),
+		r.s.state.Environments[a.environment].Fargate.hour(size, task), a.from)
 }
 
 // billInstance adds the cost of an instance.

@@ -33,7 +33,8 @@ func (r *run) scaleFor(environment int, need model.Amount, n int64, coming map[i
 	}
 	take := func(free *model.Amount) {
 		k := min(perInstance(*free, need), n)
-		*free = model.Amount{MilliCPU: free.MilliCPU - k*need.MilliCPU, MemoryMiB: free.MemoryMiB - k*need.MemoryMiB, GPUs: free.GPUs - k*need.GPUs}
+		*free = model.Amount{MilliCPU: free.MilliCPU - k*need.MilliCPU, MemoryMiB: free.MemoryMiB - k*need.MemoryMiB,
+			GPUs: free.GPUs - k*need.GPUs}
 		n -= k
 	}
 	for i := range coming[environment] {
@@ -80,7 +81,8 @@ func (r *run) ready(i int) {
 	if e := &r.s.state.Environments[v.environment]; e.IsSpot() && e.ReclaimsPerHour > 0 {
 		rate := e.ReclaimsPerHour
 		hours := r.rand.ExpFloat64() / rate
-		r.push(pending{at: r.now + int64(min(hours*3_600_000, 1<<50)), kind: dueReclaim, instance: int32(i), stamp: v.life})
+		r.push(pending{at: r.now + int64(min(hours*3_600_000, 1<<50)), kind: dueReclaim, instance: int32(i),
+			stamp: v.life})
 	}
 }
 

@@ -26,12 +26,16 @@ func Setbacks(before, after Outlook) (list []Setback) {
 		if at < 0 || after.Groups[at].Jobs > g.Jobs {
 			continue
 		}
-		s := Setback{g.Name, max(after.Groups[at].WaitMs.Median-g.WaitMs.Median, 0), max(after.Groups[at].Never-g.Never, 0)}
+		s := Setback{g.Name, max(after.Groups[at].WaitMs.Median-g.WaitMs.Median, 0),
+			max(after.Groups[at].Never-g.Never, 0)}
 		if s.Never > 0 || s.WaitMs >= float64(time.Minute.Milliseconds()) {
 			list = append(list, s)
 		}
 	}
-	stable.Sort(list, func(a, b Setback) int { return cmp.Or(cmp.Compare(b.Never, a.Never), cmp.Compare(b.WaitMs, a.WaitMs)) })
+	stable.Sort(list, func(a, b Setback) int {
+		return cmp.Or(cmp.Compare(b.Never, a.Never),
+			cmp.Compare(b.WaitMs, a.WaitMs))
+	})
 	return list
 }
 

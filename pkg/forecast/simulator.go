@@ -124,7 +124,8 @@ type shapeKey struct {
 // shapeFor returns a shape with the environments that may run it.
 func (s *Simulator) shapeFor(key shapeKey, names map[string]int) shape {
 	v := shape{queue: key.queue, platform: key.platform, need: key.need}
-	if vcpus, memory, ok := catalog.FargateFit(float64(key.need.MilliCPU)/1000, int(min(key.need.MemoryMiB, math.MaxInt32))); ok && key.need.GPUs == 0 {
+	if vcpus, memory, ok := catalog.FargateFit(float64(key.need.MilliCPU)/1000,
+		int(min(key.need.MemoryMiB, math.MaxInt32))); ok && key.need.GPUs == 0 {
 		v.task = model.Amount{MilliCPU: int64(vcpus * 1000), MemoryMiB: int64(memory)}
 	}
 	for _, name := range s.state.Queues[key.queue].Environments {
@@ -158,7 +159,8 @@ func (s *Simulator) prepareTypes(environment int, need model.Amount) {
 	}
 	perVCPU := func(i int) float64 { return list[i].Hour / float64(max(list[i].Size.MilliCPU, 1)) }
 	slices.SortFunc(fitting, func(a, b int) int {
-		return cmp.Or(cmp.Compare(perVCPU(a), perVCPU(b)), cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU), strings.Compare(list[a].Name, list[b].Name))
+		return cmp.Or(cmp.Compare(perVCPU(a), perVCPU(b)), cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU),
+			strings.Compare(list[a].Name, list[b].Name))
 	})
 	// samePrice is no order: a may cost the same as b, and b as c, but a less than c. So each group has the types that
 	// cost the same as its first one.
@@ -167,7 +169,8 @@ func (s *Simulator) prepareTypes(environment int, need model.Amount) {
 		if n < 0 {
 			n = len(rest)
 		}
-		slices.SortStableFunc(rest[:n], func(a, b int) int { return cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU) })
+		slices.SortStableFunc(rest[:n],
+			func(a, b int) int { return cmp.Compare(list[a].Size.MilliCPU, list[b].Size.MilliCPU) })
 		rest = rest[n:]
 	}
 	s.choices[environment][need] = fitting
@@ -185,7 +188,8 @@ func (s *Simulator) Fits(job int) bool { return s.fits[s.shapeOf[job]] }
 func (s *Simulator) fitsAnywhere(v *shape) bool {
 	if s.local {
 		return s.state.Machine.Covers(v.need) && slices.ContainsFunc(s.state.Environments, func(e Environment) bool {
-			return slices.Contains(s.state.Queues[v.queue].Environments, e.Name) && !e.Disabled && (e.MaxvCpus == 0 || e.MaxvCpus*1000 >= v.need.MilliCPU)
+			return slices.Contains(s.state.Queues[v.queue].Environments, e.Name) && !e.Disabled &&
+				(e.MaxvCpus == 0 || e.MaxvCpus*1000 >= v.need.MilliCPU)
 		})
 	}
 	for _, at := range v.environments {
@@ -221,7 +225,8 @@ func requestOf(e Environment, local bool) *awsbatch.CreateComputeEnvironmentInpu
 	}
 	in := &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: aws.String(e.Name), State: state}
 	if !local || e.MaxvCpus > 0 {
-		in.ComputeResources = &types.ComputeResource{Type: e.Type, MaxvCpus: aws.Int32(int32(min(e.MaxvCpus, math.MaxInt32)))}
+		in.ComputeResources = &types.ComputeResource{Type: e.Type,
+			MaxvCpus: aws.Int32(int32(min(e.MaxvCpus, math.MaxInt32)))}
 	}
 	return in
 }
@@ -232,7 +237,8 @@ func (s *Simulator) newTask(d *model.Dispatcher, i int) *model.Task {
 	if platform == "" {
 		platform = types.PlatformCapabilityEc2
 	}
-	return d.NewTask(int64(i), model.JobSpec{Queue: s.state.Queues[j.Queue].Name, Share: j.Share, Priority: j.Priority, Platform: platform, Need: j.Need, Kind: int(s.shapeOf[i])})
+	return d.NewTask(int64(i), model.JobSpec{Queue: s.state.Queues[j.Queue].Name, Share: j.Share, Priority: j.Priority,
+		Platform: platform, Need: j.Need, Kind: int(s.shapeOf[i])})
 }
 
 // samePrice reports whether two types cost the same for a vCPU, within a per cent.

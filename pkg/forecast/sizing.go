@@ -84,7 +84,8 @@ func (v *search) begin() error {
 	factors := []struct {
 		name     string
 		part, of int64
-	}{{"a quarter of the vCPUs", 1, 4}, {"half the vCPUs", 1, 2}, {"the current vCPUs", 1, 1}, {"twice the vCPUs", 2, 1}, {"four times the vCPUs", 4, 1}}
+	}{{"a quarter of the vCPUs", 1, 4}, {"half the vCPUs", 1, 2}, {"the current vCPUs", 1, 1},
+		{"twice the vCPUs", 2, 1}, {"four times the vCPUs", 4, 1}}
 	var first []Sizing
 	for _, kind := range []types.CRType{"", types.CRTypeEc2, types.CRTypeSpot} {
 		state, changed, err := v.onKind(kind)
@@ -107,7 +108,8 @@ func (v *search) begin() error {
 				}
 			}
 			if m := state.Machine; m != nil {
-				next.Machine = &model.Amount{MilliCPU: max(m.MilliCPU*f.part/f.of, 1), MemoryMiB: max(m.MemoryMiB*f.part/f.of, 1), GPUs: m.GPUs}
+				next.Machine = &model.Amount{MilliCPU: max(m.MilliCPU*f.part/f.of, 1),
+					MemoryMiB: max(m.MemoryMiB*f.part/f.of, 1), GPUs: m.GPUs}
 			}
 			first = append(first, Sizing{Name: name, state: &next})
 		}

@@ -70,7 +70,8 @@ type FargatePrices struct {
 // hour returns the price an hour of a task of some size.
 func (p FargatePrices) hour(size model.Amount, t Task) float64 {
 	price := p.Platforms[t.platform()]
-	hour := float64(size.MilliCPU)/1000*price.VCPU + float64(size.MemoryMiB)/1024*price.GB + float64(t.StorageGB)*p.StorageGB
+	hour := float64(size.MilliCPU)/1000*price.VCPU + float64(size.MemoryMiB)/1024*price.GB +
+		float64(t.StorageGB)*p.StorageGB
 	if t.PublicIP {
 		hour += p.Address
 	}

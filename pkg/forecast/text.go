@@ -116,7 +116,8 @@ func (s Sizing) Cells() []string {
 	if s.Keeps {
 		keeps = "yes"
 	}
-	return []string{s.Name, fmt.Sprint(s.MaxvCpus), s.WaitText(), dollars(s.Outlook.CostUSD.Median), hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
+	return []string{s.Name, fmt.Sprint(s.MaxvCpus), s.WaitText(), dollars(s.Outlook.CostUSD.Median),
+		hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
 }
 
 // WaitText is the 95th percentile of the waits of a set.
@@ -135,12 +136,14 @@ func Verdict(sets []Sizing, mostWaitMs int64) string {
 		return "no set of queues was tried"
 	}
 	if best := sets[0]; best.Keeps {
-		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit, best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
+		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit,
+			best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
 	}
 	if n := sets[0].Never; n > 0 {
 		return "no set starts all jobs: in each, at least " + neverStart(n, "")
 	}
-	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the closest: %s, with %s", limit, sets[0].Name, sets[0].WaitText())
+	return fmt.Sprintf("no set keeps 95 %% of the waits below %s; the closest: %s, with %s", limit, sets[0].Name,
+		sets[0].WaitText())
 }
 
 // Searched reports how many sets of queues a sizing report tried, and that a cheaper one may exist.
@@ -164,7 +167,8 @@ func (a Accuracy) Cells() []string {
 	}
 	coverage, bias := "-", "-"
 	if a.Forecasts > 0 {
-		coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage), DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
+		coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage),
+			DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
 	}
 	return []string{fmt.Sprint(a.Forecasts), fmt.Sprint(a.Open), coverage, bias, verdict}
 }

@@ -122,8 +122,10 @@ func ReadSWF(r io.Reader) (*Trace, error) {
 		if v[2] >= 0 {
 			wait = int64(v[2] * 1000)
 		}
-		t.add(Job{ID: f[0], Name: f[0], Share: "user" + f[11], Submitted: int64(v[1] * 1000), Exact: max(int64(v[3]*1000), 1),
-			Need: model.Amount{MilliCPU: int64(min(processors*1000, mostFigure)), MemoryMiB: max(int64(min(memory*processors/1024, mostFigure)), 1)}}, wait)
+		t.add(Job{ID: f[0], Name: f[0], Share: "user" + f[11], Submitted: int64(v[1] * 1000),
+			Exact: max(int64(v[3]*1000), 1),
+			Need: model.Amount{MilliCPU: int64(min(processors*1000, mostFigure)),
+				MemoryMiB: max(int64(min(memory*processors/1024, mostFigure)), 1)}}, wait)
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return nil, fmt.Errorf("line %d is longer than %d MiB", n, longestLine>>20)
@@ -136,7 +138,8 @@ func ReadSWF(r io.Reader) (*Trace, error) {
 }
 
 // csvColumns are the columns that a replay needs of Alibaba's cluster-trace-gpu-v2023. Times are seconds.
-var csvColumns = []string{"name", "cpu_milli", "memory_mib", "num_gpu", "creation_time", "deletion_time", "scheduled_time"}
+var csvColumns = []string{"name", "cpu_milli", "memory_mib", "num_gpu", "creation_time", "deletion_time",
+	"scheduled_time"}
 
 // ReadCSV reads the column layout of the pods in Alibaba's cluster-trace-gpu-v2023. The columns may be in any order. A
 // job's share is its qos. A part of a GPU counts as a whole one: AWS Batch divides none.
@@ -179,8 +182,10 @@ func ReadCSV(r io.Reader) (*Trace, error) {
 			return v
 		}
 		created, scheduled, deleted := member("creation_time"), member("scheduled_time"), member("deletion_time")
-		j := Job{ID: row[at["name"]], Name: row[at["name"]], Submitted: int64(created * 1000), Exact: int64((deleted - scheduled) * 1000),
-			Need: model.Amount{MilliCPU: max(int64(member("cpu_milli")), 1), MemoryMiB: max(int64(member("memory_mib")), 1), GPUs: max(int64(member("num_gpu")), 0)}}
+		j := Job{ID: row[at["name"]], Name: row[at["name"]], Submitted: int64(created * 1000),
+			Exact: int64((deleted - scheduled) * 1000),
+			Need: model.Amount{MilliCPU: max(int64(member("cpu_milli")), 1),
+				MemoryMiB: max(int64(member("memory_mib")), 1), GPUs: max(int64(member("num_gpu")), 0)}}
 		if i, ok := at["qos"]; ok {
 			j.Share = row[i]
 		}

@@ -108,7 +108,10 @@ func (s *Simulator) behind(a *Answer, jobs []int, seed uint64) {
 	for share, n := range counts {
 		a.Behind = append(a.Behind, Behind{share, n})
 	}
-	stable.Sort(a.Behind, func(x, y Behind) int { return cmp.Or(cmp.Compare(y.Jobs, x.Jobs), cmp.Compare(x.Share, y.Share)) })
+	stable.Sort(a.Behind, func(x, y Behind) int {
+		return cmp.Or(cmp.Compare(y.Jobs, x.Jobs),
+			cmp.Compare(x.Share, y.Share))
+	})
 }
 
 // unknown names what this package knows that it cannot know.
@@ -154,7 +157,8 @@ func (s *Simulator) larger(a Answer, jobs []int, seed uint64, workers int) (*Lar
 		}
 		start := IntervalOf(draws)
 		if 2*(start.Median-a.Now) < a.Start.Median-a.Now {
-			return &Larger{changed.Environments[at].Name, changed.Environments[at].MaxvCpus, start, max(t.firstHour(seed)-before, 0)}, nil
+			return &Larger{changed.Environments[at].Name, changed.Environments[at].MaxvCpus, start,
+				max(t.firstHour(seed)-before, 0)}, nil
 		}
 	}
 	return nil, nil

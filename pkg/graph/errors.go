@@ -20,7 +20,8 @@ func (e *CycleError) Error() string {
 	for i, n := range e.Names {
 		names[i] = clean(n)
 	}
-	return fmt.Sprintf("jobs wait for each other: %s: remove one of these dependencies", strings.Join(append(names, names[0]), " -> "))
+	return fmt.Sprintf("jobs wait for each other: %s: remove one of these dependencies",
+		strings.Join(append(names, names[0]), " -> "))
 }
 
 // EdgeError is an edge between nodes that do not exist.

@@ -131,7 +131,8 @@ func (g *Graph) check() (*checked, error) {
 			types[at] = []string{}
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(types), func(a, b [2]int) int { return cmp.Or(a[1]-b[1], a[0]-b[0]) }) {
+	for _, at := range slices.SortedFunc(maps.Keys(types),
+		func(a, b [2]int) int { return cmp.Or(a[1]-b[1], a[0]-b[0]) }) {
 		slices.Sort(types[at])
 		if at[0] == at[1] {
 			c.own[at[0]] = types[at]
@@ -249,7 +250,8 @@ func clean(text string) string {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r':
 			return ' '
-		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029', r == 0xfffe, r == 0xffff:
+		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029', r == 0xfffe,
+			r == 0xffff:
 			return unicode.ReplacementChar
 		}
 		return r

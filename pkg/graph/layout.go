@@ -157,17 +157,24 @@ func (l *layered) ports() map[int]ends {
 	}
 	ports := map[int]ends{}
 	spread := func(s int, links []int, next func(way []int) int, set func(link, offset int)) {
-		stable.Sort(links, func(a, b int) int { return l.slots[next(l.ways[a])].centre - l.slots[next(l.ways[b])].centre })
+		stable.Sort(links, func(a,
+			b int) int {
+			return l.slots[next(l.ways[a])].centre - l.slots[next(l.ways[b])].centre
+		})
 		step := min(portGap, (l.slots[s].height-2*padding)/len(links))
 		for i, link := range links {
 			set(link, (2*i-len(links)+1)*step/2)
 		}
 	}
 	for s, links := range out {
-		spread(s, links, func(way []int) int { return way[1] }, func(link, offset int) { ports[link] = ends{offset, ports[link].to} })
+		spread(s, links, func(way []int) int { return way[1] }, func(link,
+			offset int) {
+			ports[link] = ends{offset, ports[link].to}
+		})
 	}
 	for s, links := range in {
-		spread(s, links, func(way []int) int { return way[len(way)-2] }, func(link, offset int) { ports[link] = ends{ports[link].from, offset} })
+		spread(s, links, func(way []int) int { return way[len(way)-2] },
+			func(link, offset int) { ports[link] = ends{ports[link].from, offset} })
 	}
 	return ports
 }

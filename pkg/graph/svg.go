@@ -194,7 +194,8 @@ func (p *painter) node(i int) {
 }
 
 func (p *painter) rect(class string, x, y, width, height, radius int) {
-	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", p.class(class), px(x), px(y), px(width), px(height), px(radius))
+	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", p.class(class), px(x), px(y),
+		px(width), px(height), px(radius))
 }
 
 // bar draws the counts as parts of a line. Each is long enough to be seen.
@@ -250,7 +251,8 @@ func (p *painter) page(name string) string {
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="%s" aria-label="%s" width="%[4]s" height="%[5]s" viewBox="0 0 %[4]s %[5]s">`+"\n",
 		class, role, escaped(label), px(width), px(height)) + style + p.tips(critical) +
-		fmt.Sprintf(`<rect class="%s" width="%s" height="%s"/>`+"\n", p.class("ground"), px(width), px(height)) + p.body.String() + "</svg>\n"
+		fmt.Sprintf(`<rect class="%s" width="%s" height="%s"/>`+"\n", p.class("ground"), px(width), px(height)) +
+		p.body.String() + "</svg>\n"
 }
 
 // tips are the definitions of the arrow heads.
@@ -262,7 +264,8 @@ func (p *painter) tips(critical bool) string {
 			continue
 		}
 		fmt.Fprintf(&out, `<marker id="batchctl-%s" class="%s" viewBox="0 0 8 8" refX="%s" refY="4" markerWidth="%[4]s" markerHeight="%[4]s" `+
-			`markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 8 4 0 7.5Z"/></marker>`+"\n", t.id, p.class(t.class), t.refX, t.size)
+			`markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 8 4 0 7.5Z"/></marker>`+"\n", t.id,
+			p.class(t.class), t.refX, t.size)
 	}
 	return out.String() + "</defs>\n"
 }

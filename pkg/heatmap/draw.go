@@ -65,7 +65,8 @@ func drawCells(s canvas, p *layout, g *grid) {
 	for j := range g.ny {
 		for i := range g.nx {
 			if v := g.at(i, j); !math.IsNaN(v) {
-				s.fill(p.left+float64(i)*p.cellWidth, p.top+float64(j)*p.cellHigh, p.cellWidth, p.cellHigh, g.scale.colour(v))
+				s.fill(p.left+float64(i)*p.cellWidth, p.top+float64(j)*p.cellHigh, p.cellWidth, p.cellHigh,
+					g.scale.colour(v))
 			}
 		}
 	}

@@ -55,11 +55,13 @@ func (d *drawing) text(x, y float64, text string, as style) {
 		turn = fmt.Sprintf(` transform="rotate(%g %.6g %.6g)"`, -as.turn, x, y)
 	}
 	side := map[anchor]string{start: "start", middle: "middle", end: "end"}[as.anchor]
-	d.add(`<text x="%.6g" y="%.6g" font-size="%g" text-anchor="%s" fill="%s"%s>%s</text>`, x, y+capHeight/2*as.size, as.size, side, hex(as.colour), turn, html.EscapeString(text))
+	d.add(`<text x="%.6g" y="%.6g" font-size="%g" text-anchor="%s" fill="%s"%s>%s</text>`, x, y+capHeight/2*as.size,
+		as.size, side, hex(as.colour), turn, html.EscapeString(text))
 }
 
 func (d *drawing) image(left, top, width, height float64, img image.Image) {
-	large := image.NewRGBA(image.Rect(0, 0, int(width*pixels), int(height*pixels))) // some viewers blur what they enlarge
+	large := image.NewRGBA(image.Rect(0, 0, int(width*pixels),
+		int(height*pixels))) // some viewers blur what they enlarge
 	enlarge(large, large.Rect, img)
 	var file bytes.Buffer
 	_ = png.Encode(&file, large) // a buffer takes everything

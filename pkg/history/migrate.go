@@ -45,8 +45,10 @@ func (s Store) earlier() (rows []Attempt) {
 		}
 		definition := o.Definition[strings.LastIndexByte(o.Definition, '/')+1:] // it was an ARN
 		queue := o.Queue[strings.LastIndexByte(o.Queue, '/')+1:]
-		rows = append(rows, Attempt{Target: o.Target, Job: o.ID, Name: o.Name, Queue: queue, Definition: definition, Status: o.Status,
-			Reason: o.Reason, Container: o.Container, ExitCode: o.ExitCode, CreatedAt: o.CreatedAt, StartedAt: o.StartedAt, StoppedAt: o.StoppedAt})
+		rows = append(rows, Attempt{Target: o.Target, Job: o.ID, Name: o.Name, Queue: queue, Definition: definition,
+			Status: o.Status,
+			Reason: o.Reason, Container: o.Container, ExitCode: o.ExitCode, CreatedAt: o.CreatedAt,
+			StartedAt: o.StartedAt, StoppedAt: o.StoppedAt})
 	}
 	return rows
 }

@@ -73,7 +73,8 @@ func (s Store) Add(attempts ...Attempt) error {
 	wanted := map[key]*Attempt{}
 	for _, a := range attempts {
 		if !a.isValid() {
-			return fmt.Errorf("record an attempt: want a target, a job and a number, not %q, %q and %d", a.Target, a.Job, a.Number)
+			return fmt.Errorf("record an attempt: want a target, a job and a number, not %q, %q and %d", a.Target,
+				a.Job, a.Number)
 		}
 		wanted[a.key()] = nil
 	}
@@ -363,7 +364,8 @@ func keyOf(line []byte) (k key, ok bool) {
 	job, rest, also := bytes.Cut(rest, []byte(`","attempt":`))
 	number, _, ends := bytes.Cut(rest, []byte(`,`))
 	n, err := strconv.Atoi(string(number))
-	if !ok || !found || !also || !ends || err != nil || bytes.IndexByte(target, '\\') >= 0 || bytes.IndexByte(job, '\\') >= 0 {
+	if !ok || !found || !also || !ends || err != nil || bytes.IndexByte(target, '\\') >= 0 ||
+		bytes.IndexByte(job, '\\') >= 0 {
 		return key{}, false
 	}
 	return key{batch.WithoutAccount(string(target)), string(job), n}, true

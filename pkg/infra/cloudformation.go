@@ -64,7 +64,8 @@ type Change struct {
 
 // change returns a change of the SDK as batchctl prints it.
 func change(c *types.ResourceChange) Change {
-	out := Change{Action: string(c.Action), Name: aws.ToString(c.LogicalResourceId), ID: aws.ToString(c.PhysicalResourceId),
+	out := Change{Action: string(c.Action), Name: aws.ToString(c.LogicalResourceId),
+		ID:   aws.ToString(c.PhysicalResourceId),
 		Type: aws.ToString(c.ResourceType), Replacement: string(c.Replacement)}
 	for _, d := range c.Details {
 		if d.Target != nil && d.Target.Name != nil {
@@ -127,7 +128,8 @@ func (c *Cloud) stacks(ctx context.Context) (all []types.Stack, err error) {
 // resources returns the resources of a stack; of a deleted stack by its id.
 func (c *Cloud) resources(ctx context.Context, stack string) (all []types.StackResourceSummary, err error) {
 	err = rpc.Pages(func(token *string) (*string, error) {
-		out, err := rpc.Again(ctx, c.api.ListStackResources, &cloudformation.ListStackResourcesInput{StackName: &stack, NextToken: token})
+		out, err := rpc.Again(ctx, c.api.ListStackResources, &cloudformation.ListStackResourcesInput{StackName: &stack,
+			NextToken: token})
 		if err != nil {
 			return nil, err
 		}
@@ -140,9 +142,11 @@ func (c *Cloud) resources(ctx context.Context, stack string) (all []types.StackR
 // events returns the events of a stack, the oldest first. It stops before the
 // event for which until returns true; if there is no such event, it returns all
 // that AWS keeps.
-func (c *Cloud) events(ctx context.Context, stack string, until func(types.StackEvent) bool) (events []types.StackEvent, err error) {
+func (c *Cloud) events(ctx context.Context, stack string,
+	until func(types.StackEvent) bool) (events []types.StackEvent, err error) {
 	err = rpc.Pages(func(token *string) (*string, error) {
-		out, err := rpc.Again(ctx, c.api.DescribeStackEvents, &cloudformation.DescribeStackEventsInput{StackName: &stack, NextToken: token})
+		out, err := rpc.Again(ctx, c.api.DescribeStackEvents,
+			&cloudformation.DescribeStackEventsInput{StackName: &stack, NextToken: token})
 		if err != nil {
 			return nil, err
 		}
@@ -160,10 +164,12 @@ func (c *Cloud) events(ctx context.Context, stack string, until func(types.Stack
 }
 
 // changeSet describes a change set with all its changes.
-func (c *Cloud) changeSet(ctx context.Context, id, stack string) (set *cloudformation.DescribeChangeSetOutput, err error) {
+func (c *Cloud) changeSet(ctx context.Context, id,
+	stack string) (set *cloudformation.DescribeChangeSetOutput, err error) {
 	var changes []types.Change
 	err = rpc.Pages(func(token *string) (*string, error) {
-		out, err := rpc.Again(ctx, c.api.DescribeChangeSet, &cloudformation.DescribeChangeSetInput{ChangeSetName: &id, StackName: &stack, NextToken: token})
+		out, err := rpc.Again(ctx, c.api.DescribeChangeSet, &cloudformation.DescribeChangeSetInput{ChangeSetName: &id,
+			StackName: &stack, NextToken: token})
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +186,8 @@ func (c *Cloud) changeSet(ctx context.Context, id, stack string) (set *cloudform
 // deleteChangeSet deletes a change set. A change set that does not exist is not
 // an error.
 func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
-	_, err := rpc.Again(ctx, c.api.DeleteChangeSet, &cloudformation.DeleteChangeSetInput{ChangeSetName: &id, StackName: &stack})
+	_, err := rpc.Again(ctx, c.api.DeleteChangeSet, &cloudformation.DeleteChangeSetInput{ChangeSetName: &id,
+		StackName: &stack})
 	if rpc.Missing(err) || noStack(err) {
 		return nil
 	}
@@ -190,7 +197,8 @@ func (c *Cloud) deleteChangeSet(ctx context.Context, id, stack string) error {
 // deleteStack begins to delete a stack. CloudFormation does not delete the
 // resources of retain; it accepts that list only for a stack in DELETE_FAILED.
 func (c *Cloud) deleteStack(ctx context.Context, stack *types.Stack, token string, retain []string) error {
-	_, err := rpc.Again(ctx, c.api.DeleteStack, &cloudformation.DeleteStackInput{StackName: stack.StackId, ClientRequestToken: &token, RetainResources: retain})
+	_, err := rpc.Again(ctx, c.api.DeleteStack, &cloudformation.DeleteStackInput{StackName: stack.StackId,
+		ClientRequestToken: &token, RetainResources: retain})
 	return err
 }
 
@@ -206,5 +214,6 @@ const review = "REVIEW_IN_PROGRESS"
 // broken reports whether a stack can only be deleted: its first creation, or a
 // deletion, has failed (CloudFormation User Guide, "Stack status codes").
 func broken[Status ~string](s Status) bool {
-	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"}, string(s))
+	return slices.Contains([]string{"ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED"},
+		string(s))
 }

@@ -107,7 +107,8 @@ func (s *Stacks) settled(ctx context.Context, name string) (*types.Stack, error)
 		return nil, s.remove(ctx, stack, nil)
 	case stack.StackStatus == types.StackStatusUpdateRollbackFailed:
 		return nil, &StuckError{name, string(stack.StackStatus), aws.ToString(stack.StackStatusReason),
-			"fix the cause in the reason, then: aws cloudformation continue-update-rollback --stack-name " + name + "; then deploy again"}
+			"fix the cause in the reason, then: aws cloudformation continue-update-rollback --stack-name " + name +
+				"; then deploy again"}
 	case broken(stack.StackStatus):
 		return nil, s.clear(ctx, stack)
 	}
@@ -120,7 +121,8 @@ func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
 	if err != nil {
 		return err
 	}
-	question := fmt.Sprintf("stack %s is in %s and can only be deleted and created again", *stack.StackName, stack.StackStatus)
+	question := fmt.Sprintf("stack %s is in %s and can only be deleted and created again", *stack.StackName,
+		stack.StackStatus)
 	if len(left) > 0 {
 		var names []string
 		for _, r := range left {
@@ -141,14 +143,16 @@ func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
 // request returns the change set request of a template. stack is nil if it must
 // be created. Parameters come from given, from the outputs of earlier templates,
 // or from the existing stack, in this order.
-func (s *Stacks) request(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput, err error) {
+func (s *Stacks) request(ctx context.Context, t Template, given map[string]string,
+	stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput, err error) {
 	name := s.Name(t)
 	summary, text, err := s.read(ctx, t)
 	if err != nil {
 		return summary, r, err
 	}
 	once := token()
-	r = &cloudformation.CreateChangeSetInput{StackName: &name, ChangeSetName: &once, ClientToken: &once, ChangeSetType: types.ChangeSetTypeUpdate, TemplateBody: text.body, TemplateURL: text.url}
+	r = &cloudformation.CreateChangeSetInput{StackName: &name, ChangeSetName: &once, ClientToken: &once,
+		ChangeSetType: types.ChangeSetTypeUpdate, TemplateBody: text.body, TemplateURL: text.url}
 	if stack == nil {
 		r.ChangeSetType = types.ChangeSetTypeCreate
 	}
@@ -167,7 +171,8 @@ func (s *Stacks) request(ctx context.Context, t Template, given map[string]strin
 		if !ok {
 			value, ok = handed[key]
 		}
-		old := stack != nil && slices.ContainsFunc(stack.Parameters, func(old types.Parameter) bool { return aws.ToString(old.ParameterKey) == key })
+		old := stack != nil && slices.ContainsFunc(stack.Parameters,
+			func(old types.Parameter) bool { return aws.ToString(old.ParameterKey) == key })
 		if !ok && !old && key == prefixParameter {
 			value, ok = s.Prefix, true
 		}
@@ -207,7 +212,8 @@ func tags(t Template, project string, stack *types.Stack) (list []types.Tag) {
 }
 
 // propose creates a change set and waits until it is ready.
-func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string, stack *types.Stack) (*Proposal, error) {
+func (s *Stacks) propose(ctx context.Context, t Template, given map[string]string,
+	stack *types.Stack) (*Proposal, error) {
 	_, r, err := s.request(ctx, t, given, stack)
 	if err != nil {
 		return nil, err
@@ -241,7 +247,8 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 	case set.Status == types.ChangeSetStatusFailed && noChange(aws.ToString(set.StatusReason)):
 		return &Proposal{Stack: name, Action: None, Changes: []Change{}}, s.discard(ctx, p)
 	case set.Status != types.ChangeSetStatusCreateComplete:
-		return nil, errors.Join(&FailedError{Stack: name, Status: fmt.Sprintf("change set %s: %s", set.Status, aws.ToString(set.StatusReason))}, s.discard(ctx, p))
+		return nil, errors.Join(&FailedError{Stack: name, Status: fmt.Sprintf("change set %s: %s", set.Status,
+			aws.ToString(set.StatusReason))}, s.discard(ctx, p))
 	}
 	for _, c := range set.Changes {
 		if c.ResourceChange != nil {
@@ -258,7 +265,8 @@ func (s *Stacks) propose(ctx context.Context, t Template, given map[string]strin
 func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *cloudformation.DescribeChangeSetOutput, err error) {
 	err = s.until(ctx, func() (bool, error) {
 		set, err = s.Cloud.changeSet(ctx, p.set, p.stackID)
-		return err == nil && set.Status != types.ChangeSetStatusCreatePending && set.Status != types.ChangeSetStatusCreateInProgress, err
+		return err == nil && set.Status != types.ChangeSetStatusCreatePending &&
+			set.Status != types.ChangeSetStatusCreateInProgress, err
 	})
 	return set, err
 }
@@ -267,7 +275,8 @@ func (s *Stacks) ready(ctx context.Context, p *Proposal) (set *cloudformation.De
 // CloudFormation says this in several ways, as the reason of a failed change set or as an error.
 func noChange(reason string) bool {
 	reason = strings.ReplaceAll(strings.ToLower(reason), "’", "'")
-	for _, phrase := range []string{"no updates are to be performed", "didn't contain changes", "did not contain changes"} {
+	for _, phrase := range []string{"no updates are to be performed", "didn't contain changes",
+		"did not contain changes"} {
 		if strings.Contains(reason, phrase) {
 			return true
 		}
@@ -288,7 +297,8 @@ func (s *Stacks) discard(ctx context.Context, p *Proposal) error {
 	err := s.Cloud.deleteChangeSet(ctx, p.set, p.stackID)
 	if err == nil && p.Action == Create {
 		var stack *types.Stack
-		if stack, err = s.Cloud.stack(ctx, p.stackID); err == nil && stack != nil && stack.StackStatus == review && marked(stack) {
+		if stack, err = s.Cloud.stack(ctx, p.stackID); err == nil && stack != nil && stack.StackStatus == review &&
+			marked(stack) {
 			err = s.Cloud.deleteStack(ctx, stack, token(), nil)
 		}
 	}
@@ -309,7 +319,9 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	}
 	asked, once := false, token()
 	err = s.patiently(ctx, func() error {
-		_, err := rpc.Again(ctx, s.Cloud.api.ExecuteChangeSet, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.set, StackName: &p.stackID, ClientRequestToken: &once})
+		_, err := rpc.Again(ctx, s.Cloud.api.ExecuteChangeSet,
+			&cloudformation.ExecuteChangeSetInput{ChangeSetName: &p.set, StackName: &p.stackID,
+				ClientRequestToken: &once})
 		if e, ok := errors.AsType[*rpc.Error](err); ok && asked && strings.HasPrefix(e.Code, "InvalidChangeSetStatus") {
 			return nil // an earlier request whose answer was lost has started it
 		}
@@ -322,7 +334,8 @@ func (s *Stacks) execute(ctx context.Context, p *Proposal) error {
 	case err != nil:
 		return errors.Join(err, s.discard(ctx, p))
 	}
-	c, err := s.follow(ctx, p.Stack, p.stackID, func() func(types.StackEvent) bool { return after(since) }, len(p.Changes))
+	c, err := s.follow(ctx, p.Stack, p.stackID, func() func(types.StackEvent) bool { return after(since) },
+		len(p.Changes))
 	if err != nil {
 		return err
 	}

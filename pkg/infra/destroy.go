@@ -173,7 +173,8 @@ func (s *Stacks) living(ctx context.Context, queues []string) (living []string, 
 	all, err := s.Batch.Queues(ctx)
 	for _, name := range queues {
 		if slices.ContainsFunc(all, func(q types.JobQueueDetail) bool {
-			return aws.ToString(q.JobQueueName) == name && q.Status != types.JQStatusDeleting && q.Status != types.JQStatusDeleted
+			return aws.ToString(q.JobQueueName) == name && q.Status != types.JQStatusDeleting &&
+				q.Status != types.JQStatusDeleted
 		}) {
 			living = append(living, name)
 		}

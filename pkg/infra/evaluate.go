@@ -90,7 +90,8 @@ func (e *Evaluation) resource(name string) (r EvaluatedResource, ok bool) {
 		return r, false
 	}
 	return EvaluatedResource{
-		Name: name, Type: declared.Get("Type").Str(), Maybe: exists == intrinsic.Open, Retained: strings.HasPrefix(declared.Get("DeletionPolicy").Str(), "Retain"),
+		Name: name, Type: declared.Get("Type").Str(), Maybe: exists == intrinsic.Open,
+		Retained:   strings.HasPrefix(declared.Get("DeletionPolicy").Str(), "Retain"),
 		properties: e.value(declared.Get("Properties")),
 	}, true
 }

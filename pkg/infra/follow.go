@@ -44,7 +44,8 @@ func sinceItBegan() func(types.StackEvent) bool {
 		if begun {
 			return true
 		}
-		begun = ofStack(e) && slices.Contains([]types.ResourceStatus{"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS"}, e.ResourceStatus)
+		begun = ofStack(e) && slices.Contains([]types.ResourceStatus{"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS",
+			"DELETE_IN_PROGRESS", "IMPORT_IN_PROGRESS"}, e.ResourceStatus)
 		return false
 	}
 }
@@ -52,7 +53,8 @@ func sinceItBegan() func(types.StackEvent) bool {
 // follow reports the events of a stack's operation until it finishes. since
 // returns a function that is true for the last event before the wanted ones.
 // total is the number of resources in the operation; 0 if it is unknown.
-func (o *Operations) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool, total int) (*course, error) {
+func (o *Operations) follow(ctx context.Context, name, id string, since func() func(types.StackEvent) bool,
+	total int) (*course, error) {
 	c := &course{done: map[string]bool{}}
 	pace := pace{operations: o}
 	for {
@@ -101,7 +103,8 @@ func (c *course) take(e types.StackEvent) {
 func (c *course) reasons() []types.StackEvent {
 	var failed []types.StackEvent
 	for _, e := range c.events {
-		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") && !strings.HasSuffix(aws.ToString(e.ResourceStatusReason), " cancelled") {
+		if strings.HasSuffix(string(e.ResourceStatus), "_FAILED") &&
+			!strings.HasSuffix(aws.ToString(e.ResourceStatusReason), " cancelled") {
 			failed = append(failed, e)
 		}
 	}
@@ -129,8 +132,10 @@ func (o *Operations) left(ctx context.Context, id string) (left []Resource, err 
 		return err
 	})
 	for _, r := range all {
-		if id := aws.ToString(r.PhysicalResourceId); r.ResourceStatus != types.ResourceStatusDeleteComplete && id != "" {
-			left = append(left, Resource{aws.ToString(r.LogicalResourceId), id, aws.ToString(r.ResourceType), string(r.ResourceStatus), aws.ToString(r.ResourceStatusReason)})
+		if id := aws.ToString(r.PhysicalResourceId); r.ResourceStatus != types.ResourceStatusDeleteComplete &&
+			id != "" {
+			left = append(left, Resource{aws.ToString(r.LogicalResourceId), id, aws.ToString(r.ResourceType),
+				string(r.ResourceStatus), aws.ToString(r.ResourceStatusReason)})
 		}
 	}
 	return left, err

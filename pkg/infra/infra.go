@@ -24,5 +24,6 @@ type Stacks struct {
 // New returns the stacks of templates with a prefix. The caller sets Notify and Progress, and what the commands that it
 // calls need.
 func New(cloud *Cloud, batch *client.Client, templates []Template, prefix string) *Stacks {
-	return &Stacks{Project: Project{Operations: Operations{Cloud: cloud}, Templates: templates, Prefix: prefix}, Batch: batch}
+	return &Stacks{Project: Project{Operations: Operations{Cloud: cloud}, Templates: templates, Prefix: prefix},
+		Batch: batch}
 }

@@ -24,7 +24,8 @@ type OrphanedQueueError struct{ Queue, Environment, Action string }
 
 // Error names the environment and the queue.
 func (e *OrphanedQueueError) Error() string {
-	return fmt.Sprintf("compute environment %s would be %s while job queue %s still uses it", e.Environment, e.Action, e.Queue)
+	return fmt.Sprintf("compute environment %s would be %s while job queue %s still uses it", e.Environment, e.Action,
+		e.Queue)
 }
 
 // checkOrphans refuses a change set that replaces or removes a compute environment which a

@@ -20,7 +20,8 @@ func (p *Project) Outputs(ctx context.Context, templates []Template) ([]StackOut
 			continue
 		}
 		for _, o := range stack.Outputs {
-			outputs = append(outputs, StackOutput{*stack.StackName, aws.ToString(o.OutputKey), aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
+			outputs = append(outputs, StackOutput{*stack.StackName, aws.ToString(o.OutputKey),
+				aws.ToString(o.OutputValue), aws.ToString(o.ExportName)})
 		}
 	}
 	return outputs, nil
@@ -63,7 +64,8 @@ func (p *Project) handed(ctx context.Context, t Template) (values map[string]str
 
 // exports returns the exports of the templates before t: of their stacks, or else those that they will have with the
 // given parameters.
-func (p *Project) exports(ctx context.Context, t Template, given map[string]string, project string) (map[string]string, error) {
+func (p *Project) exports(ctx context.Context, t Template, given map[string]string,
+	project string) (map[string]string, error) {
 	all := map[string]string{}
 	given = maps.Clone(given)
 	if given == nil {

@@ -128,7 +128,8 @@ func (o *Operations) until(ctx context.Context, call func() (done bool, err erro
 
 // cutOff reports whether a connection ended in the middle of an answer.
 func cutOff(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // transient reports whether the same call may succeed later.

@@ -83,7 +83,8 @@ func AddStaging(src *diag.Source, target, staging string) (text string, added bo
 	case targets != nil:
 		return insert(src.Text, targets, fmt.Sprintf("    %s: { \"staging\": %s }", name, url), "\n  "), true, nil
 	}
-	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"), true, nil
+	return insert(src.Text, root, fmt.Sprintf("  \"targets\": {\n    %s: { \"staging\": %s }\n  }", name, url), "\n"),
+		true, nil
 }
 
 // ProjectTag is the tag of the jobs of a prefix. The submitter policy and the ladder of the templates stop only jobs
@@ -128,7 +129,8 @@ func AliasIn(src *diag.Source, q Queue) string {
 // entry under the queue's own alias that names no queue counts: its author has still to complete it.
 func aliasOf(old *jsontree.Node, q Queue) (string, bool) {
 	for m := range old.Children() {
-		if name := m.Get("jobQueue"); name == nil && m.Name == q.Alias || name != nil && (name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
+		if name := m.Get("jobQueue"); name == nil && m.Name == q.Alias || name != nil &&
+			(name.Text == q.JobQueue || strings.HasSuffix(name.Text, "job-queue/"+q.JobQueue)) {
 			return m.Name, true
 		}
 	}

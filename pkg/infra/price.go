@@ -97,7 +97,8 @@ func (p *Price) charge(resource string, before, after quote) {
 	if before.low == after.low && before.high == after.high {
 		return
 	}
-	c := Charge{Resource: resource, What: after.what, How: after.how, Low: after.low - before.low, High: after.high - before.high}
+	c := Charge{Resource: resource, What: after.what, How: after.how, Low: after.low - before.low,
+		High: after.high - before.high}
 	switch {
 	case after.what == "": // removed: the smallest saving is the higher end
 		c.What, c.How, c.Low, c.High = before.what, before.how, after.low-before.high, after.high-before.low

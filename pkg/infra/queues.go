@@ -40,10 +40,12 @@ func (s *Stacks) Queues(ctx context.Context, outputs []StackOutput) ([]Queue, er
 	var queues []Queue
 	for _, o := range outputs {
 		i := slices.IndexFunc(all, func(q types.JobQueueDetail) bool { return isQueue(o, q) })
-		if i < 0 || slices.ContainsFunc(queues, func(q Queue) bool { return q.JobQueue == aws.ToString(all[i].JobQueueName) }) {
+		if i < 0 || slices.ContainsFunc(queues,
+			func(q Queue) bool { return q.JobQueue == aws.ToString(all[i].JobQueueName) }) {
 			continue
 		}
-		queues = append(queues, Queue{alias(o.Name), aws.ToString(all[i].JobQueueName), environmentsOf(all[i], environments)})
+		queues = append(queues, Queue{alias(o.Name), aws.ToString(all[i].JobQueueName),
+			environmentsOf(all[i], environments)})
 	}
 	return queues, nil
 }
@@ -51,7 +53,8 @@ func (s *Stacks) Queues(ctx context.Context, outputs []StackOutput) ([]Queue, er
 // isQueue reports whether an output is a queue's ARN, or its name if the output's
 // name contains "Queue".
 func isQueue(o StackOutput, q types.JobQueueDetail) bool {
-	return o.Value == aws.ToString(q.JobQueueArn) || o.Value == aws.ToString(q.JobQueueName) && strings.Contains(o.Name, "Queue")
+	return o.Value == aws.ToString(q.JobQueueArn) || o.Value == aws.ToString(q.JobQueueName) &&
+		strings.Contains(o.Name, "Queue")
 }
 
 // environmentsOf returns the compute environments of a queue, in its order.
@@ -61,8 +64,10 @@ func environmentsOf(q types.JobQueueDetail, all []types.ComputeEnvironmentDetail
 	})
 	for _, o := range order {
 		for _, e := range all {
-			if r := e.ComputeResources; aws.ToString(e.ComputeEnvironmentArn) == aws.ToString(o.ComputeEnvironment) && r != nil {
-				list = append(list, Environment{aws.ToString(e.ComputeEnvironmentName), string(r.Type), r.InstanceTypes, aws.ToInt32(r.MaxvCpus)})
+			if r := e.ComputeResources; aws.ToString(e.ComputeEnvironmentArn) == aws.ToString(o.ComputeEnvironment) &&
+				r != nil {
+				list = append(list, Environment{aws.ToString(e.ComputeEnvironmentName), string(r.Type), r.InstanceTypes,
+					aws.ToInt32(r.MaxvCpus)})
 			}
 		}
 	}
@@ -80,7 +85,8 @@ func alias(output string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) &&
+			unicode.IsLower(runes[i+1])) {
 			b.WriteByte('-')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -32,14 +32,22 @@ type quoting struct {
 // freeTypes are the types of resources that cost nothing themselves. A type that ends in "::" stands for all that
 // begin with it.
 var freeTypes = []string{
-	"AWS::IAM::", "AWS::Budgets::Budget", "AWS::ImageBuilder::Component", "AWS::ImageBuilder::ImageRecipe", "AWS::ImageBuilder::InfrastructureConfiguration",
-	"AWS::ImageBuilder::DistributionConfiguration", "AWS::Batch::JobDefinition", "AWS::Batch::JobQueue", "AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
-	"AWS::EC2::VPC", "AWS::EC2::VPCCidrBlock", "AWS::EC2::Subnet", "AWS::EC2::RouteTable", "AWS::EC2::Route", "AWS::EC2::SubnetRouteTableAssociation", "AWS::EC2::InternetGateway",
-	"AWS::EC2::EgressOnlyInternetGateway", "AWS::EC2::VPCGatewayAttachment", "AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress", "AWS::EC2::LaunchTemplate",
-	"AWS::EC2::PlacementGroup", "AWS::EC2::NetworkAcl", "AWS::EC2::NetworkAclEntry", "AWS::EC2::SubnetNetworkAclAssociation", "AWS::EC2::DHCPOptions", "AWS::EC2::VPCDHCPOptionsAssociation",
-	"AWS::EC2::KeyPair", "AWS::EC2::EIPAssociation", "AWS::EC2::VolumeAttachment", "AWS::ECS::TaskDefinition", "AWS::ECS::CapacityProvider", "AWS::ECS::ClusterCapacityProviderAssociations",
-	"AWS::ECR::RegistryPolicy", "AWS::Events::Rule", "AWS::Events::EventBusPolicy", "AWS::Logs::ResourcePolicy", "AWS::S3::BucketPolicy", "AWS::SNS::Subscription", "AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy",
-	"AWS::SecretsManager::ResourcePolicy", "AWS::SecretsManager::SecretTargetAttachment", "AWS::KMS::Alias", "AWS::AutoScaling::ScalingPolicy", "AWS::AutoScaling::LaunchConfiguration",
+	"AWS::IAM::", "AWS::Budgets::Budget", "AWS::ImageBuilder::Component", "AWS::ImageBuilder::ImageRecipe",
+	"AWS::ImageBuilder::InfrastructureConfiguration",
+	"AWS::ImageBuilder::DistributionConfiguration", "AWS::Batch::JobDefinition", "AWS::Batch::JobQueue",
+	"AWS::Batch::SchedulingPolicy", "AWS::Batch::ConsumableResource",
+	"AWS::EC2::VPC", "AWS::EC2::VPCCidrBlock", "AWS::EC2::Subnet", "AWS::EC2::RouteTable", "AWS::EC2::Route",
+	"AWS::EC2::SubnetRouteTableAssociation", "AWS::EC2::InternetGateway",
+	"AWS::EC2::EgressOnlyInternetGateway", "AWS::EC2::VPCGatewayAttachment", "AWS::EC2::SecurityGroup",
+	"AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress", "AWS::EC2::LaunchTemplate",
+	"AWS::EC2::PlacementGroup", "AWS::EC2::NetworkAcl", "AWS::EC2::NetworkAclEntry",
+	"AWS::EC2::SubnetNetworkAclAssociation", "AWS::EC2::DHCPOptions", "AWS::EC2::VPCDHCPOptionsAssociation",
+	"AWS::EC2::KeyPair", "AWS::EC2::EIPAssociation", "AWS::EC2::VolumeAttachment", "AWS::ECS::TaskDefinition",
+	"AWS::ECS::CapacityProvider", "AWS::ECS::ClusterCapacityProviderAssociations",
+	"AWS::ECR::RegistryPolicy", "AWS::Events::Rule", "AWS::Events::EventBusPolicy", "AWS::Logs::ResourcePolicy",
+	"AWS::S3::BucketPolicy", "AWS::SNS::Subscription", "AWS::SNS::TopicPolicy", "AWS::SQS::QueuePolicy",
+	"AWS::SecretsManager::ResourcePolicy", "AWS::SecretsManager::SecretTargetAttachment", "AWS::KMS::Alias",
+	"AWS::AutoScaling::ScalingPolicy", "AWS::AutoScaling::LaunchConfiguration",
 	"AWS::Lambda::Permission", "AWS::CloudFormation::WaitConditionHandle",
 }
 
@@ -48,7 +56,8 @@ func (q quoting) quote(r EvaluatedResource) quote {
 	isFree := func(t string) bool { return r.Type == t || strings.HasSuffix(t, "::") && strings.HasPrefix(r.Type, t) }
 	switch r.Type {
 	case "AWS::EC2::NatGateway":
-		return q.hourly("NAT gateway", "", catalog.NATGateway, 1, q.each("traffic through the NAT gateway", catalog.NATTraffic, "GB"))
+		return q.hourly("NAT gateway", "", catalog.NATGateway, 1, q.each("traffic through the NAT gateway",
+			catalog.NATTraffic, "GB"))
 	case "AWS::EC2::EIP":
 		return q.hourly("public IPv4 address", "", catalog.PublicIPv4, 1)
 	case "AWS::EC2::VPCEndpoint":
@@ -72,7 +81,8 @@ func (q quoting) quote(r EvaluatedResource) quote {
 	case "AWS::Logs::MetricFilter":
 		return quote{usage: []string{q.each("metrics with data", catalog.Metric, "metric a month")}}
 	case "AWS::Logs::LogGroup":
-		return quote{usage: []string{q.each("logs that arrive", catalog.LogTraffic, "GB"), q.each("logs that are kept", catalog.LogStorage, "GB a month")}}
+		return quote{usage: []string{q.each("logs that arrive", catalog.LogTraffic, "GB"),
+			q.each("logs that are kept", catalog.LogStorage, "GB a month")}}
 	case "AWS::ECR::Repository":
 		return quote{usage: []string{q.each("images", catalog.ImageStorage, "GB a month")}}
 	case "AWS::S3::Bucket":
@@ -145,7 +155,8 @@ func (q quoting) endpoint(r EvaluatedResource) quote {
 	if len(subnets) != 1 {
 		how = fmt.Sprintf(" in %d zones", len(subnets))
 	}
-	return q.hourly("interface endpoint", how, catalog.VPCEndpoint, len(subnets), q.each("traffic through interface endpoints", catalog.EndpointTraffic, "GB"))
+	return q.hourly("interface endpoint", how, catalog.VPCEndpoint, len(subnets),
+		q.each("traffic through interface endpoints", catalog.EndpointTraffic, "GB"))
 }
 
 // number returns a number of a template, which can be a text.
@@ -184,7 +195,8 @@ func (q quoting) volume(of value, sizeMember string) quote {
 	if !ok {
 		return quote{unknown: q.noPrice(v.Type + " volumes")}
 	}
-	return quote{what: "volume", how: fmt.Sprintf(" of %s GB, %s", strconv.FormatFloat(v.GB, 'f', -1, 64), v.Type), low: usd, high: usd}
+	return quote{what: "volume", how: fmt.Sprintf(" of %s GB, %s", strconv.FormatFloat(v.GB, 'f', -1, 64), v.Type),
+		low: usd, high: usd}
 }
 
 // instance returns the quote of an instance that runs all the time, with its volumes.
@@ -238,14 +250,16 @@ func (q quoting) environment(r EvaluatedResource) quote {
 	case !ok:
 		return quote{unknown: "batchctl does not know minvCpus of a compute environment", usage: usage}
 	}
-	out := quote{what: "compute environment", how: fmt.Sprintf(", %s vCPUs of minvCpus always on", strconv.FormatFloat(least, 'f', -1, 64)), low: math.Inf(1), usage: usage}
+	out := quote{what: "compute environment", how: fmt.Sprintf(", %s vCPUs of minvCpus always on",
+		strconv.FormatFloat(least, 'f', -1, 64)), low: math.Inf(1), usage: usage}
 	entries, _ := resources.get("InstanceTypes").list()
 	var types *catalog.Catalog
 	for _, entry := range entries {
 		for _, t := range types.Expand(entry.str()) {
 			low, high, known := q.instanceHour(t.Name, kind == "SPOT")
 			if !known {
-				return quote{unknown: q.noPrice(t.Name + map[bool]string{true: " on Spot"}[kind == "SPOT"]), usage: usage}
+				return quote{unknown: q.noPrice(t.Name + map[bool]string{true: " on Spot"}[kind == "SPOT"]),
+					usage: usage}
 			}
 			hosts := math.Ceil(least/float64(t.VCPUs)) * catalog.HoursPerMonth
 			out.low, out.high = min(out.low, hosts*low), max(out.high, hosts*high)
@@ -288,5 +302,6 @@ func (q quoting) group(r EvaluatedResource) quote {
 		return quote{unknown: q.noPrice("the instances that an Auto Scaling group keeps running"), usage: usage}
 	}
 	usd *= least * catalog.HoursPerMonth
-	return quote{what: "Auto Scaling group", how: fmt.Sprintf(", %s x %s always on", strconv.FormatFloat(least, 'f', -1, 64), name), low: usd, high: usd, usage: usage}
+	return quote{what: "Auto Scaling group", how: fmt.Sprintf(", %s x %s always on",
+		strconv.FormatFloat(least, 'f', -1, 64), name), low: usd, high: usd, usage: usage}
 }

@@ -55,7 +55,8 @@ func (o *Operations) remove(ctx context.Context, stack *types.Stack, d *Destruct
 	if d != nil {
 		for _, e := range c.events {
 			id := aws.ToString(e.PhysicalResourceId)
-			if e.ResourceStatus == types.ResourceStatusDeleteSkipped && !slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == id }) {
+			if e.ResourceStatus == types.ResourceStatusDeleteSkipped &&
+				!slices.ContainsFunc(d.Keeps, func(k Kept) bool { return k.ID == id }) {
 				d.Keeps = append(d.Keeps, Kept{*stack.StackName, aws.ToString(e.ResourceType), id, retained})
 			}
 		}
@@ -110,5 +111,6 @@ func (o *Operations) deleted(ctx context.Context, stack *types.Stack, retain []s
 	if err != nil {
 		return nil, err
 	}
-	return o.follow(ctx, *stack.StackName, *stack.StackId, func() func(types.StackEvent) bool { return after(since) }, 0)
+	return o.follow(ctx, *stack.StackName, *stack.StackId, func() func(types.StackEvent) bool { return after(since) },
+		0)
 }

@@ -13,7 +13,8 @@ import (
 
 // price sets the price of a proposal. r is its request, with parameters of given; stack is nil if it must be created.
 // Failing to read something is no error: the price then says what is unknown.
-func (s *Stacks) price(ctx context.Context, t Template, given map[string]string, r *cloudformation.CreateChangeSetInput, stack *types.Stack, p *Proposal) error {
+func (s *Stacks) price(ctx context.Context, t Template, given map[string]string, r *cloudformation.CreateChangeSetInput,
+	stack *types.Stack, p *Proposal) error {
 	p.Price = NewPrice(s.Prices, s.Cloud.region)
 	old := parametersOf(stack)
 	values := map[string]string{}
@@ -64,10 +65,12 @@ func parametersOf(stack *types.Stack) map[string]string {
 }
 
 // evaluateDeployed evaluates the template of a stack with the parameters that it has.
-func (p *Project) evaluateDeployed(ctx context.Context, stack *types.Stack, parameters, exports map[string]string) (*Evaluation, error) {
+func (p *Project) evaluateDeployed(ctx context.Context, stack *types.Stack, parameters,
+	exports map[string]string) (*Evaluation, error) {
 	var body string
 	err := p.patiently(ctx, func() error {
-		out, err := rpc.Again(ctx, p.Cloud.api.GetTemplate, &cloudformation.GetTemplateInput{StackName: stack.StackId, TemplateStage: types.TemplateStageProcessed})
+		out, err := rpc.Again(ctx, p.Cloud.api.GetTemplate, &cloudformation.GetTemplateInput{StackName: stack.StackId,
+			TemplateStage: types.TemplateStageProcessed})
 		if err == nil {
 			body = aws.ToString(out.TemplateBody)
 		}

@@ -112,7 +112,8 @@ func (p *Project) Left(ctx context.Context) (names []string, err error) {
 	})
 	for _, stack := range all {
 		template := templateOf(&stack)
-		if template != "" && *stack.StackName == p.Prefix+"-"+template && stack.StackStatus != types.StackStatusDeleteComplete {
+		if template != "" && *stack.StackName == p.Prefix+"-"+template &&
+			stack.StackStatus != types.StackStatusDeleteComplete {
 			names = append(names, *stack.StackName)
 		}
 	}

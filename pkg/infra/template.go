@@ -21,7 +21,8 @@ const prefixParameter = "Project"
 // ValidPrefix reports whether batchctl's own templates accept a prefix as their Project: 2 to 26
 // lower-case letters, digits and hyphens, starting with a letter.
 func ValidPrefix(prefix string) bool {
-	plain := !strings.ContainsFunc(prefix, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) })
+	plain := !strings.ContainsFunc(prefix,
+		func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", r) })
 	return plain && len(prefix) >= 2 && len(prefix) <= 26 && prefix[0] >= 'a' && !strings.HasSuffix(prefix, "-")
 }
 
@@ -69,18 +70,22 @@ type TooLongError struct {
 // Error shows the size and the limit.
 func (e *TooLongError) Error() string {
 	if e.Size > MaxTemplate {
-		return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts at most %d", e.Template, e.Size, MaxTemplate)
+		return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts at most %d", e.Template, e.Size,
+			MaxTemplate)
 	}
-	return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts more than %d only from a bucket", e.Template, e.Size, MaxTemplateBody)
+	return fmt.Sprintf("template %s has %d bytes; CloudFormation accepts more than %d only from a bucket", e.Template,
+		e.Size, MaxTemplateBody)
 }
 
 // read returns CloudFormation's summary of a template, and its text for requests.
-func (p *Project) read(ctx context.Context, t Template) (summary *cloudformation.GetTemplateSummaryOutput, text templateText, err error) {
+func (p *Project) read(ctx context.Context,
+	t Template) (summary *cloudformation.GetTemplateSummaryOutput, text templateText, err error) {
 	if text, err = p.text(ctx, t); err != nil {
 		return summary, text, err
 	}
 	err = p.patiently(ctx, func() error {
-		summary, err = rpc.Again(ctx, p.Cloud.api.GetTemplateSummary, &cloudformation.GetTemplateSummaryInput{TemplateBody: text.body, TemplateURL: text.url})
+		summary, err = rpc.Again(ctx, p.Cloud.api.GetTemplateSummary,
+			&cloudformation.GetTemplateSummaryInput{TemplateBody: text.body, TemplateURL: text.url})
 		return err
 	})
 	if err != nil {

@@ -57,8 +57,10 @@ type Environment struct {
 
 // New returns a queue without the numbers of its jobs and the capacity in use. environments are those of the target,
 // machines what client.FixedMachines returns of them.
-func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail, machines map[string][]batch.Machine) Queue {
-	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority), Type: q.JobQueueType, Environments: []string{}, EnvironmentStates: []Environment{}}
+func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail,
+	machines map[string][]batch.Machine) Queue {
+	s := Queue{Name: aws.ToString(q.JobQueueName), State: q.State, Priority: aws.ToInt32(q.Priority),
+		Type: q.JobQueueType, Environments: []string{}, EnvironmentStates: []Environment{}}
 	for _, o := range q.ServiceEnvironmentOrder {
 		s.ServiceEnvironments = append(s.ServiceEnvironments, batch.Name(aws.ToString(o.ServiceEnvironment)))
 	}
@@ -66,7 +68,8 @@ func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail, 
 	for _, o := range q.ComputeEnvironmentOrder {
 		arn := aws.ToString(o.ComputeEnvironment)
 		s.Environments = append(s.Environments, batch.Name(arn))
-		at := slices.IndexFunc(environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
+		at := slices.IndexFunc(environments,
+			func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentArn) == arn })
 		if at >= 0 {
 			s.EnvironmentStates = append(s.EnvironmentStates, environmentOf(environments[at], machines))
 		}
@@ -87,7 +90,8 @@ func New(q types.JobQueueDetail, environments []types.ComputeEnvironmentDetail, 
 
 // environmentOf returns what is shown of an environment.
 func environmentOf(e types.ComputeEnvironmentDetail, machines map[string][]batch.Machine) Environment {
-	s := Environment{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason), Type: e.Type,
+	s := Environment{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status,
+		StatusReason: aws.ToString(e.StatusReason), Type: e.Type,
 		IsLocal: batch.IsLocal(aws.ToString(e.ComputeEnvironmentArn))}
 	s.Machines = machines[s.Name]
 	if r := e.ComputeResources; r != nil {
@@ -111,7 +115,8 @@ func MachinesInUse(environments []Environment) (lines []string) {
 				machine = &e.Machines[0]
 			}
 		default:
-			lines = append(lines, fmt.Sprintf("%s (%d instances): %s in use", e.Name, len(e.Machines), batch.Sum(e.Machines).InUse()))
+			lines = append(lines, fmt.Sprintf("%s (%d instances): %s in use", e.Name, len(e.Machines),
+				batch.Sum(e.Machines).InUse()))
 		}
 		seen[e.Name] = true
 	}

@@ -120,7 +120,8 @@ func (p *parser) mismatch(n *Node) bracketSlip {
 func (p *parser) lostBracket(n *Node, i int) {
 	open, shut := n.Kind.brackets()
 	line, _ := p.src.Position(i)
-	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line), "%s is never closed", open)
+	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line),
+		"%s is never closed", open)
 }
 
 // findLost returns the first bracket inside n whose closing bracket, according to its
@@ -322,7 +323,8 @@ func (p *parser) ranOver(l *level) bool {
 	if p.open[len(p.open)-2].Kind == l.node.Kind {
 		return false
 	}
-	if l.node.Kind == Array && (!p.atName() || p.closesLater(l) || p.lack() < 0) || l.node.Kind == Object && p.tok.kind != openObject {
+	if l.node.Kind == Array && (!p.atName() || p.closesLater(l) || p.lack() < 0) || l.node.Kind == Object &&
+		p.tok.kind != openObject {
 		return false
 	}
 	p.lostBefore(l)
@@ -360,5 +362,6 @@ func (p *parser) lostBefore(l *level) {
 	if p.tok.kind == str {
 		next = quoted(next)
 	}
-	p.report(l.node.Span.Start, l.node.Span.Start+1, fmt.Sprintf("write %s before %s", shut, next), "%s is never closed", open)
+	p.report(l.node.Span.Start, l.node.Span.Start+1, fmt.Sprintf("write %s before %s", shut, next),
+		"%s is never closed", open)
 }

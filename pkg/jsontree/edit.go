@@ -14,7 +14,8 @@ import (
 // or the member at its location. So a hint and its fix cannot differ. The root is that of the problem's text. A slip of
 // syntax gets no fix here: the parser tried its own.
 func Spell(root *Node, d *diag.Diagnostic) {
-	if d.Fix != nil || d.Rule == RuleSyntax || d.Waived != nil || root == nil || d.Source == nil || d.Source != root.Source {
+	if d.Fix != nil || d.Rule == RuleSyntax || d.Waived != nil || root == nil || d.Source == nil ||
+		d.Source != root.Source {
 		return
 	}
 	removes, writes := isEdit(d.Hint, "remove it"), strings.HasPrefix(d.Hint, "write ")
@@ -40,7 +41,8 @@ func Spell(root *Node, d *diag.Diagnostic) {
 // the new one does not say, unless it is short or its digits differ.
 func TypoFix(n *Node, value string) *diag.Fix {
 	fix, old := WriteFix(n, value), fold(n.Text)
-	if similar := len(old) >= 5 || len(old) >= 3 && strings.Contains(fold(value), old); similar && fix.Class == diag.Loss && n.Kind == String && digitsOf(old) == digitsOf(value) {
+	if similar := len(old) >= 5 || len(old) >= 3 && strings.Contains(fold(value), old); similar &&
+		fix.Class == diag.Loss && n.Kind == String && digitsOf(old) == digitsOf(value) {
 		fix.Class, fix.Respells = diag.Automatic, true
 	}
 	return fix
@@ -123,7 +125,8 @@ func Insertion(n *Node, text string) (diag.Edit, bool) {
 	if src == nil || span.End > len(src.Text) || span.End-span.Start < 2 {
 		return diag.Edit{}, false
 	}
-	if brackets := src.Text[span.Start:span.Start+1] + src.Text[span.End-1:span.End]; brackets != "{}" && brackets != "[]" {
+	if brackets := src.Text[span.Start:span.Start+1] + src.Text[span.End-1:span.End]; brackets != "{}" &&
+		brackets != "[]" {
 		return diag.Edit{}, false // also one that is never closed
 	}
 	end := len(strings.TrimRight(src.Text[:span.End-1], Blanks))
@@ -141,13 +144,16 @@ func Insertion(n *Node, text string) (diag.Edit, bool) {
 // is not plain JSON.
 func Move(member, target *Node, into, name string) *diag.Fix {
 	src := member.Source
-	if src == nil || member.Key.Start >= member.Key.End || src.Text[member.Key.Start:member.Key.End] != strconv.Quote(member.Name) || HasPlaceholder(src.Text[member.Span.Start:member.Span.End]) {
+	if src == nil || member.Key.Start >= member.Key.End ||
+		src.Text[member.Key.Start:member.Key.End] != strconv.Quote(member.Name) ||
+		HasPlaceholder(src.Text[member.Span.Start:member.Span.End]) {
 		return nil
 	}
 	text := strconv.Quote(name) + ": " + src.Text[member.Span.Start:member.Span.End]
 	fix := &diag.Fix{}
 	if target == nil {
-		fix.Edits = []diag.Edit{{Span: diag.Span{Start: member.Key.Start, End: member.Span.End}, Text: strconv.Quote(into) + ": { " + text + " }"}}
+		fix.Edits = []diag.Edit{{Span: diag.Span{Start: member.Key.Start, End: member.Span.End},
+			Text: strconv.Quote(into) + ": { " + text + " }"}}
 		return fix
 	}
 	cut, ok := Removal(member)
@@ -164,7 +170,8 @@ func isElement(n *Node) bool {
 	text := n.Source.Text
 	before := strings.TrimRight(text[:min(n.Span.Start, len(text))], Blanks)
 	after := skipBlanks(text, n.Span.End)
-	return before != "" && strings.ContainsRune("[,", rune(before[len(before)-1])) && after < len(text) && strings.IndexByte("],", text[after]) >= 0
+	return before != "" && strings.ContainsRune("[,", rune(before[len(before)-1])) && after < len(text) &&
+		strings.IndexByte("],", text[after]) >= 0
 }
 
 // isEdit reports whether a hint is an instruction, alone or with its reason.
@@ -183,7 +190,8 @@ func spelledValue(hint string) (value string, ok bool) {
 	}
 	value = text[:decoder.InputOffset()]
 	switch reason := text[len(value):]; {
-	case !isEdit(text, value), strings.HasPrefix(reason, ": {"), strings.HasPrefix(reason, ": ["), strings.HasPrefix(reason, `: "`), strings.HasPrefix(reason, ": true"), strings.HasPrefix(reason, ": false"):
+	case !isEdit(text, value), strings.HasPrefix(reason, ": {"), strings.HasPrefix(reason, ": ["),
+		strings.HasPrefix(reason, `: "`), strings.HasPrefix(reason, ": true"), strings.HasPrefix(reason, ": false"):
 		return "", false
 	case strings.HasPrefix(reason, ": ") && len(reason) > 2 && isDigit(reason[2]):
 		return "", false

@@ -80,7 +80,8 @@ var amount = sync.OnceValue(func() *regexp.Regexp {
 
 // sizes holds the units of memory, in MiB.
 var sizes = map[string]*big.Rat{
-	"": big.NewRat(1, 1), "k": big.NewRat(1000, 1<<20), "m": big.NewRat(1, 1000), "M": big.NewRat(1000_000, 1<<20), "G": big.NewRat(1000_000_000, 1<<20),
+	"": big.NewRat(1, 1), "k": big.NewRat(1000, 1<<20), "m": big.NewRat(1, 1000), "M": big.NewRat(1000_000, 1<<20),
+	"G":  big.NewRat(1000_000_000, 1<<20),
 	"Ki": big.NewRat(1, 1<<10), "Mi": big.NewRat(1, 1), "Gi": big.NewRat(1<<10, 1), "Ti": big.NewRat(1<<20, 1),
 	"KiB": big.NewRat(1, 1<<10), "MiB": big.NewRat(1, 1), "GiB": big.NewRat(1<<10, 1), "TiB": big.NewRat(1<<20, 1),
 }
@@ -206,7 +207,8 @@ func settled(src *diag.Source, list diag.List) diag.List {
 var (
 	// closedString matches a string of JSON, and one in the other quotes that foreignString reads.
 	closedString = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`[^`\n]*`" + `|[“„‟][^”"\n]*[”"]|[‘‚‛][^’\n]*’`)
+		return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`[^`\n]*`" +
+			`|[“„‟][^”"\n]*[”"]|[‘‚‛][^’\n]*’`)
 	})
 	capitals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[A-Z_]+( [A-Z_]+)+\]`) })
 )

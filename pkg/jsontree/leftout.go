@@ -137,7 +137,8 @@ func isNoAccount(word string) bool {
 // isNoRegion reports whether a word stands for a Region: REGION, your-region, aws_region, US_EAST or xx.
 func isNoRegion(word string) bool {
 	isCapital := func(r rune) bool { return 'A' <= r && r <= 'Z' || r == '_' }
-	return word != "" && (strings.Contains(strings.ToLower(word), "region") || strings.TrimFunc(word, isCapital) == "" || strings.Trim(word, "xX") == "")
+	return word != "" && (strings.Contains(strings.ToLower(word), "region") ||
+		strings.TrimFunc(word, isCapital) == "" || strings.Trim(word, "xX") == "")
 }
 
 // fieldEnd returns where the field that begins at an offset ends.

@@ -220,7 +220,8 @@ func (p *parser) element(l *level) {
 	}
 	if p.tok.kind == colon { // after a value that is no name
 		if !l.reported {
-			p.report(p.tok.start, p.tok.end, "put { } around the members", "a member in an array: elements have no names")
+			p.report(p.tok.start, p.tok.end, "put { } around the members",
+				"a member in an array: elements have no names")
 		}
 		l.reported = true
 		p.advance()

@@ -50,7 +50,8 @@ const yourNoun = `(?i:account|arn|bucket|cluster|company|database|db|definition|
 
 // ownNames are names of Python that look like placeholders.
 var ownNames = map[string]bool{
-	"__main__": true, "__init__": true, "__file__": true, "__name__": true, "__all__": true, "__pycache__": true, "__future__": true,
+	"__main__": true, "__init__": true, "__file__": true, "__name__": true, "__all__": true, "__pycache__": true,
+	"__future__": true,
 }
 
 // PlaceholderLen returns the length of the placeholder at the start of a text, and 0 without one. A placeholder is on
@@ -100,7 +101,8 @@ func FindPlaceholder(text string) (start, end int) {
 		switch c := text[i]; {
 		case c == '$' && i > 0 && text[i-1] == '$': // an escape
 		case strings.HasPrefix(text[i:], "${") && text[i+2] != '{' && !isLetter(text[i+2]) && text[i+2] != '_':
-		case c == '{' && strings.IndexByte("#/^!>&$", strings.TrimLeft(text[i:], "{- ")[0]) >= 0: // a block of a template
+		case c == '{' && strings.IndexByte("#/^!>&$", strings.TrimLeft(text[i:],
+			"{- ")[0]) >= 0: // a block of a template
 		case c == '<' && !whole && (strings.Contains(text, "</") || !angleName().MatchString(text[i:i+n])):
 		case c == '@' && i > 0 && isNameByte(text[i-1]) && text[i:i+n] != strings.ToUpper(text[i:i+n]): // a@b.org@host
 		case c == '_' && !whole && i+n < len(text) && isNameByte(text[i+n]): // __a__b

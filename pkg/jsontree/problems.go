@@ -26,7 +26,8 @@ func (l *problems) record(rule string, start, end int, hint, message string) (la
 			return false
 		}
 	}
-	d := diag.Diagnostic{Rule: rule, Source: l.src, Span: diag.Span{Start: start, End: end}, Message: message, Hint: hint}
+	d := diag.Diagnostic{Rule: rule, Source: l.src, Span: diag.Span{Start: start, End: end}, Message: message,
+		Hint: hint}
 	if len(l.list) == maxErrors || l.quiet {
 		d.Rule, d.Message, d.Hint = RuleSyntax, tooMany, "fix the others first"
 		last = true

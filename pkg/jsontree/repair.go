@@ -42,7 +42,8 @@ func Repair(src *diag.Source, list diag.List) (text string, applied diag.List) {
 		if unrendered(src, found) {
 			return src.Text, nil
 		}
-		kept, _ = helpful(src, before, nil, slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
+		kept, _ = helpful(src, before, nil,
+			slices.DeleteFunc(slips, func(d diag.Diagnostic) bool { return !keepsLetters(src, d) }))
 	} else {
 		counted := scalars(root)
 		for _, d := range others {

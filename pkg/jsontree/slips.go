@@ -120,7 +120,8 @@ func (p *parser) colon(l *level, key token) bool {
 		return true
 	case comma, closeObject, closeArray:
 		if !l.reported { // { "a", "b" } is one slip
-			p.report(key.start, key.end, "write "+quoted(key.text)+": and the value, or use [ ] for a list", "%s has no value", quoted(key.text))
+			p.report(key.start, key.end, "write "+quoted(key.text)+": and the value, or use [ ] for a list",
+				"%s has no value", quoted(key.text))
 		}
 		l.reported = true
 		return false
@@ -199,8 +200,10 @@ func (p *parser) finish(root *Node) {
 	case p.tok.kind == openObject || p.tok.kind == openArray:
 		p.report(start, end, "keep one document per file", "a second document begins here")
 	case p.tok.kind == comma:
-		p.report(start, end, "remove it and what follows, or an earlier bracket that closes too much", "%s after the end of the document", p.tok.text)
+		p.report(start, end, "remove it and what follows, or an earlier bracket that closes too much",
+			"%s after the end of the document", p.tok.text)
 	default:
-		p.report(start, end, "remove it, or an earlier bracket that closes too much", "text after the end of the document")
+		p.report(start, end, "remove it, or an earlier bracket that closes too much",
+			"text after the end of the document")
 	}
 }

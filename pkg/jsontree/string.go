@@ -76,7 +76,8 @@ func (d *decoder) run() {
 				return
 			}
 		case c < 0x20:
-			d.slip(slipControl, d.pos, d.pos+1, fmt.Sprintf("write %s", jsonEscape(c)), "control character U+%04X in a string", c)
+			d.slip(slipControl, d.pos, d.pos+1, fmt.Sprintf("write %s", jsonEscape(c)),
+				"control character U+%04X in a string", c)
 			d.out = append(d.out, c)
 			d.pos++
 		default:
@@ -191,7 +192,8 @@ func (d *decoder) unicode(start int) {
 	text := d.s.text
 	if n := hexLen(text[d.pos:], 4); n < 4 {
 		d.pos += n
-		d.slip(slipEscape, start, d.pos, `write \u and four digits, or \\ for a backslash`, `\u needs four hexadecimal digits`)
+		d.slip(slipEscape, start, d.pos, `write \u and four digits, or \\ for a backslash`,
+			`\u needs four hexadecimal digits`)
 		d.out = append(d.out, text[start:d.pos]...)
 		return
 	}
@@ -205,7 +207,8 @@ func (d *decoder) unicode(start int) {
 				return
 			}
 		}
-		d.slip(slipSurrogate, start, d.pos, `write both halves, or the character itself`, `%s is half of a surrogate pair`, text[start:d.pos])
+		d.slip(slipSurrogate, start, d.pos, `write both halves, or the character itself`,
+			`%s is half of a surrogate pair`, text[start:d.pos])
 	}
 	d.out = utf8.AppendRune(d.out, r)
 }

@@ -110,7 +110,8 @@ func (s *scanner) bareText() {
 		s.reportPlaceholder()
 		return
 	}
-	s.report(s.tok.start, s.tok.end, "put it in double quotes: "+quoted(s.tok.text), "%s is not a JSON value", clip(s.tok.text))
+	s.report(s.tok.start, s.tok.end, "put it in double quotes: "+quoted(s.tok.text), "%s is not a JSON value",
+		clip(s.tok.text))
 	s.fix(whole(s.tok.text))
 }
 
@@ -121,7 +122,8 @@ var foreignWords = map[string]string{
 }
 
 // noNumbers are the values of floating-point types that JSON cannot write.
-var noNumbers = map[string]bool{"NaN": true, "nan": true, "-NaN": true, "Infinity": true, "+Infinity": true, "-Infinity": true, "inf": true, "-inf": true}
+var noNumbers = map[string]bool{"NaN": true, "nan": true, "-NaN": true, "Infinity": true, "+Infinity": true,
+	"-Infinity": true, "inf": true, "-inf": true}
 
 // widen extends the token to an offset. Invalid UTF-8 in it is replaced.
 func (s *scanner) widen(end int) {

@@ -127,7 +127,8 @@ func (l Ladder) Format() string {
 	}
 	var list []map[Cause]settings
 	for _, r := range l {
-		list = append(list, map[Cause]settings{r.Cause: {r.Factor, r.UpToMiB, r.Attempts, int(r.After / time.Second), r.Queue, r.Target, r.Codes}})
+		list = append(list, map[Cause]settings{r.Cause: {r.Factor, r.UpToMiB, r.Attempts, int(r.After / time.Second),
+			r.Queue, r.Target, r.Codes}})
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -154,7 +155,8 @@ func Parse(text string) (Ladder, error) {
 			return nil, fmt.Errorf("%s: a rung has %d causes; want one", Variable, len(one))
 		}
 		for cause, s := range one {
-			l = append(l, Rung{cause, s.Memory, s.UpTo, s.Attempts, time.Duration(s.After) * time.Second, s.Queue, s.Target, s.Codes})
+			l = append(l, Rung{cause, s.Memory, s.UpTo, s.Attempts, time.Duration(s.After) * time.Second, s.Queue,
+				s.Target, s.Codes})
 		}
 	}
 	if err := l.Check(); err != nil {
@@ -245,7 +247,8 @@ const NoticeTag = "batchctl:notify"
 // describe a job sees its tags.
 func FormatTopics(topics []string) (value, why string) {
 	if value = strings.Join(topics, " "); len(value) > catalog.MaxTagValueLength {
-		return "", fmt.Sprintf("the topics have %d characters, but the tag %s can have at most %d", len(value), NoticeTag, catalog.MaxTagValueLength)
+		return "", fmt.Sprintf("the topics have %d characters, but the tag %s can have at most %d", len(value),
+			NoticeTag, catalog.MaxTagValueLength)
 	}
 	return value, ""
 }

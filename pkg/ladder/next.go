@@ -75,7 +75,8 @@ func CausesOf(job *types.JobDetail) []Cause {
 	switch {
 	case strings.HasPrefix(e.JobReason, CancelReason) && job.StartedAt == nil:
 		return []Cause{NoCapacity}
-	case e.Stopped || e.Mentions("Job attempt duration exceeded timeout", "Dependent Job failed", "JobStateTimeLimit action"):
+	case e.Stopped || e.Mentions("Job attempt duration exceeded timeout", "Dependent Job failed",
+		"JobStateTimeLimit action"):
 		return nil
 	case killed:
 		return []Cause{OutOfMemory}
@@ -237,7 +238,8 @@ func RunnableSince(job *types.JobDetail, seen time.Time) time.Time {
 
 // NeedOf returns what a job of one container requests.
 func NeedOf(job *types.JobDetail) Need {
-	n := Need{Queue: batch.Name(aws.ToString(job.JobQueue)), Fargate: slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate)}
+	n := Need{Queue: batch.Name(aws.ToString(job.JobQueue)), Fargate: slices.Contains(job.PlatformCapabilities,
+		types.PlatformCapabilityFargate)}
 	if job.Container == nil {
 		return n
 	}

@@ -65,7 +65,8 @@ func (c change) commands(yield func(*jsontree.Node) bool) {
 			}
 		}
 	}
-	pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").Get("podProperties")
+	pod, overPod := c.body.Get("eksProperties").Get("podProperties"), c.over.Get("eksPropertiesOverride").
+		Get("podProperties")
 	for _, list := range []string{"initContainers", "containers"} {
 		for n := range pod.Get(list).Children() {
 			over := overriding(overPod.Get(list), n, pod.Get(list))

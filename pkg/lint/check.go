@@ -100,7 +100,8 @@ func concerned(files []*document.File) []*document.File {
 func spell(files []*document.File, found diag.List) {
 	for i := range found {
 		for _, f := range files {
-			if d := &found[i]; d.Fix == nil && d.Source == f.Source && f.Source != nil && f.Kind != document.KindTemplate && f.Kind != document.KindUserData && !document.IsYAML(f.Source) {
+			if d := &found[i]; d.Fix == nil && d.Source == f.Source && f.Source != nil &&
+				f.Kind != document.KindTemplate && f.Kind != document.KindUserData && !document.IsYAML(f.Source) {
 				jsontree.Spell(f.Root, d)
 			}
 		}
@@ -139,7 +140,8 @@ func CheckRequest(operation string, tree *jsontree.Node) diag.List {
 	case document.KindSubmitJob:
 		job.Submit, job.Name = tree, tree.Get("jobName").Str()
 		file.Jobs = []*document.Job{job}
-	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
+	case document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy,
+		document.KindConsumableResource,
 		cancelJob, terminateJob, describeJobs:
 		file.Requests = []document.Request{{Kind: file.Kind, Node: tree}}
 	default:

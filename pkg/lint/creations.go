@@ -143,7 +143,8 @@ var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Sit
 	in := inDirectories(environments(p))
 	for _, list := range in {
 		stable.Sort(list, func(a, b Site) int {
-			return cmp.Or(cmp.Compare(a.Node.Source.Name, b.Node.Source.Name), cmp.Compare(a.Node.Span.Start, b.Node.Span.Start))
+			return cmp.Or(cmp.Compare(a.Node.Source.Name, b.Node.Source.Name),
+				cmp.Compare(a.Node.Span.Start, b.Node.Span.Start))
 		})
 	}
 	return in

@@ -44,10 +44,12 @@ var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
 			edges = append(edges, e)
 		}
 		for _, d := range j.Earlier {
-			edges = append(edges, Edge{Job: j, Earlier: d.Job, Type: d.Type, Node: d.Node, TypeNode: d.Node.Get("type")})
+			edges = append(edges, Edge{Job: j, Earlier: d.Job, Type: d.Type, Node: d.Node,
+				TypeNode: d.Node.Get("type")})
 		}
 		for n := range j.Submit.Get("dependsOn").Children() {
-			edges = append(edges, Edge{Job: j, ID: n.Get("jobId").Str(), Type: n.Get("type").Str(), Node: n, TypeNode: n.Get("type")})
+			edges = append(edges, Edge{Job: j, ID: n.Get("jobId").Str(), Type: n.Get("type").
+				Str(), Node: n, TypeNode: n.Get("type")})
 		}
 	}
 	return edges

@@ -32,7 +32,8 @@ func (e environment) isInvalid() bool {
 		t := cfg.Get("imageType").Str()
 		for _, entry := range entriesOf(c.Get("instanceTypes")) {
 			family := familyOf(entry)
-			if strings.Contains(t, "AL2023") && family == "a1" || strings.HasSuffix(t, "AL2023_NVIDIA") && (family == "p3" || family == "g3") {
+			if strings.Contains(t, "AL2023") && family == "a1" || strings.HasSuffix(t, "AL2023_NVIDIA") &&
+				(family == "p3" || family == "g3") {
 				return true
 			}
 		}

@@ -50,9 +50,11 @@ func (r *Rule) certain(s diag.Severity) bool {
 // their problems as warnings: for values that may be newer than the API model, for a member
 // that a description loses, and for hosts whose use is a guess.
 var warnsToo = map[string]bool{
-	jsontree.RuleDuplicate: true, document.RuleUnknownMember: true, document.RuleDocumentKind: true, "jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
+	jsontree.RuleDuplicate: true, document.RuleUnknownMember: true, document.RuleDocumentKind: true,
+	"jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
 	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
-	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true, "ce-imagetype-al2-eol": true, "ce-instancetype-known": true,
+	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true,
+	"ce-imagetype-al2-eol": true, "ce-instancetype-known": true,
 	"launch-root-size": true, "userdata-mime-required": true,
 	"vcpu-min-ec2": true, "vcpu-integer-ec2": true,
 }
@@ -79,8 +81,10 @@ func (r Rule) withEvidence() Rule {
 var answers = []string{strings.TrimPrefix(probed, "; "), "the service's error", "the failed job's reason"}
 
 // formats are the sources that define a file.
-var formats = []string{jsonStandard, yamlStandard, ourSchemas, shortForms, ourArrays, ourStaging, ourLadder, ourWhen, policySource, waiverSource,
-	"the older list of submissions", "the platform file's queues", "dependencies name jobs", "AWS Batch assigns job ids at submission",
+var formats = []string{jsonStandard, yamlStandard, ourSchemas, shortForms, ourArrays, ourStaging, ourLadder, ourWhen,
+	policySource, waiverSource,
+	"the older list of submissions", "the platform file's queues", "dependencies name jobs",
+	"AWS Batch assigns job ids at submission",
 	"cmd/batchctl-workloads/gpu.Dockerfile", "pkg/local, ExecutorTag", cfnReference + "intrinsic functions"}
 
 // evidenceOf returns the class of evidence of a source.
@@ -95,7 +99,8 @@ func evidenceOf(source string) Evidence {
 			return FileFormat
 		}
 	}
-	if strings.HasPrefix(source, apiReference) || strings.HasPrefix(source, sdkModel) || strings.HasPrefix(source, cfnSchema) {
+	if strings.HasPrefix(source, apiReference) || strings.HasPrefix(source, sdkModel) ||
+		strings.HasPrefix(source, cfnSchema) {
 		return APIModel
 	}
 	return Documentation

@@ -23,7 +23,8 @@ func (e Example) focused() []ExampleFile {
 		}
 		keep := map[int]bool{}
 		for n, line := range lines[1:3] { // what the file is
-			keep[n+1] = !strings.HasSuffix(strings.TrimSpace(line), "{") && !strings.HasSuffix(strings.TrimSpace(line), "[")
+			keep[n+1] = !strings.HasSuffix(strings.TrimSpace(line), "{") &&
+				!strings.HasSuffix(strings.TrimSpace(line), "[")
 		}
 		for _, n := range at {
 			keep[n] = true
@@ -47,7 +48,8 @@ func (e Example) changed() []ExampleFile {
 // changedPart returns the lines of a text between its common start and its common end with
 // the old text. If only lines were removed, it keeps the first line after them.
 func changedPart(old, text string) string {
-	before, after := strings.SplitAfter(strings.TrimSuffix(old, "\n"), "\n"), strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	before, after := strings.SplitAfter(strings.TrimSuffix(old, "\n"), "\n"),
+		strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	start, end := 0, 0
 	for start < min(len(before), len(after)) && before[start] == after[start] {
 		start++

@@ -48,7 +48,8 @@ func has(n *jsontree.Node, folded string) bool {
 // repeats reports whether an object has the name of the object around it, such as the second containerProperties in
 // containerProperties.containerProperties.
 func repeats(n, around *jsontree.Node) bool {
-	return n.Is(jsontree.Object) && around.Is(jsontree.Object) && n.Name != "" && shape.Fold(n.Name) == shape.Fold(around.Name)
+	return n.Is(jsontree.Object) && around.Is(jsontree.Object) && n.Name != "" &&
+		shape.Fold(n.Name) == shape.Fold(around.Name)
 }
 
 // raw returns the object or array as in the file; nil if it is not in the file.
@@ -97,7 +98,8 @@ func (j Job) insert(n *jsontree.Node, text string) *diag.Fix {
 	if _, span := n.Location(); j.compact() && span == j.Node.Span {
 		return nil
 	}
-	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) && !j.lacks(n, name) {
+	if name, _, ok := strings.Cut(strings.TrimPrefix(text, `"`), `"`); ok && n.Is(jsontree.Object) &&
+		!j.lacks(n, name) {
 		return nil // it exists, but has the wrong type
 	}
 	return insertion(n, text)

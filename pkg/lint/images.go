@@ -50,7 +50,8 @@ func reportLatest(i Image) {
 	case tag == "":
 		i.Site.Report("the image has no tag, which means latest", "add a version: "+quote(ref+":1.0.0"), i.Image)
 	case tag == "latest":
-		i.Site.Report("the image has the tag latest, which can change at any time", "write a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
+		i.Site.Report("the image has the tag latest, which can change at any time",
+			"write a version: "+quote(strings.TrimSuffix(ref, "latest")+"1.0.0"), i.Image)
 	}
 }
 
@@ -164,13 +165,16 @@ func isPublicImage(ref string) bool {
 }
 
 // officialImages are official images of Docker Hub that run programs.
-var officialImages = [...]string{"alpine", "almalinux", "amazonlinux", "bash", "buildpack-deps", "busybox", "centos", "debian", "eclipse-temurin", "fedora", "gcc", "golang",
-	"gradle", "julia", "maven", "node", "openjdk", "perl", "php", "pypy", "python", "r-base", "rockylinux", "ruby", "rust", "ubuntu"}
+var officialImages = [...]string{"alpine", "almalinux", "amazonlinux", "bash", "buildpack-deps", "busybox", "centos",
+	"debian", "eclipse-temurin", "fedora", "gcc", "golang",
+	"gradle", "julia", "maven", "node", "openjdk", "perl", "php", "pypy", "python", "r-base", "rockylinux", "ruby",
+	"rust", "ubuntu"}
 
 // publicPrefixes begin the names of images whose publisher does not add batchctl.
 var publicPrefixes = [...]string{
 	"library/", "amazonlinux/", "nvidia/", "pytorch/", "tensorflow/", "continuumio/", "rocker/", "bitnami/",
-	"public.ecr.aws/docker/library/", "public.ecr.aws/amazonlinux/", "public.ecr.aws/ubuntu/", "public.ecr.aws/lts/", "public.ecr.aws/debian/", "public.ecr.aws/lambda/",
+	"public.ecr.aws/docker/library/", "public.ecr.aws/amazonlinux/", "public.ecr.aws/ubuntu/", "public.ecr.aws/lts/",
+	"public.ecr.aws/debian/", "public.ecr.aws/lambda/",
 	"public.ecr.aws/bitnami/", "public.ecr.aws/deep-learning-containers/",
 	"mcr.microsoft.com/", "nvcr.io/nvidia/", "gcr.io/distroless/", "registry.access.redhat.com/",
 }

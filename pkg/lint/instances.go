@@ -48,7 +48,8 @@ func hasFamily(entries []string, families ...string) string {
 // hasGPU reports whether all instance types of an entry have NVIDIA GPUs.
 func (t instanceTypes) hasGPU(entry string) bool {
 	types := t.Expand(entry)
-	return len(types) > 0 && !slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return !one.RunsGPUJobs() })
+	return len(types) > 0 &&
+		!slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return !one.RunsGPUJobs() })
 }
 
 // isBundle reports whether an entry of instanceTypes stands for types that AWS Batch
@@ -72,7 +73,8 @@ func (t instanceTypes) within(entry, bundle string) bool {
 func (t instanceTypes) launches(entries []string, name string) bool {
 	for _, e := range entries {
 		types := t.Expand(e)
-		if len(types) == 0 || slices.ContainsFunc(types, func(one catalog.InstanceType) bool { return one.Name == name }) {
+		if len(types) == 0 || slices.ContainsFunc(types,
+			func(one catalog.InstanceType) bool { return one.Name == name }) {
 			return true
 		}
 	}
@@ -110,7 +112,8 @@ func (t instanceTypes) unknown(entries []*jsontree.Node) (message, hint string) 
 	}
 	first := entries[0].Text
 	if t.MayBeNewer(first) {
-		return fmt.Sprintf("%s may be newer than %s", and(names), t), "to check jobs against it, give a file with its size: --catalog FILE"
+		return fmt.Sprintf("%s may be newer than %s", and(names), t),
+			"to check jobs against it, give a file with its size: --catalog FILE"
 	}
 	hint = "write a type (g5.8xlarge), a family (c5) or optimal"
 	if near := near(first, t.Entries()); near != "" && strings.EqualFold(near[:1], first[:1]) {

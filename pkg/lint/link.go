@@ -36,8 +36,10 @@ func apiPage(member string) string {
 	switch shape {
 	// These shapes are enumerations and strings, which the reference describes where they
 	// are used.
-	case "ArrayJobDependency", "AssignPublicIp", "CEState", "CEType", "CRAllocationStrategy", "CRType", "DeviceCgroupPermission", "EFSTransitEncryption",
-		"JQState", "JobDefinitionType", "JobQueueType", "LogDriver", "PlatformCapability", "Quantity", "TagKey", "TagValue", "TagrisTagsMap", "UserdataType":
+	case "ArrayJobDependency", "AssignPublicIp", "CEState", "CEType", "CRAllocationStrategy", "CRType",
+		"DeviceCgroupPermission", "EFSTransitEncryption",
+		"JQState", "JobDefinitionType", "JobQueueType", "LogDriver", "PlatformCapability", "Quantity", "TagKey",
+		"TagValue", "TagrisTagsMap", "UserdataType":
 		return ""
 	}
 	return "https://docs.aws.amazon.com/batch/latest/APIReference/API_" + shape + ".html"

@@ -18,7 +18,8 @@ func kindMark(k document.Kind) string { return "$" + string(k) }
 // isHosts reports whether a file of that kind describes hosts, or is not a request: a CloudFormation template,
 // a launch template, user data, or a document of another service.
 func isHosts(k document.Kind) bool {
-	return k == document.KindStateMachine || k == document.KindEventBridge || k == document.KindTemplate || k == document.KindLaunchTemplate || k == document.KindUserData
+	return k == document.KindStateMachine || k == document.KindEventBridge || k == document.KindTemplate ||
+		k == document.KindLaunchTemplate || k == document.KindUserData
 }
 
 // add adds a name, and with it all names that share its bit.

@@ -110,7 +110,8 @@ func (r Rule) Markdown() string {
 func (r Rule) entry(link func(Link) string) string {
 	e := r.Example()
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** · confidence %s · evidence: %s · %s\n\n%s\n\nBad:\n\n", r.Severity, r.Confidence, r.Evidence, r.Scope, r.MarkdownDoc())
+	fmt.Fprintf(&b, "**%s** · confidence %s · evidence: %s · %s\n\n%s\n\nBad:\n\n", r.Severity, r.Confidence,
+		r.Evidence, r.Scope, r.MarkdownDoc())
 	writeFiles(&b, e.focused(), len(e.Bad) > 1)
 	if e.BadMore > 0 {
 		fmt.Fprintf(&b, "And %d more like these.\n\n", e.BadMore)

@@ -123,7 +123,8 @@ func findPlacement(j Job, platform *document.Platform) placementResult {
 	}
 	if queueName == "" {
 		if no, ok := errors.AsType[*plan.NoQueueError](err); ok {
-			return placementResult{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(), node: j.resolved().culprit(no.Cause)}}
+			return placementResult{refused: &refusal{cause: no.Cause, message: no.Error(), hint: no.Hint(),
+				node: j.resolved().culprit(no.Cause)}}
 		}
 		q, _ := platform.Queue(choice.Queue)
 		return placement(platform, q, need, *choice.Placement)
@@ -168,12 +169,14 @@ func (j Job) queueIn(platform *document.Platform) (document.Queue, bool) {
 func wrongPlatform(j Job, platform *document.Platform) placementResult {
 	q, ok := j.queueIn(platform)
 	if !ok || len(q.Environments) == 0 || j.Known().Get("nodeProperties") == nil || j.resolved().definition.onEKS() ||
-		slices.ContainsFunc(q.Environments, func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
+		slices.ContainsFunc(q.Environments,
+			func(e document.Environment) bool { return !strings.HasPrefix(e.Type, "FARGATE") }) {
 		return placementResult{}
 	}
 	return placementResult{refused: &refusal{
 		cause: catalog.WrongPlatform, node: j.Submit.Get("jobQueue"), hint: "submit the job to a queue on EC2",
-		message: fmt.Sprintf("queue %s is on Fargate, but multi-node jobs run only on EC2", j.Submit.Get("jobQueue").Str()),
+		message: fmt.Sprintf("queue %s is on Fargate, but multi-node jobs run only on EC2", j.Submit.Get("jobQueue").
+			Str()),
 	}}
 }
 
@@ -193,7 +196,8 @@ func (r resolvedJob) culprit(c catalog.Cause) *jsontree.Node {
 	kind := map[catalog.Cause]string{
 		catalog.OverMaxvCpus: "VCPU", catalog.OverFargateMaxvCpus: "VCPU", catalog.TooManyVCPUs: "VCPU",
 		catalog.TooMuchMemory: "MEMORY", catalog.NominalMemory: "MEMORY", catalog.NotTogether: "MEMORY",
-		catalog.NoGPUType: "GPU", catalog.NoGPUInBundle: "GPU", catalog.UnsupportedGPU: "GPU", catalog.TooManyGPUs: "GPU",
+		catalog.NoGPUType: "GPU", catalog.NoGPUInBundle: "GPU", catalog.UnsupportedGPU: "GPU",
+		catalog.TooManyGPUs: "GPU",
 	}[c]
 	container := r.definition.Get("containerProperties")
 	if nodes := r.definition.Get("nodeProperties"); nodes != nil {

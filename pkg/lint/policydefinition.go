@@ -43,7 +43,8 @@ func (u UnknownDefinition) String() string {
 // target answered, and why is then the reason; "" if none was queried. Each job is checked with the revision that it
 // would run now. Of a name without a revision, later revisions are unknown. Check has checked everything else about
 // these jobs.
-func DefinitionPolicy(files []*document.File, platform *document.Platform, registered map[string]plan.Registered, why string) (problems diag.List, unknown []UnknownDefinition) {
+func DefinitionPolicy(files []*document.File, platform *document.Platform, registered map[string]plan.Registered,
+	why string) (problems diag.List, unknown []UnknownDefinition) {
 	if platform == nil {
 		return nil, nil
 	}
@@ -125,7 +126,8 @@ func limitedProperties(p document.Policy, submit *jsontree.Node) (limited []stri
 
 // checkDefinition runs the rules of the policy over a job and the definition that it names. The problems are reported
 // at that name.
-func checkDefinition(f *document.File, job *document.Job, word string, found plan.Registered, platform *document.Platform) diag.List {
+func checkDefinition(f *document.File, job *document.Job, word string, found plan.Registered,
+	platform *document.Platform) diag.List {
 	definition, err := found.Tree()
 	if err != nil {
 		return nil
@@ -145,7 +147,10 @@ func checkDefinition(f *document.File, job *document.Job, word string, found pla
 	}
 	known := run(nil)
 	problems := slices.DeleteFunc(run(definition), func(d diag.Diagnostic) bool {
-		return slices.ContainsFunc(known, func(k diag.Diagnostic) bool { return k.Rule == d.Rule && k.Span == d.Span && k.Message == d.Message })
+		return slices.ContainsFunc(known, func(k diag.Diagnostic) bool {
+			return k.Rule == d.Rule && k.Span == d.Span &&
+				k.Message == d.Message
+		})
 	})
 	for i := range problems {
 		problems[i].Message += fmt.Sprintf(" (job definition %s, revision %d)", word, *found.Named.Revision)
@@ -156,7 +161,8 @@ func checkDefinition(f *document.File, job *document.Job, word string, found pla
 
 // removeReplacedImages removes the images of a definition's pod that a submission replaces.
 func removeReplacedImages(definition, submit *jsontree.Node) {
-	pod, over := definition.Get("eksProperties").Get("podProperties"), submit.Get("eksPropertiesOverride").Get("podProperties")
+	pod, over := definition.Get("eksProperties").Get("podProperties"), submit.Get("eksPropertiesOverride").
+		Get("podProperties")
 	for _, list := range []string{"containers", "initContainers"} {
 		if over.Get(list) == nil {
 			continue

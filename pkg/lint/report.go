@@ -55,7 +55,8 @@ func (f *findings) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Nod
 		fix, hint = nil, "fill in the placeholder, then check again"
 	}
 	f.found = append(f.found, diag.Diagnostic{
-		Severity: severity, Rule: f.rule.Name, Source: src, Span: span, Message: message, Hint: hint, Fix: classified(fix, severity, f.rule.KeepsMeaning, hint),
+		Severity: severity, Rule: f.rule.Name, Source: src, Span: span, Message: message, Hint: hint,
+		Fix: classified(fix, severity, f.rule.KeepsMeaning, hint),
 	})
 }
 
@@ -136,7 +137,8 @@ var addsMember = lazy(`^add "([^"]+)": (.+)$`)
 // NameNode returns the node at which a problem of the whole job is reported: its name, so
 // that a report underlines one value and not the whole object.
 func (j Job) NameNode() *jsontree.Node {
-	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName", "consumableResourceName"} {
+	for _, member := range []string{"name", "jobName", "jobDefinitionName", "jobQueueName", "computeEnvironmentName",
+		"consumableResourceName"} {
 		if n := j.Node.Get(member); n != nil {
 			return n
 		}
@@ -270,7 +272,8 @@ func platformWaivers(p *document.Platform, name string) (list []document.Waiver)
 
 // waiverOf returns the waiver that an entry of "waivers" describes.
 func waiverOf(n *jsontree.Node) document.Waiver {
-	return document.Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").Str(), Node: n}
+	return document.Waiver{Rule: n.Get("rule").Str(), Reason: n.Get("reason").Str(), Until: n.Get("until").
+		Str(), Node: n}
 }
 
 // matchesAny reports whether one of the patterns in a list matches a name.
@@ -293,7 +296,8 @@ func Waive(f *document.File, platform *document.Platform, problems diag.List) di
 		}
 		r.waive(d, platformWaivers(platform, ""))
 		for _, j := range f.Jobs {
-			if at := j.Node; at != nil && at.Source == d.Source && at.Span.Start <= d.Span.Start && d.Span.End <= at.Span.End {
+			if at := j.Node; at != nil && at.Source == d.Source && at.Span.Start <= d.Span.Start &&
+				d.Span.End <= at.Span.End {
 				r.waive(d, slices.Concat(j.Waivers, platformWaivers(platform, j.Name)))
 			}
 		}

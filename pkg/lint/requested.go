@@ -152,7 +152,8 @@ func (p part) shares(kind string) (list []share) {
 		}
 	}
 	add(plan.Requirement(p.definition.Get(p.container), p.override.Get("containerOverrides"), kind))
-	tasks, over := p.definition.Get("ecsProperties").Get("taskProperties"), p.override.Get("ecsPropertiesOverride").Get("taskProperties")
+	tasks, over := p.definition.Get("ecsProperties").Get("taskProperties"), p.override.Get("ecsPropertiesOverride").
+		Get("taskProperties")
 	for c, o := range together(tasks.Index(0).Get("containers"), over.Index(0).Get("containers")) {
 		add(plan.Requirement(c, o, kind))
 	}
@@ -162,7 +163,8 @@ func (p part) shares(kind string) (list []share) {
 // podShares returns the requests of the containers of a pod. An init container counts
 // only if it requests more than all containers after it together.
 func (p part) podShares(kind string) (list []share) {
-	pod, over := p.definition.Get("eksProperties").Get("podProperties"), p.override.Get("eksPropertiesOverride").Get("podProperties")
+	pod, over := p.definition.Get("eksProperties").Get("podProperties"), p.override.Get("eksPropertiesOverride").
+		Get("podProperties")
 	total := 0.0
 	for c, o := range together(pod.Get("containers"), over.Get("containers")) {
 		if s, ok := quantity(c, o, kind); ok {

@@ -84,12 +84,14 @@ func (s Site) modernize(old []*jsontree.Node, entries string) *diag.Fix {
 func (p *Pass) vcpusOnEC2() func(yield func(Site, *jsontree.Node) bool) {
 	return func(yield func(Site, *jsontree.Node) bool) {
 		for _, s := range containers(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && s.meantForFargate() == "" && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().
+				onManagedInstances() && s.meantForFargate() == "" && !yield(s, n) {
 				return
 			}
 		}
 		for _, s := range overrides(p) {
-			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().onManagedInstances() && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
+			if n := requirementOf(s.Node, "VCPU"); n != nil && !s.Fargate && !s.ownDefinition().
+				onManagedInstances() && s.Node.Name == "containerOverrides" && s.Known() != nil && !yield(s, n) {
 				return
 			}
 		}
@@ -130,7 +132,8 @@ func (s Site) reportRequests(what string) {
 	var lacks, entries []string
 	for _, a := range amounts {
 		if requirementOf(s.Node, a.kind) == nil && !s.hasUnreadRequest(a.kind) {
-			lacks, entries = append(lacks, a.kind), append(entries, fmt.Sprintf(`{ "type": %q, "value": "..." }`, a.kind))
+			lacks, entries = append(lacks, a.kind),
+				append(entries, fmt.Sprintf(`{ "type": %q, "value": "..." }`, a.kind))
 		}
 	}
 	if len(lacks) == 0 {
@@ -146,7 +149,8 @@ func (s Site) reportRequests(what string) {
 // lacksAmount reports whether neither the container nor its submission requests the resource.
 func (s Site) lacksAmount(a amount) bool {
 	return s.Single && plan.Requirement(s.Node, s.Submit.Get("containerOverrides"), a.kind) == nil &&
-		s.Job.Node.Get("resources").Get(a.short) == nil && !s.hasUnreadRequest(a.kind) && !(s.compact() && s.requestsElsewhere(a.short))
+		s.Job.Node.Get("resources").Get(a.short) == nil && !s.hasUnreadRequest(a.kind) &&
+		!(s.compact() && s.requestsElsewhere(a.short))
 }
 
 // addRequests returns the hint and the fix that add requests, in the form of the file.
@@ -171,7 +175,8 @@ func (s Site) addRequests(compact, native string) (hint string, fix *diag.Fix) {
 // resource: the value is missing, its type is unknown or is not that of the API.
 func (s Site) hasUnreadRequest(kind string) bool {
 	list := s.Node.Get("resourceRequirements")
-	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
+	if list == nil && !s.lacks(s.Node, "resourceRequirements") || list != nil && s.raw(list).
+		Len() > list.Len() || !s.lacks(s.Node, legacyOf(kind)) {
 		return true
 	}
 	for r := range list.Children() {
@@ -187,7 +192,8 @@ func (s Site) hasUnreadRequest(kind string) bool {
 // outside of its resources, which another rule reports.
 func (s Site) requestsElsewhere(short string) bool {
 	job := s.Job.Node
-	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) || document.Meant(job, "resources")
+	return job.Get(short) != nil || document.Meant(job, short) || document.Meant(job.Get("resources"), short) ||
+		document.Meant(job, "resources")
 }
 
 // requirementOf returns a container's request for one resource type.

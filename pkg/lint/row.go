@@ -111,7 +111,8 @@ func needs(members ...string) condition {
 		if len(names) == 0 {
 			return
 		}
-		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)), addSuch(strings.Join(examples, ", "), len(examples)), n)
+		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)),
+			addSuch(strings.Join(examples, ", "), len(examples)), n)
 	}
 }
 
@@ -195,7 +196,8 @@ func growing(values []string) condition {
 		case !n.Is(jsontree.String) || slices.Contains(values, n.Text):
 		// The service may accept the value by now, so an error would be wrong.
 		case looksNewer(n.Text, values):
-			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label, quote(n.Text)),
+			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label,
+				quote(n.Text)),
 				"if AWS Batch rejects it, write "+either(values), n)
 		default:
 			s.badValue(n, label, values)
@@ -211,7 +213,8 @@ var digits = lazy(`[0-9]+`)
 func looksNewer(value string, known []string) bool {
 	mask := func(s string) string { return digits().ReplaceAllString(s, "0") }
 	for _, k := range known {
-		if strings.HasPrefix(value, k+"_") && near(value, known) == "" || digits().MatchString(k) && mask(value) == mask(k) {
+		if strings.HasPrefix(value, k+"_") && near(value, known) == "" || digits().
+			MatchString(k) && mask(value) == mask(k) {
 			return true
 		}
 	}

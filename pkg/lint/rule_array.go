@@ -23,7 +23,8 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
-						j.Report(fmt.Sprintf("an array must have at least %d children, not %d", catalog.MinArraySize, size), "to submit a single job, remove the array", arraySize(j.Job))
+						j.Report(fmt.Sprintf("an array must have at least %d children, not %d", catalog.MinArraySize,
+							size), "to submit a single job, remove the array", arraySize(j.Job))
 					}
 				}
 			},
@@ -35,7 +36,8 @@ func arrayRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					if size, ok := arraySize(j.Job).Int(); ok && size > catalog.MaxArraySize {
-						j.Report(fmt.Sprintf("an array must have at most %d children, not %d", catalog.MaxArraySize, size),
+						j.Report(fmt.Sprintf("an array must have at most %d children, not %d", catalog.MaxArraySize,
+							size),
 							tooManyHint(j, size), arraySize(j.Job))
 					}
 				}
@@ -121,10 +123,12 @@ func checkReservedVariables(s Site) {
 	for v := range s.Node.Get("environment").Children() {
 		switch name := v.Get("name"); name.Str() {
 		case sweep.DocumentVariable, sweep.URLVariable, sweep.CellsVariable, sweep.CellVariable:
-			s.Report(fmt.Sprintf("batchctl sets the variable %s for the children of this array", name.Str()), "remove it", name)
+			s.Report(fmt.Sprintf("batchctl sets the variable %s for the children of this array", name.Str()),
+				"remove it", name)
 		case sweep.SizeVariable, sweep.ListVariable, sweep.KeepGoingVariable:
 			if s.Array.Get("commands") != nil {
-				s.Report(fmt.Sprintf("batchctl sets the variable %s for the children that share a command list", name.Str()), "remove it", name)
+				s.Report(fmt.Sprintf("batchctl sets the variable %s for the children that share a command list",
+					name.Str()), "remove it", name)
 			}
 		default:
 			checkValueVariable(s, name)
@@ -139,7 +143,8 @@ func checkValueVariable(s Site, variable *jsontree.Node) {
 	}
 	for _, name := range s.Sweep.Names {
 		if sweep.Variable(name) == variable.Str() {
-			s.Report(fmt.Sprintf("batchctl sets %s to the child's value of %s", variable.Str(), quote(name)), "rename one of them", variable)
+			s.Report(fmt.Sprintf("batchctl sets %s to the child's value of %s", variable.Str(), quote(name)),
+				"rename one of them", variable)
 		}
 	}
 }

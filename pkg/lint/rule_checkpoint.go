@@ -65,9 +65,11 @@ func checkSpotCheckpoints(p *Pass) {
 		if !ok {
 			continue
 		}
-		j.Report(fmt.Sprintf("the job runs on Spot (%s of queue %s) %s and has no checkpoint%s", environment, at.queue, howLong(need), expectedLoss(cost)),
+		j.Report(fmt.Sprintf("the job runs on Spot (%s of queue %s) %s and has no checkpoint%s", environment, at.queue,
+			howLong(need), expectedLoss(cost)),
 			`add "checkpoint": { "path": "/ckpt", "every": "10m" }, or use an On-Demand queue; see docs/checkpoints.md`,
-			j.Own("timeout").Get("attemptDurationSeconds"), j.Known().Get("timeout").Get("attemptDurationSeconds"), j.Submit.Get("jobQueue"))
+			j.Own("timeout").Get("attemptDurationSeconds"), j.Known().Get("timeout").
+				Get("attemptDurationSeconds"), j.Submit.Get("jobQueue"))
 	}
 }
 
@@ -93,7 +95,8 @@ func expectedLoss(c plan.Cost) string {
 		return fmt.Sprintf(": a reclaim loses $%.2g for each hour that it ran", hour.High)
 	}
 	half := c.Meter.USD(hour.High, c.Seconds()/2, max(c.Children, 1))
-	return fmt.Sprintf(": the expected loss is $%.2g to $%.2g%s, and a reclaim halfway loses $%.2g", half*leastReclaimed, half*mostReclaimed, children, half)
+	return fmt.Sprintf(": the expected loss is $%.2g to $%.2g%s, and a reclaim halfway loses $%.2g",
+		half*leastReclaimed, half*mostReclaimed, children, half)
 }
 
 // checkCheckpointsApart reports checkpoints that overlap with an input or an output of another kind.
@@ -116,7 +119,8 @@ func checkCheckpointsApart(p *Pass) {
 func checkCheckpointVolumes(p *Pass) {
 	for _, j := range p.Submits() {
 		box := j.Known().Get("containerProperties")
-		if j.Checkpoint == nil || j.Checkpoint.To == nil || !strings.HasPrefix(j.Checkpoint.To.Text, "/") || box == nil {
+		if j.Checkpoint == nil || j.Checkpoint.To == nil || !strings.HasPrefix(j.Checkpoint.To.Text, "/") ||
+			box == nil {
 			continue
 		}
 		to := cleanPath(j.Checkpoint.To.Text)
@@ -125,8 +129,10 @@ func checkCheckpointVolumes(p *Pass) {
 			mounts = append(mounts, slash.Clean(m.Get("containerPath").Str()))
 		}
 		if !slices.ContainsFunc(mounts, func(dir string) bool { return within(dir, to) }) {
-			j.Report(fmt.Sprintf("no volume is mounted at %s, so the checkpoints are lost with the container", quote(to)),
-				`write "to": "s3://bucket/prefix/", or mount a volume there, such as one of Amazon EFS`, j.Checkpoint.To)
+			j.Report(fmt.Sprintf("no volume is mounted at %s, so the checkpoints are lost with the container",
+				quote(to)),
+				`write "to": "s3://bucket/prefix/", or mount a volume there, such as one of Amazon EFS`,
+				j.Checkpoint.To)
 		}
 	}
 }

@@ -43,12 +43,14 @@ func isManagedInstances(resources *jsontree.Node) bool {
 // checkUpdateChanges reports updates of environments that change nothing.
 func checkUpdateChanges(p *Pass) {
 	for _, f := range p.Files {
-		if f.Kind != document.KindUpdateComputeEnvironment || !f.Root.Is(jsontree.Object) || len(f.Unknown)+len(f.Unreadable) > 0 {
+		if f.Kind != document.KindUpdateComputeEnvironment || !f.Root.Is(jsontree.Object) ||
+			len(f.Unknown)+len(f.Unreadable) > 0 {
 			continue
 		}
 		changes := false
 		for m := range f.Root.Children() {
-			changes = changes || !slices.Contains([]string{"computeEnvironment", "updatePolicy", "context"}, m.Name) && !strings.HasPrefix(m.Name, "$")
+			changes = changes || !slices.Contains([]string{"computeEnvironment", "updatePolicy", "context"}, m.Name) &&
+				!strings.HasPrefix(m.Name, "$")
 		}
 		if !changes {
 			p.topLevel(f).Report("the update changes nothing: it needs state, computeResources, serviceRole or unmanagedvCpus", "add the member that you want to change", f.Root)
@@ -73,7 +75,9 @@ func prefixed(object string, members ...string) (paths []string) {
 // checkResourceMembers requires the members that the type of the resources needs.
 func checkResourceMembers(s Site, n *jsontree.Node, label string) {
 	if isManagedInstances(n) {
-		needs(`type: "ECS_MANAGED_INSTANCES"`, "maxvCpus: 256", `managedInstancesProvider: { "infrastructureRoleArn": "...", "instanceLaunchTemplate": { ... } }`)(s, n, label)
+		needs(`type: "ECS_MANAGED_INSTANCES"`, "maxvCpus: 256",
+			`managedInstancesProvider: { "infrastructureRoleArn": "...", "instanceLaunchTemplate": { ... } }`)(s, n,
+			label)
 		return
 	}
 	needs(`type: "EC2"`, "maxvCpus: 256", `subnets: ["subnet-..."]`)(s, n, label)
@@ -100,10 +104,13 @@ var (
 func environmentFileRules() []*Rule {
 	return []*Rule{
 		row("ce-name-charset", High, in(environments, "computeEnvironmentName"), like(namePattern, nameCharset, ""),
-			"A compute environment's name contains only letters, digits, hyphens and underscores.", tried("CreateComputeEnvironment.computeEnvironmentName")),
+			"A compute environment's name contains only letters, digits, hyphens and underscores.",
+			tried("CreateComputeEnvironment.computeEnvironmentName")),
 		row("ce-name-length", High, in(environments, "computeEnvironmentName"), chars(1, 128),
-			"A compute environment's name is 1 to 128 characters long.", tried("CreateComputeEnvironment.computeEnvironmentName")),
-		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName", `type: "MANAGED"`),
+			"A compute environment's name is 1 to 128 characters long.",
+			tried("CreateComputeEnvironment.computeEnvironmentName")),
+		row("ce-required", High, in(environments, ""), needed("a compute environment", "computeEnvironmentName",
+			`type: "MANAGED"`),
 			"A compute environment has a name and a type.", api("CreateComputeEnvironment")),
 		row("ce-type-enum", High, in(environments, "type"), checkEnvironmentType,
 			"AWS Batch manages the resources of an environment (MANAGED), or you do. EC2 and FARGATE are types of computeResources.", api("CEType")),
@@ -111,33 +118,42 @@ func environmentFileRules() []*Rule {
 			"A MANAGED environment needs computeResources, which describes the instances or Fargate capacity that AWS Batch starts.", tried("CreateComputeEnvironment.computeResources")),
 		check("ce-unmanaged-no-fargate", High, unmanaged, checkUnmanagedFargate,
 			"Fargate environments are always MANAGED.", tried("CreateComputeEnvironment.type")),
-		row("ce-unmanagedvcpus", High, in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }), "unmanagedvCpus"),
+		row("ce-unmanagedvcpus", High,
+			in(where(environments, func(s Site) bool { return s.Node.Get("type").Str() == "MANAGED" }),
+				"unmanagedvCpus"),
 			absent("is for UNMANAGED environments", "remove it; maxvCpus is the limit here"),
-			"Only UNMANAGED environments have unmanagedvCpus, the number of their vCPUs.", tried("CreateComputeEnvironment.unmanagedvCpus")),
+			"Only UNMANAGED environments have unmanagedvCpus, the number of their vCPUs.",
+			tried("CreateComputeEnvironment.unmanagedvCpus")),
 		warns(row("ce-unmanagedvcpus-nonnegative", Medium, in(unmanaged, "unmanagedvCpus"), atLeast(0, ""),
 			"unmanagedvCpus, the number of vCPUs that fair-share scheduling counts on, is 0 or more.", derived)),
 		row("ce-unmanaged-service-role", Medium, in(unmanagedOnECS, ""), checkUnmanagedServiceRole,
-			"An UNMANAGED environment on Amazon ECS needs a service role of your own.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"An UNMANAGED environment on Amazon ECS needs a service role of your own.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-unmanaged-slr", Medium, in(unmanagedOnECS, "serviceRole"), checkUnmanagedLinkedRole,
-			"On Amazon ECS, the role AWSServiceRoleForBatch works for MANAGED environments only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"On Amazon ECS, the role AWSServiceRoleForBatch works for MANAGED environments only.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enabled", Medium, in(environments, "state"), checkEnvironmentEnabled,
 			"AWS Batch creates environments ENABLED. An update can disable one. In a file with lists of resources, DISABLED is allowed: batchctl apply creates the environment ENABLED and disables it.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-state-enum", Medium, in(environments, "state"), oneOf("ENABLED", "DISABLED"),
 			"An environment is ENABLED or DISABLED.", api("CEState")),
 		row("ce-resources-required", High, in(environments, resourcesOf), checkResourceMembers,
 			"Compute resources need a type, a limit and subnets. With ECS Managed Instances, the subnets are in managedInstancesProvider.", api("ComputeResource")),
-		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"), growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}),
+		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"),
+			growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}),
 			"The type is the type of capacity that jobs run on.", tried("CRType")),
 		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
-			"An environment on instances needs minvCpus, the number of vCPUs that always run. It can be 0.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"An environment on instances needs minvCpus, the number of vCPUs that always run. It can be 0.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-minvcpus-nonnegative", Medium, in(environments, resourcesOf+".minvCpus"), atLeast(0, ""),
 			"minvCpus is 0 or more.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-max-ge-min", Medium, environments, checkMaxvCpus,
-			"maxvCpus is at least minvCpus, and never negative.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"maxvCpus is at least minvCpus, and never negative.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ce-desired-between", High, environments, checkDesiredvCpus,
 			"desiredvCpus is between minvCpus and maxvCpus.", tried("ComputeResource.desiredvCpus")),
 		check("ce-instancetypes-required", Medium, onInstances, checkInstanceTypes,
-			"An environment on instances lists instance types, families or a bundle such as optimal.", tried("ComputeResource.instanceTypes")),
+			"An environment on instances lists instance types, families or a bundle such as optimal.",
+			tried("ComputeResource.instanceTypes")),
 		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes"), checkInstanceTypesKnown,
 			"An entry is an instance type, a family or a bundle. A type that may be newer than batchctl's catalogue is only a warning.", tried("ComputeResource.instanceTypes")),
 		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
@@ -145,35 +161,53 @@ func environmentFileRules() []*Rule {
 		row("ce-instancerole-required", High, in(onInstances, resourcesOf), checkInstanceRole,
 			"Instances need a role to join the cluster.", tried("ComputeResource.instanceRole")),
 		check("ce-securitygroups-required", High, environments, checkSecurityGroups,
-			"Compute resources need security groups, here or in the launch template.", tried("ComputeResource.securityGroupIds")),
-		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets", resourcesOf+".managedInstancesProvider.instanceLaunchTemplate.networkConfiguration.subnets"), filled("name at least one subnet"),
+			"Compute resources need security groups, here or in the launch template.",
+			tried("ComputeResource.securityGroupIds")),
+		row("ce-subnets-nonempty", Low, in(environments, resourcesOf+".subnets",
+			resourcesOf+".managedInstancesProvider.instanceLaunchTemplate.networkConfiguration.subnets"),
+			filled("name at least one subnet"),
 			"Compute resources need at least one subnet.", derived),
 		row("ce-subnet-sg-format", Low, in(environments, resourcesOf), checkNetworkIDs,
 			"Subnets and security groups are given by id.", api("ComputeResource.subnets and securityGroupIds")),
-		row("ce-image-id-format", Low, in(environments, resourcesOf+".imageId", resourcesOf+".ec2Configuration[].imageIdOverride"),
-			like(imageID, "an id such as ami-0123456789abcdef0", hexDigits), "AMIs are given by id.", api("ComputeResource.imageId and Ec2Configuration.imageIdOverride")),
-		row("ce-launch-template-id-format", Low, in(environments, resourcesOf+".launchTemplate.launchTemplateId", resourcesOf+".launchTemplate.overrides[].launchTemplateId"),
-			like(templateID, "an id such as lt-0123456789abcdef0", hexDigits), "launchTemplateId is an id; launchTemplateName takes a name.", api("LaunchTemplateSpecification.launchTemplateId")),
+		row("ce-image-id-format", Low, in(environments, resourcesOf+".imageId",
+			resourcesOf+".ec2Configuration[].imageIdOverride"),
+			like(imageID, "an id such as ami-0123456789abcdef0", hexDigits), "AMIs are given by id.",
+			api("ComputeResource.imageId and Ec2Configuration.imageIdOverride")),
+		row("ce-launch-template-id-format", Low, in(environments, resourcesOf+".launchTemplate.launchTemplateId",
+			resourcesOf+".launchTemplate.overrides[].launchTemplateId"),
+			like(templateID, "an id such as lt-0123456789abcdef0", hexDigits),
+			"launchTemplateId is an id; launchTemplateName takes a name.",
+			api("LaunchTemplateSpecification.launchTemplateId")),
 		row("ce-fargate-subnets-max", High, in(fargateResources, resourcesOf+".subnets"), atMost(16, ""),
 			"A Fargate environment has at most 16 subnets.", tried("ComputeResource.subnets")),
 		row("ce-fargate-sg-max", High, in(fargateResources, resourcesOf+".securityGroupIds"), atMost(5, ""),
 			"A Fargate environment has at most 5 security groups.", tried("ComputeResource.securityGroupIds")),
-		warns(row("ce-managed-instances-members", Medium, in(where(environments, func(s Site) bool { return isManagedInstances(s.Node.Get(resourcesOf)) }), prefixed(resourcesOf,
-			"allocationStrategy", "bidPercentage", "desiredvCpus", "ec2Configuration", "ec2KeyPair", "imageId", "instanceRole", "instanceTypes", "launchTemplate", "minvCpus",
-			"placementGroup", "scalingPolicy", "securityGroupIds", "spotIamFleetRole", "subnets")...),
-			absent("is not a member of ECS Managed Instances", "remove it; networks, instance types and capacity are in managedInstancesProvider"),
+		warns(row("ce-managed-instances-members", Medium,
+			in(where(environments, func(s Site) bool { return isManagedInstances(s.Node.Get(resourcesOf)) }),
+				prefixed(resourcesOf,
+					"allocationStrategy", "bidPercentage", "desiredvCpus", "ec2Configuration", "ec2KeyPair", "imageId",
+					"instanceRole", "instanceTypes", "launchTemplate", "minvCpus",
+					"placementGroup", "scalingPolicy", "securityGroupIds", "spotIamFleetRole", "subnets")...),
+			absent("is not a member of ECS Managed Instances",
+				"remove it; networks, instance types and capacity are in managedInstancesProvider"),
 			"An environment of ECS Managed Instances has its network, instance profile and instance types in managedInstancesProvider, and of the other members only type, maxvCpus and capacityTags.",
 			guide("compute environments on Amazon ECS Managed Instances"))),
-		warns(row("ce-managed-instances-only", Medium, in(where(environments, isOtherCapacity), prefixed(resourcesOf, "managedInstancesProvider", "capacityTags")...),
+		warns(row("ce-managed-instances-only", Medium, in(where(environments, isOtherCapacity),
+			prefixed(resourcesOf, "managedInstancesProvider", "capacityTags")...),
 			absent("is only for ECS Managed Instances", `remove it, or write "type": "ECS_MANAGED_INSTANCES"`),
-			"managedInstancesProvider and capacityTags are for environments of ECS Managed Instances.", api("ComputeResource.managedInstancesProvider"))),
-		row("ce-managed-instances-arns", Low, in(environments, prefixed(resourcesOf+".managedInstancesProvider", "infrastructureRoleArn", "instanceLaunchTemplate.ec2InstanceProfileArn")...), func(s Site, n *jsontree.Node, label string) {
-			if n.Name == "ec2InstanceProfileArn" {
-				like(profileARN, "the ARN of an instance profile", `write "arn:aws:iam::<account>:instance-profile/<name>"`)(s, n, label)
-				return
-			}
-			like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`)(s, n, label)
-		}, "ECS Managed Instances need the ARN of the infrastructure role, and that of an instance profile.", api("ManagedInstancesProvider.infrastructureRoleArn")),
+			"managedInstancesProvider and capacityTags are for environments of ECS Managed Instances.",
+			api("ComputeResource.managedInstancesProvider"))),
+		row("ce-managed-instances-arns", Low,
+			in(environments, prefixed(resourcesOf+".managedInstancesProvider", "infrastructureRoleArn",
+				"instanceLaunchTemplate.ec2InstanceProfileArn")...), func(s Site, n *jsontree.Node, label string) {
+				if n.Name == "ec2InstanceProfileArn" {
+					like(profileARN, "the ARN of an instance profile",
+						`write "arn:aws:iam::<account>:instance-profile/<name>"`)(s, n, label)
+					return
+				}
+				like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`)(s, n, label)
+			}, "ECS Managed Instances need the ARN of the infrastructure role, and that of an instance profile.",
+			api("ManagedInstancesProvider.infrastructureRoleArn")),
 		(&Rule{
 			Name: "ce-update-changes", Confidence: High,
 			Doc:    "An update of an environment changes its state, resources, service role or vCPUs. updatePolicy only says how AWS Batch replaces instances, and does not suffice.",
@@ -181,23 +215,38 @@ func environmentFileRules() []*Rule {
 			Run:    checkUpdateChanges,
 		}).onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
 		// The members that only instances have, each with a rule of its own.
-		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High), noFargate("ec2KeyPair", High),
-		noFargate("imageId", High), noFargate("instanceRole", High), noFargate("instanceTypes", High), noFargate("launchTemplate", High),
-		noFargate("minvCpus", High), noFargate("placementGroup", High), noFargate("spotIamFleetRole", High), noFargate("tags", High),
+		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High),
+		noFargate("ec2KeyPair", High),
+		noFargate("imageId", High), noFargate("instanceRole", High), noFargate("instanceTypes", High),
+		noFargate("launchTemplate", High),
+		noFargate("minvCpus", High), noFargate("placementGroup", High), noFargate("spotIamFleetRole", High),
+		noFargate("tags", High),
 		noFargate("ec2Configuration", High), noFargate("scalingPolicy", Medium),
 		row("ce-allocation-enum", High, in(environments, resourcesOf+".allocationStrategy"),
-			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED", "SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
+			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED",
+				"SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED",
+				"SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
 			"The strategy decides how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they are only warnings.", tried("CRAllocationStrategy")),
-		row("ce-allocation-spot-only", High, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".allocationStrategy"), checkSpotStrategy,
+		row("ce-allocation-spot-only", High,
+			in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }),
+				resourcesOf+".allocationStrategy"), checkSpotStrategy,
 			"Strategies that begin with SPOT are for Spot instances.", tried("ComputeResource.allocationStrategy")),
 		row("ce-bid-range", Medium, in(environments, resourcesOf+".bidPercentage"), between(0, 100),
-			"bidPercentage is 0 to 100 percent of the On-Demand price.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ce-bid-spot-only", Low, in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }), resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
+			"bidPercentage is 0 to 100 percent of the On-Demand price.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ce-bid-spot-only", Low,
+			in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }),
+				resourcesOf+".bidPercentage"), absent("applies only to Spot instances", ""),
 			"bidPercentage applies only to Spot Instances.", derived),
-		check("ce-spot-fleet-role", High, where(environments, func(s Site) bool { return environment{s}.resourceType() == "SPOT" }), checkSpotFleetRole,
-			"With BEST_FIT, AWS Batch requests Spot instances through a Spot Fleet, which needs a role.", tried("ComputeResource.spotIamFleetRole")),
-		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"), checkScaleDownDelay,
-			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).", api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
+		check("ce-spot-fleet-role", High,
+			where(environments, func(s Site) bool { return environment{s}.resourceType() == "SPOT" }),
+			checkSpotFleetRole,
+			"With BEST_FIT, AWS Batch requests Spot instances through a Spot Fleet, which needs a role.",
+			tried("ComputeResource.spotIamFleetRole")),
+		row("ce-scaling-delay-range", Medium, in(environments, resourcesOf+".scalingPolicy.minScaleDownDelayMinutes"),
+			checkScaleDownDelay,
+			"AWS Batch keeps instances for 20 minutes to a week after their last job, or not at all (0).",
+			api("ComputeScalingPolicy.minScaleDownDelayMinutes")),
 		row("ce-tags-max-50", Medium, in(environments, "tags", resourcesOf+".tags"), atMost(50, ""),
 			"An environment has at most 50 tags.", api("CreateComputeEnvironment.tags")),
 	}
@@ -207,20 +256,29 @@ func environmentFileRules() []*Rule {
 // cluster and a namespace of yours, and about the roles of all environments.
 func eksEnvironmentRules() []*Rule {
 	return []*Rule{
-		row("ce-eks-members", High, in(environments, "eksConfiguration"), needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
+		row("ce-eks-members", High, in(environments, "eksConfiguration"),
+			needs(`eksClusterArn: "arn:aws:eks:..."`, "kubernetesNamespace"),
 			"An environment on EKS names its cluster and its namespace.", api("EksConfiguration")),
-		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"), like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),
+		row("ce-eks-cluster-arn", High, in(environments, "eksConfiguration.eksClusterArn"),
+			like(clusterARN, "the ARN of an EKS cluster", `such as "arn:aws:eks:us-east-1:123456789012:cluster/main"`),
 			"The EKS cluster is given by its ARN.", tried("EksConfiguration.eksClusterArn")),
-		row("ce-eks-namespace-default", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceDefault,
-			"AWS Batch does not use the default namespace of Kubernetes.", tried("EksConfiguration.kubernetesNamespace")),
-		row("ce-eks-namespace-kube", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceReserved,
-			"AWS Batch does not use the namespaces of Kubernetes itself.", tried("EksConfiguration.kubernetesNamespace")),
-		row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"), checkNamespaceFormat,
+		row("ce-eks-namespace-default", High, in(environments, "eksConfiguration.kubernetesNamespace"),
+			checkNamespaceDefault,
+			"AWS Batch does not use the default namespace of Kubernetes.",
+			tried("EksConfiguration.kubernetesNamespace")),
+		row("ce-eks-namespace-kube", High, in(environments, "eksConfiguration.kubernetesNamespace"),
+			checkNamespaceReserved,
+			"AWS Batch does not use the namespaces of Kubernetes itself.",
+			tried("EksConfiguration.kubernetesNamespace")),
+		row("ce-eks-namespace-format", High, in(environments, "eksConfiguration.kubernetesNamespace"),
+			checkNamespaceFormat,
 			"A namespace is a DNS label.", tried("EksConfiguration.kubernetesNamespace")),
 		row("ce-eks-no-fargate", Medium, in(environmentsOnEKS, resourcesOf+".type"), checkEKSFargate,
-			"AWS Batch runs EKS jobs on instances only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"AWS Batch runs EKS jobs on instances only.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-eks-allocation-required", Medium, in(environmentsOnEKS, resourcesOf), checkEKSAllocation,
-			"On EKS, allocationStrategy has no default.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"On EKS, allocationStrategy has no default.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ce-eks-no-best-fit", Low, in(environmentsOnEKS, resourcesOf+".allocationStrategy"), checkEKSBestFit,
 			"BEST_FIT does not exist on EKS; use BEST_FIT_PROGRESSIVE.", api("ComputeResource.allocationStrategy")),
 		{
@@ -229,9 +287,11 @@ func eksEnvironmentRules() []*Rule {
 			Source: guide("service quotas"),
 			Run:    checkEKSPerCluster,
 		},
-		row("ce-role-kind", Low, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole", resourcesOf+".instanceRole"), checkRoleKind,
+		row("ce-role-kind", Low, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole",
+			resourcesOf+".instanceRole"), checkRoleKind,
 			"instanceRole is an instance profile, and serviceRole and spotIamFleetRole are roles. With the ARN of the other kind, the environment becomes INVALID.", api("ComputeResource.instanceRole")),
-		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"), checkServiceRolePath,
+		warns(row("ce-service-role-name", High, in(environments, "serviceRole", resourcesOf+".spotIamFleetRole"),
+			checkServiceRolePath,
 			"AWS Batch does not find a role by its bare name if the role has a path. The environment then becomes INVALID.", api("CreateComputeEnvironment.serviceRole"))),
 	}
 }
@@ -240,7 +300,8 @@ func eksEnvironmentRules() []*Rule {
 // type of computeResources by MANAGED.
 func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 	if contains([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT"}, n.Str()) {
-		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment must be MANAGED or UNMANAGED, not "+quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
+		s.ReportFix(replace(n, "MANAGED"), "the type of a compute environment must be MANAGED or UNMANAGED, not "+
+			quote(n.Str()), `write "MANAGED", and `+n.Str()+" in computeResources.type", n)
 		return
 	}
 	oneOf("MANAGED", "UNMANAGED")(s, n, label)
@@ -250,7 +311,8 @@ func checkEnvironmentType(s Site, n *jsontree.Node, label string) {
 // UNMANAGED environment needs none, because you start its instances yourself.
 func checkManagedResources(s Site) {
 	if n := s.Node.Get("type"); n.Str() == "MANAGED" && s.lacks(s.Node, resourcesOf) {
-		s.Report("a MANAGED compute environment needs computeResources", `add "computeResources": { "type": "EC2", ... }`, s.Node)
+		s.Report("a MANAGED compute environment needs computeResources",
+			`add "computeResources": { "type": "EC2", ... }`, s.Node)
 	}
 }
 
@@ -281,7 +343,8 @@ func checkUnmanagedLinkedRole(s Site, n *jsontree.Node, _ string) {
 // lists of resources, creates it ENABLED and disables it.
 func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "DISABLED" && s.File.Kind != document.KindResources {
-		s.ReportFix(replace(n, "ENABLED"), "a compute environment must be created ENABLED", `write "ENABLED", and disable it afterwards`, n)
+		s.ReportFix(replace(n, "ENABLED"), "a compute environment must be created ENABLED",
+			`write "ENABLED", and disable it afterwards`, n)
 	}
 }
 
@@ -289,7 +352,8 @@ func checkEnvironmentEnabled(s Site, n *jsontree.Node, _ string) {
 // instance runs without a job.
 func checkMinvCpus(s Site, n *jsontree.Node, label string) {
 	if n.Is(jsontree.Object) && s.lacks(n, "minvCpus") {
-		s.ReportFix(s.insert(n, `"minvCpus": 0`), "computeResources on instances needs minvCpus", `add "minvCpus": 0`, n)
+		s.ReportFix(s.insert(n, `"minvCpus": 0`), "computeResources on instances needs minvCpus", `add "minvCpus": 0`,
+			n)
 	}
 }
 
@@ -314,7 +378,8 @@ func checkDesiredvCpus(s Site) {
 	least, _ := c.Get("minvCpus").Int()
 	most, okM := c.Get("maxvCpus").Int()
 	if d, ok := n.Int(); ok && !isFargateEnvironment(s) && (d < least || okM && d > most) {
-		s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus must be between minvCpus and maxvCpus, %d to %d, not %d", least, most, d), "remove it: AWS Batch sets it", n)
+		s.ReportFix(s.remove(n), fmt.Sprintf("desiredvCpus must be between minvCpus and maxvCpus, %d to %d, not %d",
+			least, most, d), "remove it: AWS Batch sets it", n)
 	}
 }
 
@@ -323,7 +388,8 @@ func checkDesiredvCpus(s Site) {
 func checkInstanceTypes(s Site) {
 	c := s.Node.Get(resourcesOf)
 	if n := c.Get("instanceTypes"); n.Len() == 0 && (n != nil || s.lacks(c, "instanceTypes")) {
-		s.Report("computeResources needs instanceTypes, the instances that it can start", `add "instanceTypes", such as ["optimal"]`, n, c)
+		s.Report("computeResources needs instanceTypes, the instances that it can start",
+			`add "instanceTypes", such as ["optimal"]`, n, c)
 	}
 }
 
@@ -371,10 +437,12 @@ func checkInstanceRole(s Site, n *jsontree.Node, _ string) {
 func checkSecurityGroups(s Site) {
 	c := s.Node.Get(resourcesOf)
 	n := c.Get("securityGroupIds")
-	if !c.Is(jsontree.Object) || isManagedInstances(c) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil && !s.lacks(c, "securityGroupIds") {
+	if !c.Is(jsontree.Object) || isManagedInstances(c) || n.Len() > 0 || c.Get("launchTemplate") != nil || n == nil &&
+		!s.lacks(c, "securityGroupIds") {
 		return
 	}
-	s.Report("computeResources needs securityGroupIds, or a launch template that has them", `add "securityGroupIds": ["sg-..."]`, n, c)
+	s.Report("computeResources needs securityGroupIds, or a launch template that has them",
+		`add "securityGroupIds": ["sg-..."]`, n, c)
 }
 
 // checkNetworkIDs reports entries of subnets and securityGroupIds that are not ids.
@@ -390,7 +458,8 @@ func checkNetworkIDs(s Site, n *jsontree.Node, _ string) {
 // checkSpotStrategy reports a Spot strategy in an environment of type EC2.
 func checkSpotStrategy(s Site, n *jsontree.Node, _ string) {
 	if strings.HasPrefix(n.Str(), "SPOT_") {
-		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), n.Str()+" is for environments of type SPOT", `write "BEST_FIT_PROGRESSIVE", or "type": "SPOT"`, n)
+		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), n.Str()+" is for environments of type SPOT",
+			`write "BEST_FIT_PROGRESSIVE", or "type": "SPOT"`, n)
 	}
 }
 
@@ -400,7 +469,8 @@ func checkSpotFleetRole(s Site) {
 	c := s.Node.Get(resourcesOf)
 	strategy := c.Get("allocationStrategy")
 	if (strategy == nil || strategy.Str() == "BEST_FIT") && s.lacks(c, "spotIamFleetRole") {
-		s.Report("Spot instances with BEST_FIT, the default, need spotIamFleetRole", `add it, or "allocationStrategy": "SPOT_PRICE_CAPACITY_OPTIMIZED"`, strategy, c)
+		s.Report("Spot instances with BEST_FIT, the default, need spotIamFleetRole",
+			`add it, or "allocationStrategy": "SPOT_PRICE_CAPACITY_OPTIMIZED"`, strategy, c)
 	}
 }
 
@@ -430,7 +500,8 @@ func checkNamespaceReserved(s Site, n *jsontree.Node, _ string) {
 // checkNamespaceFormat reports a namespace that is not a DNS label (RFC 1123).
 func checkNamespaceFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !dnsLabel().MatchString(n.Text) && !isPlaceholder(n.Text) {
-		s.ReportFix(lowerFix(n, dnsLabel), "a namespace must be 1 to 63 lower-case letters, digits and hyphens, not "+quote(n.Text), lowerHint(n.Text), n)
+		s.ReportFix(lowerFix(n, dnsLabel), "a namespace must be 1 to 63 lower-case letters, digits and hyphens, not "+
+			quote(n.Text), lowerHint(n.Text), n)
 	}
 }
 
@@ -452,7 +523,8 @@ func checkEKSAllocation(s Site, n *jsontree.Node, label string) {
 // checkEKSBestFit reports BEST_FIT, which exists only for environments on ECS.
 func checkEKSBestFit(s Site, n *jsontree.Node, _ string) {
 	if n.Str() == "BEST_FIT" {
-		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), "BEST_FIT does not exist on EKS", `write "BEST_FIT_PROGRESSIVE"`, n)
+		s.ReportFix(replace(n, "BEST_FIT_PROGRESSIVE"), "BEST_FIT does not exist on EKS",
+			`write "BEST_FIT_PROGRESSIVE"`, n)
 	}
 }
 
@@ -464,7 +536,8 @@ func checkEKSPerCluster(p *Pass) {
 	for _, s := range environmentsOnEKS(p) {
 		n := s.Node.Get("eksConfiguration").Get("eksClusterArn")
 		if count[n.Str()]++; n.Str() != "" && count[n.Str()] == 6 {
-			s.Report("an EKS cluster can have at most 5 compute environments, and this is the sixth", "merge some of them", n)
+			s.Report("an EKS cluster can have at most 5 compute environments, and this is the sixth",
+				"merge some of them", n)
 		}
 	}
 }
@@ -473,7 +546,8 @@ func checkEKSPerCluster(p *Pass) {
 // finds such a role if its path is "/".
 func checkServiceRolePath(s Site, n *jsontree.Node, label string) {
 	if n.Str() != "" && !batch.IsARN(n.Str()) && !isPlaceholder(n.Str()) {
-		s.Report(label+" is a bare name: if the role has a path, AWS Batch does not find it", `write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
+		s.Report(label+" is a bare name: if the role has a path, AWS Batch does not find it",
+			`write "arn:aws:iam::<account>:role/`+n.Str()+`"`, n)
 	}
 }
 
@@ -495,7 +569,8 @@ func filledMember(member, example string) condition {
 //
 //go:noinline
 func noFargate(member string, c Confidence) *Rule {
-	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member), absent("does not exist for Fargate environments", ""),
+	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member),
+		absent("does not exist for Fargate environments", ""),
 		"A Fargate environment has no instances, so "+member+" does not apply.", tried("ComputeResource."+member))
 }
 

@@ -22,29 +22,34 @@ func crossRules() []*Rule {
 			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
 			"A submission needs an active job definition. batchctl reports this if files in the same directory register definitions, but not this one. It is an "+
-				"error if a registered name is so similar that this looks like a typo.", "the service's error quoted in aws-samples/aws-genomics-workflows#84"),
+				"error if a registered name is so similar that this looks like a typo.",
+			"the service's error quoted in aws-samples/aws-genomics-workflows#84"),
 		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
 			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
 		check("submit-share-required", High, submits, checkShareRequired,
-			"On a queue with a fair-share policy, every job needs a shareIdentifier.", "the service's error quoted in public repositories"),
+			"On a queue with a fair-share policy, every job needs a shareIdentifier.",
+			"the service's error quoted in public repositories"),
 		check("submit-priority-required-fairshare", High, submits, checkFairSharePriority,
 			"On a queue with a fair-share policy, every job needs a priority: schedulingPriority in the definition, or schedulingPriorityOverride. A job with shareIdentifier is for such a queue.", "the service's error quoted in public repositories"),
 		check("submit-share-forbidden-fifo", High, submits, checkFIFOShare,
-			"Shares and priorities are for queues with a scheduling policy. AWS Batch rejects them on other queues.", "the service's error quoted in public repositories"),
+			"Shares and priorities are for queues with a scheduling policy. AWS Batch rejects them on other queues.",
+			"the service's error quoted in public repositories"),
 		check("submit-eks-job-on-ecs-queue", Low, submits, checkQueueOrchestration,
 			"A job on EKS needs a queue on EKS, and a job on ECS needs a queue on ECS.", derived),
 		check("consumable-unknown", Low, jobs, checkConsumablesKnown,
 			"A job names a consumable resource that does not exist. batchctl reports this if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
-			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).onlyWith("consumableResourceList"),
+			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).
+			onlyWith("consumableResourceList"),
 		// Other contradictions between requests.
 		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,
 			"An image for another architecture does not start. The rule reads names such as amd64/busybox or app:1.0-arm64. Without cpuArchitecture, Fargate is x86_64.", guide("Fargate"))),
 		check("submit-arn-region-mismatch", Low, jobsAndQueues, checkARNLocations,
 			"All resources of a request are in the Region and account that receive the request.", derived),
 		check("stuck-ecs-sum-gt-instance", Low, submits, checkTaskSum,
-			"The containers of a task run together on one instance, so the sum of their requests has to fit.", guide("jobs stuck in RUNNABLE")),
+			"The containers of a task run together on one instance, so the sum of their requests has to fit.",
+			guide("jobs stuck in RUNNABLE")),
 	}
 }
 
@@ -52,7 +57,8 @@ func crossRules() []*Rule {
 // more than a task can have. Either list alone has a rule of its own.
 func checkPropagatedTags(s Site) {
 	known := s.Known()
-	if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil && isTrue(known.Get("propagateTags"))) {
+	if known == nil || !isTrue(s.Node.Get("propagateTags")) && !(s.Node.Get("propagateTags") == nil &&
+		isTrue(known.Get("propagateTags"))) {
 		return
 	}
 	// A key that both lists have is one tag of the task.
@@ -62,8 +68,10 @@ func checkPropagatedTags(s Site) {
 			keys[t.Name] = true
 		}
 	}
-	if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").Len() <= catalog.MaxTags {
-		s.Report(fmt.Sprintf("with the tags of the definition, the task would have %d tags; the limit is %d", len(keys), catalog.MaxTags),
+	if len(keys) > catalog.MaxTags && s.Node.Get("tags").Len() <= catalog.MaxTags && known.Get("tags").
+		Len() <= catalog.MaxTags {
+		s.Report(fmt.Sprintf("with the tags of the definition, the task would have %d tags; the limit is %d", len(keys),
+			catalog.MaxTags),
 			"remove some tags, or remove propagateTags", key(firstOf(s.Node.Get("tags"), s.Node)))
 	}
 }
@@ -79,7 +87,8 @@ func checkDefinitionExists(s Site) {
 	}
 	if _, ok := known[name]; ok {
 		if pinned && revision == "0" {
-			s.Report("the first revision is 1, not 0", `write "`+name+`:1", or the name alone for the latest revision`, n)
+			s.Report("the first revision is 1, not 0", `write "`+name+`:1", or the name alone for the latest revision`,
+				n)
 		}
 		return
 	}
@@ -88,17 +97,21 @@ func checkDefinitionExists(s Site) {
 	maps.DeleteFunc(known, func(_ string, list []Job) bool { return list[0].Submit != nil })
 	switch near := typo(name, maps.Keys(known)); {
 	case near != "":
-		s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?", n)
+		s.Report(fmt.Sprintf("no file registers the job definition %s", quote(name)), "did you mean "+quote(near)+"?",
+			n)
 	case !pinned: // a submission with a revision names a definition that is registered already
-		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file in this directory registers the job definition %s", quote(name)),
-			"ignore this if it is registered already; the files register "+either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
+		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file in this directory registers the job definition %s",
+			quote(name)),
+			"ignore this if it is registered already; the files register "+
+				either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 	}
 }
 
 // checkQueueEnabled reports a submission to a queue that a file creates DISABLED.
 func checkQueueEnabled(s Site) {
 	if q, ok := s.createdQueue(); ok && q.Node.Get("state").Str() == "DISABLED" {
-		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())), `enable it in its file: "state": "ENABLED"`, s.Node.Get("jobQueue"))
+		s.Report(fmt.Sprintf("queue %s is DISABLED and accepts no jobs", quote(q.Node.Get("jobQueueName").Str())),
+			`enable it in its file: "state": "ENABLED"`, s.Node.Get("jobQueue"))
 	}
 }
 
@@ -106,14 +119,16 @@ func checkQueueEnabled(s Site) {
 // policy requires. Both find nothing if the files do not create the queue.
 func checkShareRequired(s Site) {
 	if hasFairShare(s) && s.lacks(s.Node, "shareIdentifier") {
-		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier", `add "shareIdentifier", such as "teamA"`, s.Node.Get("jobQueue"))
+		s.Report("the queue has a fair-share policy, so the job needs shareIdentifier",
+			`add "shareIdentifier", such as "teamA"`, s.Node.Get("jobQueue"))
 	}
 }
 
 // checkFairSharePriority reports a job without a priority. A definition that no file has may
 // have one.
 func checkFairSharePriority(s Site) {
-	if s.Node.Get("schedulingPriorityOverride") != nil || s.Known() == nil || s.Known().Get("schedulingPriority") != nil {
+	if s.Node.Get("schedulingPriorityOverride") != nil || s.Known() == nil || s.Known().
+		Get("schedulingPriority") != nil {
 		return
 	}
 	const hint = `add "schedulingPriorityOverride": 0, or schedulingPriority in the definition`
@@ -133,7 +148,8 @@ func checkFIFOShare(s Site) {
 	}
 	for _, m := range []string{"shareIdentifier", "schedulingPriorityOverride"} {
 		if n := s.Node.Get(m); n != nil {
-			s.ReportFix(s.remove(n), m+" needs a queue with a scheduling policy, and this queue has no policy", "remove it", key(n))
+			s.ReportFix(s.remove(n), m+" needs a queue with a scheduling policy, and this queue has no policy",
+				"remove it", key(n))
 		}
 	}
 }
@@ -151,7 +167,8 @@ func checkQueueOrchestration(s Site) {
 	if q, ok := s.createdQueue(); ok {
 		for e := range creations.of(s.pass).environmentsOf(q) {
 			if e.Node != nil && e.orchestration() != job {
-				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job, e.orchestration()), "submit it to another queue", s.Node.Get("jobQueue"))
+				s.Report(fmt.Sprintf("the job is for %s, but the queue's environments are for %s", job,
+					e.orchestration()), "submit it to another queue", s.Node.Get("jobQueue"))
 				return
 			}
 		}
@@ -178,7 +195,8 @@ func checkConsumablesTotal(s Site) {
 		r, _ := creations.of(s.pass).consumables.find(e.Get("consumableResource").Str(), s.Job)
 		total, okT := r.Node.Get("totalQuantity").Int()
 		if q, ok := n.Int(); ok && okT && q > total {
-			s.Report(fmt.Sprintf("only %d of %s exist, so a job that requests %d stays in RUNNABLE", total, quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
+			s.Report(fmt.Sprintf("only %d of %s exist, so a job that requests %d stays in RUNNABLE", total,
+				quote(batch.Name(e.Get("consumableResource").Str())), q), "", n)
 		}
 	})
 }
@@ -186,13 +204,15 @@ func checkConsumablesTotal(s Site) {
 // checkImageArchitecture compares the architecture in the names of a Fargate job's images
 // with cpuArchitecture, whose default is X86_64.
 func checkImageArchitecture(s Site) {
-	arch := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86, "": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
+	arch := map[string]string{"ARM64": catalog.Arm, "X86_64": catalog.X86,
+		"": catalog.X86}[s.Node.Get("runtimePlatform").Get("cpuArchitecture").Str()]
 	if !s.Fargate || arch == "" {
 		return
 	}
 	for _, n := range imagesIn(s.Node) {
 		if a := imageArch(n.Str()); a != "" && a != arch {
-			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, arch), "change cpuArchitecture or the image", n)
+			s.Report(fmt.Sprintf("the image's name says %s, but the job runs on %s", a, arch),
+				"change cpuArchitecture or the image", n)
 		}
 	}
 }
@@ -214,7 +234,8 @@ func checkARNLocations(s Site) {
 			case first == "":
 				first, member = m[1], n.Name
 			case m[1] != first:
-				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first), "use the Region and account to which the request is sent", n)
+				s.Report(fmt.Sprintf("this ARN is in %s, but the ARN in %s is in %s", m[1], member, first),
+					"use the Region and account to which the request is sent", n)
 			}
 		}
 	}
@@ -222,7 +243,8 @@ func checkARNLocations(s Site) {
 
 // toARNs lead to the members of a request that can be ARNs of AWS Batch.
 var toARNs = routes("jobQueue", "jobDefinition", "schedulingPolicyArn", "computeEnvironmentOrder[].computeEnvironment",
-	"consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource")
+	"consumableResourceProperties.consumableResourceList[].consumableResource",
+	"consumableResourcePropertiesOverride.consumableResourceList[].consumableResource")
 
 // arnLocation matches an ARN of AWS Batch; its group is the Region with the account.
 var arnLocation = lazy(`^arn:aws[a-z-]*:batch:([a-z0-9-]+:[0-9]{12}):`)
@@ -261,7 +283,8 @@ func hasFairShare(s Site) bool {
 // eachConsumable visits the requests for consumable resources of a definition or of a
 // submission.
 func eachConsumable(request *jsontree.Node, visit func(entry *jsontree.Node)) {
-	for _, at := range []string{"consumableResourceProperties.consumableResourceList[]", "consumableResourcePropertiesOverride.consumableResourceList[]"} {
+	for _, at := range []string{"consumableResourceProperties.consumableResourceList[]",
+		"consumableResourcePropertiesOverride.consumableResourceList[]"} {
 		path(at).walk(request, visit)
 	}
 }

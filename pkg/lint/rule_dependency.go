@@ -152,7 +152,8 @@ func checkDependencyCycle(p *Pass) {
 	for _, f := range p.Files {
 		if _, cycle := plan.Order(f.Jobs); len(cycle) > 1 {
 			first := Job{Job: cycle[0], userFile: userFile{f}, pass: p}
-			first.Report("jobs wait for each other: "+plan.Cycle(cycle), "remove one of these dependencies", edgeTo(cycle[0], cycle[1]))
+			first.Report("jobs wait for each other: "+plan.Cycle(cycle), "remove one of these dependencies",
+				edgeTo(cycle[0], cycle[1]))
 		}
 	}
 }
@@ -163,9 +164,11 @@ func checkPairsOfArrays(p *Pass) {
 		switch {
 		case e.Type != "N_TO_N":
 		case !isArray(e.Job.Job):
-			e.Job.Report("dependency type N_TO_N needs two array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+			e.Job.Report("dependency type N_TO_N needs two array jobs, and this job is not an array",
+				"make the job an array, or remove the type", e.TypeNode, e.Node)
 		case e.To != nil && !isArray(e.To):
-			e.Job.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array", quote(e.Name)), "remove it", key(e.TypeNode), e.Node)
+			e.Job.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array",
+				quote(e.Name)), "remove it", key(e.TypeNode), e.Node)
 		}
 	}
 }
@@ -177,7 +180,8 @@ func checkSequential(p *Pass) {
 			continue
 		}
 		// Published pipelines submit such jobs, and AWS Batch waits for the job that is named.
-		e.Job.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array", "make the job an array, or remove the type", e.TypeNode, e.Node)
+		e.Job.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array",
+			"make the job an array, or remove the type", e.TypeNode, e.Node)
 	}
 }
 
@@ -186,7 +190,8 @@ func checkPairSizes(p *Pass) {
 	for _, e := range p.Edges() {
 		own, other, known := e.sizes()
 		if known && own != other && e.isPlain() {
-			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
+			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
+				quote(e.Name), other),
 				fmt.Sprintf("set the size to %d", other), arraySize(e.Job.Job))
 		}
 	}
@@ -198,7 +203,8 @@ func checkPairSweeps(p *Pass) {
 	for _, e := range p.Edges() {
 		own, other, known := e.sizes()
 		if known && own != other && !e.isPlain() {
-			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own, quote(e.Name), other),
+			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
+				quote(e.Name), other),
 				"give both the same size, or remove the type", e.TypeNode, e.Node)
 		}
 	}
@@ -208,7 +214,8 @@ func checkPairSweeps(p *Pass) {
 func checkWhenPairs(p *Pass) {
 	for _, e := range p.Edges() {
 		if e.Job.When != "" && e.Type == "N_TO_N" {
-			e.Job.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.Job.When)), `remove the type or "when"`, e.TypeNode, e.Node)
+			e.Job.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.Job.When)),
+				`remove the type or "when"`, e.TypeNode, e.Node)
 		}
 	}
 }

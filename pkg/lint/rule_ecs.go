@@ -29,12 +29,14 @@ func ecsRules() []*Rule {
 	return []*Rule{
 		row("ecs-taskproperties-required", High, in(definitions, ecsBlocks...), needs("taskProperties: [...]"),
 			"ecsProperties needs taskProperties, which describes the task.", api("EcsProperties.taskProperties")),
-		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...), checkSingleTask,
+		row("ecs-taskproperties-single", Medium, in(definitions, under(ecsBlocks, ".taskProperties")...),
+			checkSingleTask,
 			"A job is one task with up to 10 containers.", api("EcsProperties.taskProperties")),
 		// The containers of a task.
 		row("ecs-containers-required", High, in(tasks, ""), needed("a task", "containers: [...]"),
 			"A task needs containers.", api("EcsTaskProperties.containers")),
-		row("ecs-containers-min", Medium, in(tasks, "containers"), filled(`add one: { "name": "main", "image": "..." }`),
+		row("ecs-containers-min", Medium, in(tasks, "containers"),
+			filled(`add one: { "name": "main", "image": "..." }`),
 			"A task has at least one container.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("ecs-containers-max", High, in(tasks, "containers"), atMost(10, ""),
 			"A task has at most 10 containers.", tried("EcsTaskProperties.containers")),
@@ -42,35 +44,48 @@ func ecsRules() []*Rule {
 			"Every container names its image.", api("TaskContainerProperties.image")),
 		check("ecs-essential-required", High, tasks, checkEssential,
 			"The job ends when an essential container ends, so at least one container must be essential. Containers are essential by default.", tried("TaskContainerProperties.essential")),
-		row("ecs-container-name-unique", Medium, in(tasks, "containers"), distinct("name", "give each container its own name"),
-			"Containers of a task have different names.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ecs-container-name-unique", Medium, in(tasks, "containers"),
+			distinct("name", "give each container its own name"),
+			"Containers of a task have different names.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("ecs-container-name-needed", Low, tasks, checkContainerNames,
 			"dependsOn and overrides refer to containers by name.", derived),
-		row("ecs-container-name-charset", Low, in(taskContainers, "name"), like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
-			"The name of a container is up to 255 letters, digits, hyphens and underscores.", ecsAPI+"ContainerDefinition.name"),
+		row("ecs-container-name-charset", Low, in(taskContainers, "name"),
+			like(lazy(`^[A-Za-z0-9_-]{1,255}$`), "1 to 255 "+nameCharset, ""),
+			"The name of a container is up to 255 letters, digits, hyphens and underscores.",
+			ecsAPI+"ContainerDefinition.name"),
 		// Dependencies between containers, as in a task definition of Amazon ECS.
 		check("ecs-dependson-unknown", Medium, tasks, checkContainerDependencies,
-			"A container waits for a container of the same task.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ecs-dependson-condition", High, in(taskContainers, "dependsOn[].condition"), oneOf("START", "COMPLETE", "SUCCESS"),
-			"A container waits for another's START, COMPLETE or SUCCESS; AWS Batch has no HEALTHY.", tried("TaskContainerDependency.condition")),
+			"A container waits for a container of the same task.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ecs-dependson-condition", High, in(taskContainers, "dependsOn[].condition"),
+			oneOf("START", "COMPLETE", "SUCCESS"),
+			"A container waits for another's START, COMPLETE or SUCCESS; AWS Batch has no HEALTHY.",
+			tried("TaskContainerDependency.condition")),
 		check("ecs-dependson-essential", High, tasks, checkEssentialDependencies,
-			"The task ends when an essential container does, so no other can start after it.", tried("TaskContainerDependency.condition")),
+			"The task ends when an essential container does, so no other can start after it.",
+			tried("TaskContainerDependency.condition")),
 		check("ecs-dependson-single", Medium, tasks, checkSingleContainer,
-			"The only container of a task cannot wait for another.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ecs-dependson-members", Medium, in(taskContainers, "dependsOn[]"), needs("containerName", `condition: "START"`),
+			"The only container of a task cannot wait for another.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ecs-dependson-members", Medium, in(taskContainers, "dependsOn[]"),
+			needs("containerName", `condition: "START"`),
 			"A dependency of a container names the other container and a condition.", tried("TaskContainerDependency")),
 		check("ecs-dependson-cycle", Low, tasks, checkContainerCycle,
 			"Containers that wait for each other in a cycle never start.", derived),
 		// The task as a whole, and its logs.
 		row("ecs-ipcmode-enum", High, in(tasks, "ipcMode"), oneOf("host", "task", "none"),
-			"ipcMode selects the containers with which a task shares IPC resources, such as shared memory.", tried("EcsTaskProperties.ipcMode")),
+			"ipcMode selects the containers with which a task shares IPC resources, such as shared memory.",
+			tried("EcsTaskProperties.ipcMode")),
 		row("ecs-pidmode-enum", High, in(tasks, "pidMode"), oneOf("host", "task"),
-			"pidMode selects the containers with which a task shares its process namespace.", tried("EcsTaskProperties.pidMode")),
+			"pidMode selects the containers with which a task shares its process namespace.",
+			tried("EcsTaskProperties.pidMode")),
 		check("ecs-firelens-needs-driver", Medium, tasks, checkFirelensDriver,
 			"A FireLens container routes the logs of containers with the driver awsfirelens, so at least one container needs that driver.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		warns(check("ecs-firelens-router", Medium, bodies, checkFirelensRouter,
 			"The driver awsfirelens sends the log of a container to the FireLens router of its task: another container, with firelensConfiguration. containerProperties describes one container, so such a job cannot have a router.",
-			"Amazon ECS Developer Guide: Send Amazon ECS logs to an AWS service or AWS Partner").onlyWith("logConfiguration")),
+			"Amazon ECS Developer Guide: Send Amazon ECS logs to an AWS service or AWS Partner").
+			onlyWith("logConfiguration")),
 		row("ecs-firelens-type", High, in(taskContainers, "firelensConfiguration"), checkFirelensType,
 			"A log router is of type fluentd or fluentbit.", tried("FirelensConfiguration.type")),
 		row("ecs-starttimeout-range", Medium, in(taskContainers, "startTimeout"), atLeast(2, "it is in seconds"),
@@ -79,22 +94,30 @@ func ecsRules() []*Rule {
 			"The stop timeout of a container is at least 2 seconds.", api("TaskContainerProperties.stopTimeout")),
 		// What differs between Fargate and EC2.
 		row("ecs-fargate-execution-role", High, in(onFargate(tasks), ""), checkTaskExecutionRole,
-			"On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.", tried("EcsTaskProperties.executionRoleArn")),
-		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"), checkContainerTimeouts,
-			"Fargate gives a container at most 120 seconds to start or stop.", tried("TaskContainerProperties.stopTimeout")),
+			"On Fargate the execution role pulls the images and writes the logs, so a task needs executionRoleArn.",
+			tried("EcsTaskProperties.executionRoleArn")),
+		row("ecs-fargate-timeouts-max", Medium, in(onFargate(taskContainers), "startTimeout", "stopTimeout"),
+			checkContainerTimeouts,
+			"Fargate gives a container at most 120 seconds to start or stop.",
+			tried("TaskContainerProperties.stopTimeout")),
 		check("ecs-fargate-total-tier", Low, onFargate(tasks), checkTaskTotals,
-			"All containers of a task share one Fargate task size, so the sum of their requests must be such a size.", derived),
+			"All containers of a task share one Fargate task size, so the sum of their requests must be such a size.",
+			derived),
 		row("ecs-fargate-no-host-ipc-pid", Low, in(onFargate(tasks), "ipcMode", "pidMode"), checkHostNamespaces,
 			"A task on Fargate cannot share namespaces with its host.", api("EcsTaskProperties.ipcMode and pidMode")),
-		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"), absentTrue("does not exist on Fargate", "remove it"),
+		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"),
+			absentTrue("does not exist on Fargate", "remove it"),
 			"Fargate does not allow privileged containers.", api("TaskContainerProperties.privileged")),
-		warns(row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration", "platformVersion"), absent("is for Fargate only", fargateOnly),
+		warns(row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration",
+			"platformVersion"), absent("is for Fargate only", fargateOnly),
 			"networkConfiguration and platformVersion of a task are for Fargate. AWS Batch rejects the first in containerProperties on EC2, but no published answer shows that it rejects them in ecsProperties.",
 			api("EcsTaskProperties.networkConfiguration and platformVersion"))),
-		warns(row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+		warns(row("ecs-env-reserved-prefix", Medium, in(taskContainers, "environment"),
+			func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, in every container of a task. Reports of other jobs say that the job does not get such a variable.", api("TaskContainerProperties.environment")+lostVariables)),
 		check("ecs-resources-required", Low, taskContainers, checkTaskResources,
-			"Each container of a task requests vCPUs and memory; the job gets their sum.", api("TaskContainerProperties.resourceRequirements")),
+			"Each container of a task requests vCPUs and memory; the job gets their sum.",
+			api("TaskContainerProperties.resourceRequirements")),
 	}
 }
 
@@ -105,7 +128,8 @@ func checkSingleTask(s Site, n *jsontree.Node, _ string) {
 		if n.Len() > 1 {
 			at = n.Index(1)
 		}
-		s.Report(fmt.Sprintf("taskProperties must contain exactly one task, not %d", n.Len()), "put all containers into one task", at)
+		s.Report(fmt.Sprintf("taskProperties must contain exactly one task, not %d", n.Len()),
+			"put all containers into one task", at)
 	}
 }
 
@@ -120,7 +144,8 @@ func checkEssential(s Site) {
 	}
 	if list.Len() > 0 {
 		n := list.Index(0).Get("essential")
-		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so the job would never end", `write "essential": true for the main one`, n)
+		s.ReportFix(rewrite(n, "true"), "no container of the task is essential, so the job would never end",
+			`write "essential": true for the main one`, n)
 	}
 }
 
@@ -160,7 +185,8 @@ func checkEssentialDependencies(s Site) {
 	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		n := d.Get("condition")
 		for _, c := range each(s.Node, "containers") {
-			if name := d.Get("containerName").Str(); name != "" && c.Get("name").Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
+			if name := d.Get("containerName").Str(); name != "" && c.Get("name").
+				Str() == name && !isFalse(c.Get("essential")) && (n.Str() == "COMPLETE" || n.Str() == "SUCCESS") {
 				s.Report(fmt.Sprintf("%s is essential, so the task ends when it ends, and no container can wait for its %s", quote(name), n.Str()),
 					fmt.Sprintf(`give %s "essential": false, or wait for its START`, quote(name)), n)
 			}
@@ -187,7 +213,8 @@ func checkFirelensDriver(s Site) {
 		firelens = firstOf(firelens, c.Get("firelensConfiguration"))
 	}
 	if firelens != nil {
-		s.Report("no container sends its log to this FireLens router", `give one "logConfiguration": { "logDriver": "awsfirelens" }`, key(firelens))
+		s.Report("no container sends its log to this FireLens router",
+			`give one "logConfiguration": { "logDriver": "awsfirelens" }`, key(firelens))
 	}
 }
 
@@ -199,12 +226,14 @@ func checkFirelensRouter(s Site) {
 		}
 		return nil
 	}
-	first, hint := routed(s.Node), `write "awslogs", or describe the job in ecsProperties, with a container that has firelensConfiguration`
+	first, hint := routed(s.Node),
+		`write "awslogs", or describe the job in ecsProperties, with a container that has firelensConfiguration`
 	for _, c := range each(s.Node, "containers") {
 		if c.Get("firelensConfiguration") != nil {
 			return
 		}
-		first, hint = firstOf(first, routed(c)), `write "awslogs", or add a container with "firelensConfiguration": { "type": "fluentbit" }`
+		first, hint = firstOf(first, routed(c)),
+			`write "awslogs", or add a container with "firelensConfiguration": { "type": "fluentbit" }`
 	}
 	if first != nil {
 		s.Report("no container is a FireLens router, to which awsfirelens sends the log", hint, first)
@@ -246,7 +275,8 @@ func checkTaskTotals(s Site) {
 		vcpus, memory = vcpus+v, min(memory+m, 1<<40)
 	}
 	if vcpus > 0 && !slices.Contains(catalog.FargateMemory(vcpus), int(memory)) {
-		s.Report(fmt.Sprintf("the containers together request %s and %s, which is not a Fargate size", catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
+		s.Report(fmt.Sprintf("the containers together request %s and %s, which is not a Fargate size",
+			catalog.VCPUs(vcpus), catalog.MiB(int(memory))),
 			fargateHint(vcpus, int(memory)), s.Node.Get("containers"))
 	}
 }
@@ -293,7 +323,8 @@ func checkContainerCycle(s Site) {
 				if to.Str() == name {
 					s.Report(quote(name)+" waits for itself", "let it wait for another container", to)
 				} else {
-					s.Report(fmt.Sprintf("%s and %s wait for each other", quote(name), quote(to.Str())), "remove one of these dependencies", to)
+					s.Report(fmt.Sprintf("%s and %s wait for each other", quote(name), quote(to.Str())),
+						"remove one of these dependencies", to)
 				}
 			case state[to.Str()] == 0:
 				visit(to.Str())

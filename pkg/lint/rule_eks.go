@@ -18,7 +18,8 @@ const eksContainer = "EksContainer"
 // the Kubernetes API, and is stricter: memory is in Mi, and its request equals its limit.
 func eksRules() []*Rule {
 	return []*Rule{
-		warns(row("eks-pod-required", Medium, in(definitionsOnEKS, "eksProperties"), needs("podProperties: { \"containers\": [ ... ] }"),
+		warns(row("eks-pod-required", Medium, in(definitionsOnEKS, "eksProperties"),
+			needs("podProperties: { \"containers\": [ ... ] }"),
 			"A job on EKS has podProperties, which describe its pod. The API model does not require them, but nothing else says what to run.", derived)),
 		check("eks-containers-required", Medium, pods, checkPodContainers,
 			"A pod has at least one container.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
@@ -29,7 +30,8 @@ func eksRules() []*Rule {
 		row("eks-image-required", High, in(podContainers, ""), needed("the container", "image"),
 			"Every container of a pod names its image.", tried(eksContainer+".image")),
 		check("eks-container-name-unique", High, pods, checkPodContainerNames,
-			"Containers of a pod have different names. One without a name is called Default.", tried(eksContainer+".name")),
+			"Containers of a pod have different names. One without a name is called Default.",
+			tried(eksContainer+".name")),
 		row("eks-container-name-dns", Low, in(podContainers, "name"), checkPodContainerName,
 			"In Kubernetes the name of a container is a DNS label.", api(eksContainer+".name")),
 		// Requests and limits of containers, and of their overrides in submissions.
@@ -40,13 +42,15 @@ func eksRules() []*Rule {
 		check("eks-resource-keys", High, podParts, checkPodResourceKeys,
 			"On EKS, a container can request cpu, memory and nvidia.com/gpu only.", tried(eksContainer+".resources")),
 		check("eks-cpu-no-milli", High, podParts, checkPodMillicores,
-			"AWS Batch rejects the form 500m of Kubernetes. Write cores, in steps of 0.25.", tried(eksContainer+".resources")),
+			"AWS Batch rejects the form 500m of Kubernetes. Write cores, in steps of 0.25.",
+			tried(eksContainer+".resources")),
 		check("eks-cpu-quarter", High, podParts, checkPodCPUSteps,
 			"cpu on EKS is a multiple of 0.25.", tried(eksContainer+".resources")),
 		check("eks-cpu-request-le-limit", High, podParts, checkPodCPULimit,
 			"The cpu request of a container is at most its cpu limit.", tried(eksContainer+".resources")),
 		check("eks-memory-unit", High, podParts, checkPodMemoryUnit,
-			"Memory on EKS is in MiB, with the suffix Mi. AWS Batch rejects Gi and M.", tried(eksContainer+".resources")),
+			"Memory on EKS is in MiB, with the suffix Mi. AWS Batch rejects Gi and M.",
+			tried(eksContainer+".resources")),
 		check("eks-memory-min", Medium, podParts, checkPodMemory,
 			"A container needs at least 4 MiB. A smaller number often means GiB.", api(eksContainer+".resources")),
 		check("eks-memory-request-eq-limit", High, podParts, func(s Site) { checkLimitOnEKS(s, "memory") },
@@ -55,29 +59,37 @@ func eksRules() []*Rule {
 			"AWS Batch assigns whole GPUs.", tried(eksContainer+".resources")),
 		check("eks-gpu-request-eq-limit", High, podParts, func(s Site) { checkLimitOnEKS(s, gpuKey) },
 			"The request and the limit for GPUs are equal.", tried(eksContainer+".resources")),
-		row("eks-quantity-length", High, in(podAndParts, "resources.limits.*", "resources.requests.*", "volumes[].emptyDir.sizeLimit"), chars(1, 256),
+		row("eks-quantity-length", High, in(podAndParts, "resources.limits.*", "resources.requests.*",
+			"volumes[].emptyDir.sizeLimit"), chars(1, 256),
 			"A quantity is 1 to 256 characters long.", api("Quantity")),
 		// The other members of containers and pods.
-		row("eks-image-pull-policy", High, in(podContainers, "imagePullPolicy"), oneOf("Always", "IfNotPresent", "Never"),
+		row("eks-image-pull-policy", High, in(podContainers, "imagePullPolicy"),
+			oneOf("Always", "IfNotPresent", "Never"),
 			"imagePullPolicy has the values that Kubernetes defines.", tried(eksContainer+".imagePullPolicy")),
 		row("eks-dns-policy", High, in(pods, "dnsPolicy"), oneOf("Default", "ClusterFirst", "ClusterFirstWithHostNet"),
 			"dnsPolicy has the values that Kubernetes defines.", tried("EksPodProperties.dnsPolicy")),
-		warns(row("eks-env-reserved-prefix", Medium, in(podParts, "env"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+		warns(row("eks-env-reserved-prefix", Medium, in(podParts, "env"),
+			func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, on EKS too. Reports of jobs on ECS say that the job does not get such a variable.", api("EksContainer.env")+lostVariables)),
 		row("eks-env-name-required", High, in(podParts, "env[]"), needs(`name: "NAME"`),
 			"A variable has a name.", api("EksContainerEnvironmentVariable.name")),
-		warns(row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"), absent("should not be combined with eksProperties", ""),
+		warns(row("eks-no-platformcapabilities", Medium, in(definitionsOnEKS, "platformCapabilities"),
+			absent("should not be combined with eksProperties", ""),
 			"platformCapabilities selects EC2 or Fargate on ECS. The API reference says that an EKS job must not specify it, but no answer of AWS Batch shows that it rejects the member.",
 			api("RegisterJobDefinition.platformCapabilities"))),
-		row("eks-no-propagatetags", High, in(definitionsOnEKS, "propagateTags"), absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
+		row("eks-no-propagatetags", High, in(definitionsOnEKS, "propagateTags"),
+			absent("cannot be combined with eksProperties", "remove it; give the pod labels in metadata"),
 			"AWS Batch does not propagate tags to pods.", tried("RegisterJobDefinition.propagateTags")),
 		// AWS Batch accepts these; Kubernetes rejects them or behaves unexpectedly.
 		check("eks-runasnonroot-uid0", Low, podContainers, checkNonRoot,
-			"Kubernetes does not start a container with runAsNonRoot whose user is 0.", "Kubernetes documentation, security context"),
+			"Kubernetes does not start a container with runAsNonRoot whose user is 0.",
+			"Kubernetes documentation, security context"),
 		check("eks-privileged-escalation", Low, podContainers, checkEscalation,
-			"Kubernetes rejects a privileged container with allowPrivilegeEscalation false.", "Kubernetes documentation, security context"),
+			"Kubernetes rejects a privileged container with allowPrivilegeEscalation false.",
+			"Kubernetes documentation, security context"),
 		check("eks-dns-hostnet", Low, pods, checkDNSPolicy,
-			"A pod on the host's network uses the host's DNS unless dnsPolicy is ClusterFirstWithHostNet.", api("EksPodProperties.dnsPolicy")),
+			"A pod on the host's network uses the host's DNS unless dnsPolicy is ClusterFirstWithHostNet.",
+			api("EksPodProperties.dnsPolicy")),
 	}
 }
 
@@ -95,7 +107,8 @@ func checkPodContainerNames(s Site) {
 	for _, c := range each(s.Node, "initContainers", "containers") {
 		name := podName(c)
 		if seen[name] {
-			s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)), "give each its own name; without a name it is Default", c.Get("name"), c)
+			s.Report(fmt.Sprintf("two containers of the pod are called %s", quote(name)),
+				"give each its own name; without a name it is Default", c.Get("name"), c)
 		}
 		seen[name] = true
 	}
@@ -105,7 +118,9 @@ func checkPodContainerNames(s Site) {
 // AWS Batch gives a container without one.
 func checkPodContainerName(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "Default" && !dnsLabel().MatchString(n.Str()) {
-		s.ReportFix(lowerFix(n, dnsLabel), "the name of a container must be at most 63 lower-case letters, digits and hyphens, not "+quote(n.Str()), lowerHint(n.Str()), n)
+		s.ReportFix(lowerFix(n, dnsLabel),
+			"the name of a container must be at most 63 lower-case letters, digits and hyphens, not "+quote(n.Str()),
+			lowerHint(n.Str()), n)
 	}
 }
 
@@ -134,7 +149,8 @@ func checkPodMillicores(s Site) {
 				value = decimal(math.Ceil(f/250) / 4)
 				hint = "write " + quote(value)
 			}
-			s.ReportFix(fixIf(value != "", n, value), "cpu must be in cores, not in thousandths: "+quote(n.Text), hint, n)
+			s.ReportFix(fixIf(value != "", n, value), "cpu must be in cores, not in thousandths: "+quote(n.Text), hint,
+				n)
 		}
 	})
 }
@@ -151,7 +167,8 @@ func checkPodCPUSteps(s Site) {
 		if ok && f > 0 && f < 1e9 {
 			value = decimal(math.Ceil(f*4) / 4)
 		}
-		s.ReportFix(fixIf(value != "", n, value), "cpu must be a multiple of 0.25, not "+quote(n.Text), writeHint(value), n)
+		s.ReportFix(fixIf(value != "", n, value), "cpu must be a multiple of 0.25, not "+quote(n.Text),
+			writeHint(value), n)
 	})
 }
 
@@ -162,7 +179,8 @@ func checkPodCPULimit(s Site) {
 	limit, okL := number(r.Get("limits").Get("cpu"))
 	request, okR := number(r.Get("requests").Get("cpu"))
 	if okL && okR && request > limit {
-		s.Report(fmt.Sprintf("the request for cpu, %s, is above its limit, %s", decimal(request), decimal(limit)), "raise the limit", r.Get("requests").Get("cpu"))
+		s.Report(fmt.Sprintf("the request for cpu, %s, is above its limit, %s", decimal(request), decimal(limit)),
+			"raise the limit", r.Get("requests").Get("cpu"))
 	}
 }
 
@@ -172,7 +190,8 @@ func checkPodMemoryUnit(s Site) {
 	eachQuantity(s.Node, "memory", func(n *jsontree.Node) {
 		if !mebibytes().MatchString(n.Text) {
 			value := inMi(n.Text)
-			s.ReportFix(fixIf(value != "", n, value), "memory must be a whole number with Mi, not "+quote(n.Text), writeHint(value), n)
+			s.ReportFix(fixIf(value != "", n, value), "memory must be a whole number with Mi, not "+quote(n.Text),
+				writeHint(value), n)
 		}
 	})
 }
@@ -180,8 +199,10 @@ func checkPodMemoryUnit(s Site) {
 // checkPodMemory reports less than the 4 MiB that AWS Batch requires.
 func checkPodMemory(s Site) {
 	eachQuantity(s.Node, "memory", func(n *jsontree.Node) {
-		if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().MatchString(n.Text) && mib < 4 {
-			s.Report("memory must be at least 4Mi, not "+quote(n.Text), fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
+		if mib, err := strconv.Atoi(strings.TrimSuffix(n.Text, "Mi")); err == nil && mebibytes().
+			MatchString(n.Text) && mib < 4 {
+			s.Report("memory must be at least 4Mi, not "+quote(n.Text),
+				fmt.Sprintf(`for %d GiB write "%dMi"`, mib, mib*1024), n)
 		}
 	})
 }
@@ -207,7 +228,8 @@ func checkNonRoot(s Site) {
 func checkEscalation(s Site) {
 	c := s.Node.Get("securityContext")
 	if n := c.Get("allowPrivilegeEscalation"); isTrue(c.Get("privileged")) && isFalse(n) {
-		s.ReportFix(s.remove(n), "a privileged container can always escalate privileges", "remove this member, or remove privileged", n)
+		s.ReportFix(s.remove(n), "a privileged container can always escalate privileges",
+			"remove this member, or remove privileged", n)
 	}
 }
 
@@ -215,7 +237,8 @@ func checkEscalation(s Site) {
 // hostNetwork is false.
 func checkDNSPolicy(s Site) {
 	if n := s.Node.Get("dnsPolicy"); n.Str() == "ClusterFirst" && !isFalse(s.Node.Get("hostNetwork")) {
-		s.ReportFix(replace(n, "ClusterFirstWithHostNet"), "on the host's network (the default), ClusterFirst does not use the cluster's DNS",
+		s.ReportFix(replace(n, "ClusterFirstWithHostNet"),
+			"on the host's network (the default), ClusterFirst does not use the cluster's DNS",
 			`write "ClusterFirstWithHostNet", or "hostNetwork": false`, n)
 	}
 }
@@ -291,7 +314,8 @@ func checkLimitOnEKS(s Site, name string) {
 	r := s.Node.Get("resources")
 	limit, request := r.Get("limits").Get(name), r.Get("requests").Get(name)
 	if limit.Str() != "" && request.Str() != "" && limit.Str() != request.Str() {
-		s.Report(fmt.Sprintf("the request for %s, %s, differs from its limit, %s", name, quote(request.Str()), quote(limit.Str())), "make them equal, or remove the request", request)
+		s.Report(fmt.Sprintf("the request for %s, %s, differs from its limit, %s", name, quote(request.Str()),
+			quote(limit.Str())), "make them equal, or remove the request", request)
 	}
 }
 
@@ -302,7 +326,8 @@ func inMi(s string) string {
 		return ""
 	}
 	f, err := strconv.ParseFloat(m[1], 64)
-	unit, known := map[string]float64{"": 1, "K": 1e3, "Ki": 1 << 10, "M": 1e6, "Mi": 1 << 20, "MB": 1 << 20, "MiB": 1 << 20, "G": 1e9, "Gi": 1 << 30, "GB": 1 << 30, "GiB": 1 << 30, "T": 1e12, "Ti": 1 << 40}[m[2]]
+	unit, known := map[string]float64{"": 1, "K": 1e3, "Ki": 1 << 10, "M": 1e6, "Mi": 1 << 20, "MB": 1 << 20,
+		"MiB": 1 << 20, "G": 1e9, "Gi": 1 << 30, "GB": 1 << 30, "GiB": 1 << 30, "T": 1e12, "Ti": 1 << 40}[m[2]]
 	if err != nil || !known || f > 1<<40 {
 		return ""
 	}

@@ -31,7 +31,8 @@ func fargateRules() []*Rule {
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
 					if c.Single && c.Node.Get("executionRoleArn") == nil {
-						c.Report("a Fargate job needs executionRoleArn", roleHint, c.Register.Get("platformCapabilities"))
+						c.Report("a Fargate job needs executionRoleArn", roleHint,
+							c.Register.Get("platformCapabilities"))
 					}
 				})
 			},
@@ -44,7 +45,8 @@ func fargateRules() []*Rule {
 				p.onFargate(func(c Site) {
 					n := plan.Requirement(c.Node, nil, "VCPU")
 					if v, ok := number(n); ok && c.Single && catalog.FargateMemory(v) == nil {
-						c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text), nextFargate(c, v), n)
+						c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text),
+							nextFargate(c, v), n)
 					}
 				})
 			},
@@ -57,7 +59,8 @@ func fargateRules() []*Rule {
 				for _, c := range requirers(p) {
 					for r := range c.Node.Get("resourceRequirements").Children() {
 						if c.Fargate && r.Get("type").Str() == "GPU" {
-							c.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
+							c.Report("Fargate has no GPUs",
+								`remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
 						}
 					}
 				}
@@ -82,7 +85,8 @@ func fargateRules() []*Rule {
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
 					if n := c.Node.Get("linuxParameters").Get("sharedMemorySize"); n != nil {
-						c.Report("shared memory cannot be set on Fargate", `remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
+						c.Report("shared memory cannot be set on Fargate",
+							`remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
 					}
 				})
 			},
@@ -94,9 +98,11 @@ func fargateRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Submits() {
 					// A size that the definition itself has is reported there.
-					overridden := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
+					overridden := firstOf(j.Submit.Get("containerOverrides").
+						Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
 					r, ok := plan.RequestOf(j.Known(), j.Submit)
-					if !ok || !r.Fargate || overridden == nil || slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+					if !ok || !r.Fargate || overridden == nil || slices.Contains(catalog.FargateMemory(r.VCPUs),
+						r.MemoryMiB) {
 						continue
 					}
 					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), overridden)
@@ -109,55 +115,74 @@ func fargateRules() []*Rule {
 // fargateRowRules returns the rules about members that Fargate does not have or requires.
 func fargateRowRules() []*Rule {
 	return []*Rule{
-		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"), oneOf("ENABLED", "DISABLED"),
+		row("assignpublicip-enum", High, in(bodies, "networkConfiguration.assignPublicIp"),
+			oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
 		// Members that do not exist on Fargate.
-		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"), absent("does not exist on Fargate", "write it in resourceRequirements"),
-			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerProperties.vcpus and memory")),
+		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"),
+			absent("does not exist on Fargate", "write it in resourceRequirements"),
+			"Fargate accepts resourceRequirements only, not the older vcpus and memory.",
+			tried("ContainerProperties.vcpus and memory")),
 		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),
 			"Fargate sets the ulimits of a container; you cannot.", tried("ContainerProperties.ulimits")),
-		row("fargate-no-devices", High, in(onFargate(containers), "linuxParameters.devices"), absent("do not exist on Fargate", onlyEC2),
+		row("fargate-no-devices", High, in(onFargate(containers), "linuxParameters.devices"),
+			absent("do not exist on Fargate", onlyEC2),
 			"A container on Fargate cannot use devices of its host.", tried("LinuxParameters.devices")),
-		row("fargate-no-tmpfs", High, in(onFargate(containers), "linuxParameters.tmpfs"), absent("does not exist on Fargate", "remove it; ephemeralStorage gives more disk"),
+		row("fargate-no-tmpfs", High, in(onFargate(containers), "linuxParameters.tmpfs"),
+			absent("does not exist on Fargate", "remove it; ephemeralStorage gives more disk"),
 			"tmpfs mounts work on EC2 only.", tried("LinuxParameters.tmpfs")),
-		row("fargate-no-maxswap", High, in(onFargate(containers), "linuxParameters.maxSwap"), absent("does not exist on Fargate", onlyEC2),
+		row("fargate-no-maxswap", High, in(onFargate(containers), "linuxParameters.maxSwap"),
+			absent("does not exist on Fargate", onlyEC2),
 			"Fargate has no swap.", tried("LinuxParameters.maxSwap")),
-		row("fargate-no-swappiness", High, in(onFargate(containers), "linuxParameters.swappiness"), absent("does not exist on Fargate", onlyEC2),
+		row("fargate-no-swappiness", High, in(onFargate(containers), "linuxParameters.swappiness"),
+			absent("does not exist on Fargate", onlyEC2),
 			"Fargate has no swap.", tried("LinuxParameters.swappiness")),
-		row("fargate-no-host-sourcepath", High, in(onFargate(bodies), "volumes[].host.sourcePath"), absent("does not exist on Fargate", "remove it for an empty volume, or use EFS"),
+		row("fargate-no-host-sourcepath", High, in(onFargate(bodies), "volumes[].host.sourcePath"),
+			absent("does not exist on Fargate", "remove it for an empty volume, or use EFS"),
 			"A container on Fargate cannot mount directories of its host.", tried("Host.sourcePath")),
-		row("fargate-log-driver", High, in(onFargate(containers), "logConfiguration.logDriver"), func(s Site, n *jsontree.Node, _ string) {
-			switch n.Str() {
-			case "json-file", "syslog", "journald", "gelf", "fluentd":
-				s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()), "write \"awslogs\", \"splunk\" or \"awsfirelens\"", n)
-			}
-		}, "On Fargate, the log driver is awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
+		row("fargate-log-driver", High, in(onFargate(containers), "logConfiguration.logDriver"),
+			func(s Site, n *jsontree.Node, _ string) {
+				switch n.Str() {
+				case "json-file", "syslog", "journald", "gelf", "fluentd":
+					s.ReportFix(replace(n, "awslogs"), "Fargate has no log driver "+quote(n.Str()),
+						"write \"awslogs\", \"splunk\" or \"awsfirelens\"", n)
+				}
+			}, "On Fargate, the log driver is awslogs, splunk or awsfirelens.", tried("LogConfiguration.logDriver")),
 		// Disk and platform of a Fargate task.
-		row("fargate-ephemeral-range", High, in(bodies, "ephemeralStorage.sizeInGiB"), func(s Site, n *jsontree.Node, label string) {
-			if v, ok := n.Int(); ok && v < 21 {
-				s.ReportFix(replace(n, "21"), "sizeInGiB must be 21 to 200, not "+n.Text, "remove ephemeralStorage for the 20 GiB that every task has, or write 21", n)
-			} else if ok && v > 200 {
-				s.Report("sizeInGiB must be 21 to 200, not "+n.Text, "mount an EFS volume for more", n)
-			}
-		}, "The disk of a Fargate task is 21 to 200 GiB, or 20 GiB without ephemeralStorage.", tried("EphemeralStorage.sizeInGiB")),
+		row("fargate-ephemeral-range", High, in(bodies, "ephemeralStorage.sizeInGiB"),
+			func(s Site, n *jsontree.Node, label string) {
+				if v, ok := n.Int(); ok && v < 21 {
+					s.ReportFix(replace(n, "21"), "sizeInGiB must be 21 to 200, not "+n.Text,
+						"remove ephemeralStorage for the 20 GiB that every task has, or write 21", n)
+				} else if ok && v > 200 {
+					s.Report("sizeInGiB must be 21 to 200, not "+n.Text, "mount an EFS volume for more", n)
+				}
+			}, "The disk of a Fargate task is 21 to 200 GiB, or 20 GiB without ephemeralStorage.",
+			tried("EphemeralStorage.sizeInGiB")),
 		row("fargate-ephemeral-size-required", High, in(bodies, "ephemeralStorage"), needs("sizeInGiB: 50"),
 			"ephemeralStorage needs sizeInGiB.", api("EphemeralStorage.sizeInGiB")),
-		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion", "platformVersion"), checkPlatformVersion,
+		row("fargate-platform-version", Low, in(bodies, "fargatePlatformConfiguration.platformVersion",
+			"platformVersion"), checkPlatformVersion,
 			"platformVersion is a version of the Fargate platform: LATEST, 1.4.0 or 1.3.0 for Linux, LATEST or 1.0.0 for Windows.", api("FargatePlatformConfiguration.platformVersion")).keepingMeaning(),
 		check("fargate-efs-platform-version", High, onFargate(bodies), func(s Site) {
-			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"), s.Node.Get("platformVersion"))
+			n := firstOf(s.Node.Get("fargatePlatformConfiguration").Get("platformVersion"),
+				s.Node.Get("platformVersion"))
 			for range efsVolumes(s.Node) {
 				if n.Str() == "1.3.0" {
-					s.ReportFix(replace(n, "1.4.0"), "EFS volumes need Fargate platform 1.4.0 or later, not 1.3.0", `write "1.4.0" or "LATEST"`, n)
+					s.ReportFix(replace(n, "1.4.0"), "EFS volumes need Fargate platform 1.4.0 or later, not 1.3.0",
+						`write "1.4.0" or "LATEST"`, n)
 				}
 				return
 			}
-		}, "EFS volumes need Fargate platform version 1.4.0 or later.", tried("Volume.efsVolumeConfiguration")).onlyWith("platformCapabilities"),
-		row("fargate-no-instancetype", Low, in(onFargate(containers), "instanceType"), absent("is not documented for Fargate", ""),
+		}, "EFS volumes need Fargate platform version 1.4.0 or later.", tried("Volume.efsVolumeConfiguration")).
+			onlyWith("platformCapabilities"),
+		row("fargate-no-instancetype", Low, in(onFargate(containers), "instanceType"),
+			absent("is not documented for Fargate", ""),
 			"Fargate has no instance types.", api("ContainerProperties.instanceType")),
 		check("fargate-no-multinode", High, definitions, func(s Site) {
 			if n := s.Node.Get("nodeProperties"); s.Fargate && (n != nil || s.Node.Get("type").Str() == "multinode") {
-				s.Report("multi-node jobs do not run on Fargate", `run it on EC2: "platformCapabilities": ["EC2"]`, s.Node.Get("platformCapabilities"))
+				s.Report("multi-node jobs do not run on Fargate", `run it on EC2: "platformCapabilities": ["EC2"]`,
+					s.Node.Get("platformCapabilities"))
 			}
 		}, "Multi-node jobs run on EC2 only.", tried("RegisterJobDefinition.type")).onlyWith("platformCapabilities"),
 		check("fargate-missing-capability", High, onEC2(bodies), func(s Site) {
@@ -169,13 +194,16 @@ func fargateRowRules() []*Rule {
 				s.ReportFix(fix, m+" is for Fargate, but a job without platformCapabilities is for EC2",
 					`add "platformCapabilities": ["FARGATE"]`, s.Register)
 			}
-		}, "A definition without platformCapabilities is for EC2, even if it has members that only Fargate uses.", tried("RegisterJobDefinition.platformCapabilities")),
+		}, "A definition without platformCapabilities is for EC2, even if it has members that only Fargate uses.",
+			tried("RegisterJobDefinition.platformCapabilities")),
 		warns(check("fargate-timeout-14-days", High, jobs, func(s Site) {
 			n := s.Node.Get("timeout").Get("attemptDurationSeconds")
 			if v, ok := n.Int(); ok && v > catalog.FargateMaxSeconds && s.Fargate {
-				s.Report(fmt.Sprintf("Fargate may stop the job after 14 days (%d seconds), before this timeout", catalog.FargateMaxSeconds), "", n)
+				s.Report(fmt.Sprintf("Fargate may stop the job after 14 days (%d seconds), before this timeout",
+					catalog.FargateMaxSeconds), "", n)
 			}
-		}, "Fargate may stop a task after 14 days, even if the timeout is longer.", api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
+		}, "Fargate may stop a task after 14 days, even if the timeout is longer.",
+			api("JobTimeout.attemptDurationSeconds"))).onlyWith("platformCapabilities"),
 	}
 }
 
@@ -184,27 +212,31 @@ func fargateRowRules() []*Rule {
 func windowsRules() []*Rule {
 	return []*Rule{
 		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
-			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL", "WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
+			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL",
+				"WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
 			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
 		row("fargate-cpu-arch-enum", High, in(bodies, "runtimePlatform.cpuArchitecture"), oneOf("X86_64", "ARM64"),
 			"cpuArchitecture is X86_64 or ARM64, in capitals.", tried("RuntimePlatform.cpuArchitecture")),
-		row("windows-x86-only", High, in(onWindows(bodies), "runtimePlatform.cpuArchitecture"), func(s Site, n *jsontree.Node, _ string) {
-			if n.Str() == "ARM64" {
-				s.ReportFix(replace(n, "X86_64"), "Windows containers run on X86_64 only", `write "X86_64"`, n)
-			}
-		}, "Windows containers run on X86_64 only.", tried("RuntimePlatform.cpuArchitecture")),
+		row("windows-x86-only", High, in(onWindows(bodies), "runtimePlatform.cpuArchitecture"),
+			func(s Site, n *jsontree.Node, _ string) {
+				if n.Str() == "ARM64" {
+					s.ReportFix(replace(n, "X86_64"), "Windows containers run on X86_64 only", `write "X86_64"`, n)
+				}
+			}, "Windows containers run on X86_64 only.", tried("RuntimePlatform.cpuArchitecture")),
 		check("windows-min-1-vcpu", Medium, allParts, func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
 			if v, ok := number(n); ok && v < 1 && s.runsWindows() {
 				s.ReportFix(replace(n, "1"), "a Windows container needs at least 1 vCPU, not "+n.Text, `write "1"`, n)
 			}
-		}, "A Windows container needs at least 1 vCPU.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		}, "A Windows container needs at least 1 vCPU.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		onWindowsNo("windows-no-linuxparameters", "linuxParameters"),
 		onWindowsNo("windows-no-user", "user"),
 		onWindowsNo("windows-no-readonlyrootfilesystem", "readonlyRootFilesystem"),
 		onWindowsNo("windows-no-ulimits", "ulimits"),
 		onWindowsNo("windows-no-privileged", "privileged").onlyWith("runtimePlatform"),
-		row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers", "copy the data from S3"),
+		row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers",
+			"copy the data from S3"),
 			"Windows containers cannot mount EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
 		warns(check("fargate-public-ip-no-nat", High, onFargate(bodies), func(s Site) {
 			image := s.Node.Get("image")
@@ -213,7 +245,8 @@ func windowsRules() []*Rule {
 			}
 			n := s.Node.Get("networkConfiguration").Get("assignPublicIp")
 			if n.Str() == "DISABLED" && publicRegistry(image.Str()) {
-				s.Report("without a public IP address, Fargate pulls images from "+registryName(image.Str())+" only through a NAT gateway",
+				s.Report("without a public IP address, Fargate pulls images from "+registryName(image.Str())+
+					" only through a NAT gateway",
 					`write "ENABLED" if the subnet has no NAT gateway, or copy the image to ECR with an endpoint`, n)
 			}
 		}, "In a subnet without a NAT gateway or endpoints, a Fargate job needs a public IP address to reach a registry. batchctl reports this if the file "+

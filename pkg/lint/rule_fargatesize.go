@@ -19,16 +19,18 @@ func fargateSizeRules() []*Rule {
 		size := strconv.FormatFloat(vcpus, 'g', -1, 64)
 		list := memoryList(vcpus)
 		rules = append(rules, (&Rule{
-			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error, Confidence: High,
-			Doc:    fmt.Sprintf("With %s vCPU, Fargate offers %s MiB of memory.", size, list),
-			Source: apiReference + ", ResourceRequirement.value" + probed,
+			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error,
+			Confidence: High,
+			Doc:        fmt.Sprintf("With %s vCPU, Fargate offers %s MiB of memory.", size, list),
+			Source:     apiReference + ", ResourceRequirement.value" + probed,
 			Run: func(p *Pass) {
 				p.onFargate(func(c Site) {
 					v, okV := number(plan.Requirement(c.Node, nil, "VCPU"))
 					n := plan.Requirement(c.Node, nil, "MEMORY")
 					m, okM := number(n)
 					if c.Single && okV && okM && v == vcpus && !slices.Contains(catalog.FargateMemory(v), int(m)) {
-						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU, Fargate offers %s MiB, not %s", size, list, n.Text), fargateHint(v, int(m)), n)
+						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU, Fargate offers %s MiB, not %s",
+							size, list, n.Text), fargateHint(v, int(m)), n)
 					}
 				})
 			},

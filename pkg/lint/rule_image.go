@@ -51,7 +51,8 @@ func imageRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, i := range p.Images() {
 					if i.Image.Is(jsontree.String) && i.Image.Str() == "" {
-						i.Site.Report("the image is empty", `write an image such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
+						i.Site.Report("the image is empty",
+							`write an image such as "public.ecr.aws/docker/library/busybox:1.37"`, i.Image)
 					}
 				}
 			},
@@ -72,7 +73,8 @@ func imageRules() []*Rule {
 				for i := range p.imagesThatRun() {
 					account, _, isECR := strings.Cut(i.Image.Str(), ".dkr.ecr")
 					if isECR && isWrongAccount(account) {
-						i.Site.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account, len(account)), "copy the account from the repository's URI", i.Image)
+						i.Site.Report(fmt.Sprintf("an AWS account has 12 digits, and the registry's %s has %d", account,
+							len(account)), "copy the account from the repository's URI", i.Image)
 					}
 				}
 			},
@@ -102,10 +104,12 @@ func isWrongAccount(text string) bool {
 // accountRule is the rule for accounts in ARNs of members without a rule about their form.
 func accountRule() *Rule {
 	members := []selector{
-		in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom", "repositoryCredentials.credentialsParameter"),
+		in(containers, "secrets[].valueFrom", "logConfiguration.secretOptions[].valueFrom",
+			"repositoryCredentials.credentialsParameter"),
 		in(environments, "serviceRole", resourcesOf+".instanceRole", resourcesOf+".spotIamFleetRole"),
 		in(queues, "computeEnvironmentOrder[].computeEnvironment"),
-		in(jobs, "consumableResourceProperties.consumableResourceList[].consumableResource", "consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"),
+		in(jobs, "consumableResourceProperties.consumableResourceList[].consumableResource",
+			"consumableResourcePropertiesOverride.consumableResourceList[].consumableResource"),
 	}
 	r := &Rule{
 		Name: "arn-account", Severity: diag.Warning, Confidence: High,
@@ -116,7 +120,8 @@ func accountRule() *Rule {
 				members[i].check(p, members[i].scope(p), func(s Site, n *jsontree.Node, label string) {
 					account := batch.Account(n.Str())
 					if batch.IsARN(n.Str()) && isWrongAccount(account) {
-						s.Report(fmt.Sprintf("an AWS account has 12 digits, and %s in %s has %d", account, label, len(account)), "copy the ARN from the resource", n)
+						s.Report(fmt.Sprintf("an AWS account has 12 digits, and %s in %s has %d", account, label,
+							len(account)), "copy the ARN from the resource", n)
 					}
 				})
 			}

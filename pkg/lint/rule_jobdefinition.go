@@ -12,8 +12,10 @@ import (
 // their members that no other file covers.
 func jobdefRules() []*Rule {
 	return []*Rule{
-		row("jobdef-name-required", High, in(definitions, ""), unlessMeant("name", needed("a job definition", "jobDefinitionName")),
-			"A job definition is registered under its name, so it needs one.", api("RegisterJobDefinition.jobDefinitionName")),
+		row("jobdef-name-required", High, in(definitions, ""), unlessMeant("name",
+			needed("a job definition", "jobDefinitionName")),
+			"A job definition is registered under its name, so it needs one.",
+			api("RegisterJobDefinition.jobDefinitionName")),
 		row("jobdef-type-required", High, in(definitions, ""), needed("a job definition", `type: "container"`),
 			"The type of a job definition is container or multinode.", api("RegisterJobDefinition.type")),
 		row("jobdef-type-enum", High, in(definitions, "type"), oneOf("container", "multinode"),
@@ -28,14 +30,19 @@ func jobdefRules() []*Rule {
 					return
 				}
 			}
-			s.Report("a container job needs containerProperties, ecsProperties or eksProperties", `add "containerProperties": { "image": ... }`, s.Node)
-		}, "A definition of type container needs containerProperties, ecsProperties or eksProperties.", tried("RegisterJobDefinition.type")),
+			s.Report("a container job needs containerProperties, ecsProperties or eksProperties",
+				`add "containerProperties": { "image": ... }`, s.Node)
+		}, "A definition of type container needs containerProperties, ecsProperties or eksProperties.",
+			tried("RegisterJobDefinition.type")),
 		row("jobdef-container-and-ecs", Medium, in(definitions, ""), exclusive("containerProperties", "ecsProperties"),
-			"A definition has containerProperties for one container or ecsProperties for several, not both.", tried("RegisterJobDefinition")),
+			"A definition has containerProperties for one container or ecsProperties for several, not both.",
+			tried("RegisterJobDefinition")),
 		row("jobdef-container-and-eks", High, in(definitions, ""), exclusive("containerProperties", "eksProperties"),
-			"A job runs on ECS (containerProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition.eksProperties")),
+			"A job runs on ECS (containerProperties) or on EKS (eksProperties), not on both.",
+			tried("RegisterJobDefinition.eksProperties")),
 		row("jobdef-ecs-and-eks", Medium, in(definitions, ""), exclusive("ecsProperties", "eksProperties"),
-			"A job runs on ECS (ecsProperties) or on EKS (eksProperties), not on both.", tried("RegisterJobDefinition")),
+			"A job runs on ECS (ecsProperties) or on EKS (eksProperties), not on both.",
+			tried("RegisterJobDefinition")),
 		row("jobdef-eks-and-node", High, in(definitions, ""), exclusive("eksProperties", "nodeProperties"),
 			"Nodes on EKS are described in nodeProperties.nodeRangeProperties[].eksProperties, not beside nodeProperties.", tried("RegisterJobDefinition.eksProperties")),
 		check("jobdef-size-max", Medium, definitions, func(s Site) {
@@ -43,35 +50,45 @@ func jobdefRules() []*Rule {
 				return // in AWS's form it is hardly longer
 			}
 			if n := len(s.Node.AppendJSON(nil)); n > catalog.MaxRegisterBytes {
-				s.Report(fmt.Sprintf("a job definition can have at most %d bytes, and this one has %d", catalog.MaxRegisterBytes, n),
+				s.Report(fmt.Sprintf("a job definition can have at most %d bytes, and this one has %d",
+					catalog.MaxRegisterBytes, n),
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
 		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
 		// The members of containers, and their deprecated forms.
-		row("container-image-required", High, in(containersIn("containerProperties"), ""), unlessMeant("image", needs("image")),
+		row("container-image-required", High, in(containersIn("containerProperties"), ""),
+			unlessMeant("image", needs("image")),
 			"containerProperties names the image that runs.", tried("ContainerProperties.image")),
-		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"), needs(`type: "VCPU"`, `value: "1"`),
+		row("resource-type-value-required", High, in(requirers, "resourceRequirements[]"),
+			needs(`type: "VCPU"`, `value: "1"`),
 			"A resource requirement has a type and a value.", api("ResourceRequirement")),
 		check("legacy-vcpus-and-resource", Medium, wholes, func(s Site) { checkBothForms(s, "vcpus", "VCPU") },
-			"AWS Batch rejects the deprecated member vcpus together with a VCPU requirement.", tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
+			"AWS Batch rejects the deprecated member vcpus together with a VCPU requirement.",
+			tried("ContainerProperties.vcpus")).onlyWith("vcpus"),
 		check("legacy-memory-and-resource", Medium, wholes, func(s Site) { checkBothForms(s, "memory", "MEMORY") },
-			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.", tried("ContainerProperties.memory")).onlyWith("memory"),
+			"AWS Batch rejects the deprecated member memory together with a MEMORY requirement.",
+			tried("ContainerProperties.memory")).onlyWith("memory"),
 		warns(check("legacy-fields-deprecated", Medium, wholes, checkDeprecated,
 			"vcpus and memory of a container are deprecated and do not exist on Fargate; resourceRequirements replaces them. Submissions that override vcpus or memory then have to override resourceRequirements.", api("ContainerProperties.vcpus and memory"))).keepingMeaning(),
 		check("job-instance-type-single-node", Low, containersIn("containerProperties"), func(s Site) {
 			if n := s.Node.Get("instanceType"); n != nil && !s.Fargate {
-				s.ReportFix(s.remove(n), "instanceType is documented for the nodes of a multi-node job only", "remove it; the queue's compute environments choose the instances", key(n))
+				s.ReportFix(s.remove(n), "instanceType is documented for the nodes of a multi-node job only",
+					"remove it; the queue's compute environments choose the instances", key(n))
 			}
-		}, "Only the nodes of a multi-node job can have an instance type.", api("ContainerProperties.instanceType")).onlyWith("instanceType"),
-		warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image", "jobRoleArn", "executionRoleArn", "user",
+		}, "Only the nodes of a multi-node job can have an instance type.", api("ContainerProperties.instanceType")).
+			onlyWith("instanceType"),
+		warns(row("ref-outside-command", Low, in(allContainers, "environment[].value", "env[].value", "image",
+			"jobRoleArn", "executionRoleArn", "user",
 			"logConfiguration.options.*", "secrets[].valueFrom"), func(s Site, n *jsontree.Node, _ string) {
 			if refers(n.Str()) {
 				s.Report("Ref:: is documented for command only; here the container may see the text unchanged",
 					"pass it in the command, or set the value with an override", n)
 			}
-		}, "AWS Batch replaces Ref:: placeholders in the command. The documentation mentions no other member.", guide("job definition parameters"))),
+		}, "AWS Batch replaces Ref:: placeholders in the command. The documentation mentions no other member.",
+			guide("job definition parameters"))),
 		// Where and how the job runs.
-		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"), growing([]string{"EC2", "FARGATE", "MANAGED_INSTANCES"}),
+		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"),
+			growing([]string{"EC2", "FARGATE", "MANAGED_INSTANCES"}),
 			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")),
 		check("platform-capability-single", Medium, definitions, func(s Site) {
 			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
@@ -81,7 +98,8 @@ func jobdefRules() []*Rule {
 				}
 				s.Report("platformCapabilities must contain exactly one value", `write ["EC2"] or ["FARGATE"]`, at)
 			}
-		}, "A definition is for one platform, so the list has exactly one entry.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		}, "A definition is for one platform, so the list has exactly one entry.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
 			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
 		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
@@ -103,7 +121,8 @@ func checkBothForms(s Site, legacy, kind string) {
 	if n == nil || !requires(s.Node, kind) {
 		return
 	}
-	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s have the same meaning", legacy, kind), "remove "+legacy, key(n))
+	s.ReportFix(s.remove(n), fmt.Sprintf("%s and the requirement %s have the same meaning", legacy, kind),
+		"remove "+legacy, key(n))
 }
 
 // checkDeprecated reports vcpus and memory without a replacement, with the rewrite.
@@ -129,5 +148,6 @@ func checkDeprecated(s Site) {
 	if len(names) > 1 {
 		is = " are"
 	}
-	s.ReportFix(s.modernize(kept, list), and(names)+is+" deprecated", `write "resourceRequirements": [ `+list+` ]`, key(kept[0]))
+	s.ReportFix(s.modernize(kept, list), and(names)+is+" deprecated", `write "resourceRequirements": [ `+list+` ]`,
+		key(kept[0]))
 }

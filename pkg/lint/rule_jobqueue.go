@@ -27,35 +27,45 @@ const actions = "jobStateTimeLimitActions[]"
 func jobQueueRules() []*Rule {
 	return []*Rule{
 		row("queue-name-charset", High, in(queues, "jobQueueName"), like(namePattern, nameCharset, ""),
-			"A queue's name contains only letters, digits, hyphens and underscores.", tried("CreateJobQueue.jobQueueName")),
+			"A queue's name contains only letters, digits, hyphens and underscores.",
+			tried("CreateJobQueue.jobQueueName")),
 		row("queue-name-length", High, in(queues, "jobQueueName"), chars(1, 128),
 			"A queue's name is 1 to 128 characters long.", tried("CreateJobQueue.jobQueueName")),
 		row("queue-required", High, in(queues, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("jobQueueName", "priority: 1")(s, n, "a job queue")
 		}, "A queue has a name and a priority.", api("CreateJobQueue")),
 		row("queue-priority-range", Medium, in(queues, "priority"), between(0, 1000),
-			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.", cfnSchema+"AWS::Batch::JobQueue"),
+			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.",
+			cfnSchema+"AWS::Batch::JobQueue"),
 		row("queue-state-enum", High, in(queues, "state"), oneOf("ENABLED", "DISABLED"),
 			"A queue is ENABLED or DISABLED.", api("JQState")),
 		check("queue-ce-order-required", Medium, queues, checkEnvironmentOrder,
 			"A queue has at least one compute environment.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		// A queue tries its environments in order.
-		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"), atMost(3, "create another queue for the others"),
+		row("queue-ce-order-max-3", High, in(queues, "computeEnvironmentOrder"),
+			atMost(3, "create another queue for the others"),
 			"A queue has at most 3 compute environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"), both(needs("order: 1", "computeEnvironment"), filledMember("computeEnvironment", `"gpu"`)),
+		row("queue-ce-order-members", High, in(queues, "computeEnvironmentOrder[]"),
+			both(needs("order: 1", "computeEnvironment"), filledMember("computeEnvironment", `"gpu"`)),
 			"An entry needs an order and a compute environment.", api("ComputeEnvironmentOrder")),
-		row("queue-ce-duplicate", Medium, in(queues, "computeEnvironmentOrder"), distinct("computeEnvironment", "remove one of them"),
+		row("queue-ce-duplicate", Medium, in(queues, "computeEnvironmentOrder"),
+			distinct("computeEnvironment", "remove one of them"),
 			"A queue lists each environment once.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("queue-ce-duplicate-order", Medium, in(queues, "computeEnvironmentOrder"), distinct("order", "number them 1, 2, 3"),
-			"Each environment of a queue has its own order.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("queue-ce-duplicate-order", Medium, in(queues, "computeEnvironmentOrder"),
+			distinct("order", "number them 1, 2, 3"),
+			"Each environment of a queue has its own order.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		check("queue-mix-fargate-ec2", High, queues, checkQueueOfOneKind,
 			"The environments of a queue are all on Fargate or all on EC2. batchctl checks this if the files also create the environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
-		row("queue-type-enum", High, in(queues, "jobQueueType"), growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
+		row("queue-type-enum", High, in(queues, "jobQueueType"),
+			growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
 			"jobQueueType is one of AWS Batch's types of queue. A value newer than the API reference is only a warning.", tried("JobQueueType")),
 		// Service environments run SageMaker training jobs; batchctl only checks their
 		// form.
-		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder", "serviceEnvironmentOrder"),
-			"A queue has compute environments or a service environment, not both.", api("CreateJobQueue.serviceEnvironmentOrder")),
+		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder",
+			"serviceEnvironmentOrder"),
+			"A queue has compute environments or a service environment, not both.",
+			api("CreateJobQueue.serviceEnvironmentOrder")),
 		check("queue-service-env-type", Medium, queues, checkServiceEnvironments,
 			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
@@ -67,18 +77,23 @@ func jobQueueRules() []*Rule {
 			"You cannot remove a queue's scheduling policy, or add one to a queue without it. batchctl reports this if files in a directory create the same queue "+
 				"with and without a policy.", api("CreateJobQueue.schedulingPolicyArn")),
 		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
-		row("queue-jstla-members", High, in(queues, actions), needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600", `action: "CANCEL"`),
+		row("queue-jstla-members", High, in(queues, actions),
+			needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600",
+				`action: "CANCEL"`),
 			"An action needs a reason, a state, a time and an action.", api("JobStateTimeLimitAction")),
 		row("queue-jstla-time-range", High, in(queues, actions+".maxTimeSeconds"), between(600, 86400),
 			"maxTimeSeconds is 10 minutes to 24 hours.", tried("JobStateTimeLimitAction.maxTimeSeconds")),
 		row("queue-jstla-state", High, in(queues, actions+".state"), oneOf("RUNNABLE"),
 			"An action applies only to jobs in RUNNABLE.", tried("JobStateTimeLimitAction.state")),
 		row("queue-jstla-action", High, in(queues, actions+".action"), checkTimeLimitAction,
-			"The action of a queue for containers is CANCEL; TERMINATE is for SageMaker.", tried("JobStateTimeLimitAction.action")),
+			"The action of a queue for containers is CANCEL; TERMINATE is for SageMaker.",
+			tried("JobStateTimeLimitAction.action")),
 		row("queue-jstla-reason", Low, in(queues, actions+".reason"), checkTimeLimitReason,
-			"AWS Batch reports a fixed list of reasons for stuck jobs, and the action needs one of them.", guide("jobs stuck in RUNNABLE")),
+			"AWS Batch reports a fixed list of reasons for stuck jobs, and the action needs one of them.",
+			guide("jobs stuck in RUNNABLE")),
 		check("queue-jstla-duplicate", Medium, queues, checkTimeLimitDuplicates,
-			"A state and a reason together have one action.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"A state and a reason together have one action.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		{
 			Name: "queue-count-quota", Severity: diag.Warning, Confidence: Medium,
 			Doc:    "A Region has at most 50 job queues and 50 compute environments. AWS does not raise these quotas.",
@@ -87,9 +102,11 @@ func jobQueueRules() []*Rule {
 		},
 		// These rules need the files that create the environments.
 		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
-			"All environments of a queue have the same CPU architecture.", api("CreateJobQueue.computeEnvironmentOrder")),
+			"All environments of a queue have the same CPU architecture.",
+			api("CreateJobQueue.computeEnvironmentOrder")),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
-			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.", tried("CreateJobQueue.jobQueueType")),
+			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.",
+			tried("CreateJobQueue.jobQueueType")),
 		warns(check("queue-spot-last", High, queues, checkSpotFirst,
 			"AWS Batch tries the environments of a queue in order. It tries the next one only if no instance of the previous one can run the job. With on-demand "+
 				"first, Spot runs only the excess jobs, and the queue costs almost as much as on-demand alone.",
@@ -106,7 +123,8 @@ func jobQueueRules() []*Rule {
 		check("queue-service-env-unit", Medium, queues, checkServiceUnits,
 			"A service environment of a queue with quota shares has limits of instance types; that of any other queue has a limit of NUM_INSTANCES.", api("CapacityLimit.capacityUnit")),
 		check("quota-share-queue-policy", Medium, quotaShares, checkQuotaQueue,
-			"A quota share belongs to a queue whose scheduling policy has quotaSharePolicy.", api("CreateQuotaShare.jobQueue")),
+			"A quota share belongs to a queue whose scheduling policy has quotaSharePolicy.",
+			api("CreateQuotaShare.jobQueue")),
 		(&Rule{
 			Name: "quota-share-max-20", Severity: diag.Error, Confidence: High,
 			Doc:    "A queue has at most 20 quota shares.",
@@ -114,7 +132,8 @@ func jobQueueRules() []*Rule {
 			Run:    checkQuotaShareCount,
 		}).onlyWith(ofKind(document.KindQuotaShare)),
 		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
-			"Quota shares work for SageMaker training queues only.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"Quota shares work for SageMaker training queues only.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 	}
 }
 
@@ -122,7 +141,8 @@ func jobQueueRules() []*Rule {
 // have service environments instead.
 func checkEnvironmentOrder(s Site) {
 	list := s.Node.Get("computeEnvironmentOrder")
-	if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil && !s.lacks(s.Node, "computeEnvironmentOrder") {
+	if list.Len() > 0 || isSageMaker(s.Node) || s.Node.Get("serviceEnvironmentOrder") != nil || list == nil &&
+		!s.lacks(s.Node, "computeEnvironmentOrder") {
 		return
 	}
 	s.Report("a queue for containers needs computeEnvironmentOrder with at least one compute environment",
@@ -145,9 +165,11 @@ func checkServiceEnvironments(s Site) {
 	list, kind := s.Node.Get("serviceEnvironmentOrder"), s.Node.Get("jobQueueType")
 	switch {
 	case isSageMaker(s.Node) && s.lacks(s.Node, "serviceEnvironmentOrder"):
-		s.Report("a queue of type SAGEMAKER_TRAINING needs serviceEnvironmentOrder", `add "serviceEnvironmentOrder": [ { "order": 1, "serviceEnvironment": "..." } ]`, kind)
+		s.Report("a queue of type SAGEMAKER_TRAINING needs serviceEnvironmentOrder",
+			`add "serviceEnvironmentOrder": [ { "order": 1, "serviceEnvironment": "..." } ]`, kind)
 	case list != nil && !isSageMaker(s.Node):
-		s.Report("serviceEnvironmentOrder is for queues of type SAGEMAKER_TRAINING", `write "jobQueueType": "SAGEMAKER_TRAINING", or "computeEnvironmentOrder"`, key(list))
+		s.Report("serviceEnvironmentOrder is for queues of type SAGEMAKER_TRAINING",
+			`write "jobQueueType": "SAGEMAKER_TRAINING", or "computeEnvironmentOrder"`, key(list))
 	}
 }
 
@@ -157,7 +179,8 @@ func policyARN(s Site, n *jsontree.Node, label string) {
 	if s.File.Kind == document.KindResources && n.Str() != "" && namePattern().MatchString(n.Str()) {
 		return
 	}
-	like(policyPattern, "the ARN of a scheduling policy", `such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`)(s, n, label)
+	like(policyPattern, "the ARN of a scheduling policy",
+		`such as "arn:aws:batch:us-east-1:123456789012:scheduling-policy/fair"`)(s, n, label)
 }
 
 // checkSchedulingPolicyKept compares a queue that has a policy with queues of the same name that
@@ -168,7 +191,8 @@ func checkSchedulingPolicyKept(s Site) {
 		return
 	}
 	for _, other := range queues(s.pass) {
-		if other.Node.Get("schedulingPolicyArn") == nil && other.Node.Get("jobQueueName").Str() == name.Str() && other.directory() == s.directory() {
+		if other.Node.Get("schedulingPolicyArn") == nil && other.Node.Get("jobQueueName").
+			Str() == name.Str() && other.directory() == s.directory() {
 			s.Report(fmt.Sprintf("the files create queue %s both with and without a scheduling policy, and a queue cannot change that", quote(name.Str())),
 				"create another queue", policy)
 			return
@@ -212,7 +236,8 @@ func checkTimeLimitDuplicates(s Site) {
 func checkQueueCount(p *Pass) {
 	for what, list := range map[string][]Site{"job queues": queues(p), "compute environments": environments(p)} {
 		if len(list) > 50 {
-			list[50].Report(fmt.Sprintf("a Region can have at most 50 %s, and these files create %d", what, len(list)), "distribute them across Regions", list[50].NameNode())
+			list[50].Report(fmt.Sprintf("a Region can have at most 50 %s, and these files create %d", what, len(list)),
+				"distribute them across Regions", list[50].NameNode())
 		}
 	}
 }
@@ -231,7 +256,8 @@ func checkQueueOrchestrations(s Site) {
 	kind := s.Node.Get("jobQueueType")
 	for e := range creations.of(s.pass).environmentsOf(s) {
 		if e.Node != nil && (kind.Str() == "EKS") != (e.orchestration() == "EKS") && kind.Str() != "" {
-			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(), quote(e.Node.Get("computeEnvironmentName").Str()), e.orchestration()), "", kind)
+			s.Report(fmt.Sprintf("the queue is of type %s, but %s is on %s", kind.Str(),
+				quote(e.Node.Get("computeEnvironmentName").Str()), e.orchestration()), "", kind)
 			return
 		}
 	}
@@ -266,9 +292,11 @@ func checkQueueEnvironments(s Site) {
 	known := creations.of(s.pass).environments
 	for _, o := range each(s.Node, "computeEnvironmentOrder") {
 		n := o.Get("computeEnvironment")
-		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) && !isPlaceholder(n.Str()) {
+		if _, ok := known[batch.Name(n.Str())]; n.Str() != "" && len(known) > 0 && !ok && !batch.IsARN(n.Str()) &&
+			!isPlaceholder(n.Str()) {
 			severity, hint := nearResource(n.Str(), known)
-			s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint, n)
+			s.reportAs(severity, nil, fmt.Sprintf("no file creates the compute environment %s", quote(n.Str())), hint,
+				n)
 		}
 	}
 }
@@ -287,7 +315,8 @@ func checkEnvironmentsEnabled(s Site) {
 		some = true
 	}
 	if some {
-		s.Report("all compute environments of the queue are DISABLED, so its jobs stay in RUNNABLE", `write "state": "ENABLED" in one of them`, s.Node.Get("computeEnvironmentOrder"))
+		s.Report("all compute environments of the queue are DISABLED, so its jobs stay in RUNNABLE",
+			`write "state": "ENABLED" in one of them`, s.Node.Get("computeEnvironmentOrder"))
 	}
 }
 
@@ -302,21 +331,24 @@ func checkEnvironmentsValid(s Site) {
 		some = true
 	}
 	if some {
-		s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE", "fix one of them", s.Node.Get("computeEnvironmentOrder"))
+		s.Report("all compute environments of the queue will be INVALID, so its jobs stay in RUNNABLE",
+			"fix one of them", s.Node.Get("computeEnvironmentOrder"))
 	}
 }
 
 // checkTimeLimits reports a queue for containers without any time limit action.
 func checkTimeLimits(s Site) {
 	actions := s.Node.Get("jobStateTimeLimitActions")
-	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 && s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
+	if s.Node.Get("computeEnvironmentOrder") != nil && (actions.Is(jsontree.Array) && actions.Len() == 0 &&
+		s.raw(actions).Len() == 0 || s.lacks(s.Node, "jobStateTimeLimitActions")) {
 		const actions = `"jobStateTimeLimitActions": [ { "reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "state": "RUNNABLE", "maxTimeSeconds": 3600, "action": "CANCEL" } ]`
 		fix := s.insert(s.Node, actions)
 		if s.Node.Get("jobStateTimeLimitActions") != nil {
 			_, list, _ := strings.Cut(actions, ": ")
 			fix = jsontree.WriteFix(s.Node.Get("jobStateTimeLimitActions"), list)
 		}
-		s.ReportFix(fix, "a job that fits no compute environment blocks all jobs after it in the queue", "add "+actions, s.NameNode())
+		s.ReportFix(fix, "a job that fits no compute environment blocks all jobs after it in the queue", "add "+actions,
+			s.NameNode())
 	}
 }
 
@@ -326,7 +358,8 @@ func checkQuotaPolicy(s Site) {
 	n := s.Node.Get("schedulingPolicyArn")
 	policy, ok := creations.of(s.pass).policies.find(n.Str(), s.Job)
 	if ok && policy.Node.Get("quotaSharePolicy") != nil && !isSageMaker(s.Node) {
-		s.Report("the policy has quota shares, which work only for queues of type SAGEMAKER_TRAINING", "give the queue a policy with fairsharePolicy", n)
+		s.Report("the policy has quota shares, which work only for queues of type SAGEMAKER_TRAINING",
+			"give the queue a policy with fairsharePolicy", n)
 	}
 }
 
@@ -351,7 +384,8 @@ func checkServiceUnits(s Site) {
 		e, _ := creations.of(s.pass).serviceEnvironments.find(n.Str(), s.Job)
 		for _, l := range each(e.Node, "capacityLimits") {
 			if why := batch.UnitConflict(l.Get("capacityUnit").Str(), quota); why != "" {
-				s.Report(fmt.Sprintf("service environment %s %s", quote(batch.Name(n.Str())), why), "change its capacityLimits, or the scheduling policy of the queue", n)
+				s.Report(fmt.Sprintf("service environment %s %s", quote(batch.Name(n.Str())), why),
+					"change its capacityLimits, or the scheduling policy of the queue", n)
 				break
 			}
 		}
@@ -366,7 +400,8 @@ func checkQuotaQueue(s Site) {
 		return
 	}
 	if quota, known := hasQuota(q); known && !quota {
-		s.Report(fmt.Sprintf("job queue %s has no scheduling policy with quotaSharePolicy", quote(batch.Name(n.Str()))), "name another queue, or create it with such a policy", n)
+		s.Report(fmt.Sprintf("job queue %s has no scheduling policy with quotaSharePolicy", quote(batch.Name(n.Str()))),
+			"name another queue, or create it with such a policy", n)
 	}
 }
 
@@ -384,7 +419,8 @@ func checkQuotaShareCount(p *Pass) {
 			of[1] = ""
 		}
 		if count[of]++; count[of] == maxQuotaShares+1 {
-			s.Report(fmt.Sprintf("job queue %s would have more than %d quota shares", quote(queue), maxQuotaShares), "remove one of them, or create another queue", s.Node.Get("jobQueue"))
+			s.Report(fmt.Sprintf("job queue %s would have more than %d quota shares", quote(queue), maxQuotaShares),
+				"remove one of them, or create another queue", s.Node.Get("jobQueue"))
 		}
 	}
 }
@@ -411,7 +447,8 @@ func checkMixedKinds(s Site, kind func(environment) string) {
 		case first == "":
 			first, name = k, n
 		case k != first:
-			s.Report(fmt.Sprintf("%s is of %s and %s is of %s: a queue cannot mix them", quote(name), first, quote(n), k),
+			s.Report(fmt.Sprintf("%s is of %s and %s is of %s: a queue cannot mix them", quote(name), first, quote(n),
+				k),
 				"create a queue for each", s.Node.Get("computeEnvironmentOrder").Index(i).Get("computeEnvironment"))
 			return
 		}
@@ -429,5 +466,6 @@ func nearResource(resource string, known namedSites) (diag.Severity, string) {
 	if near := typo(resource, slices.Values(names)); near != "" {
 		return diag.Error, "did you mean " + quote(near) + "?"
 	}
-	return diag.Warning, "ignore this if it exists already; the files create " + either(quoteAll(names[:min(len(names), 10)]))
+	return diag.Warning, "ignore this if it exists already; the files create " +
+		either(quoteAll(names[:min(len(names), 10)]))
 }

@@ -60,7 +60,8 @@ func ladderRules() []*Rule {
 				for _, r := range rungs.of(p) {
 					asked := r.Job.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
-						r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", formatMemory(most), formatMemory(asked)),
+						r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s",
+							formatMemory(most), formatMemory(asked)),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))
 					}
 				}
@@ -75,7 +76,8 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-topics", Severity: diag.Error, Confidence: High,
-			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", batchctl writes the topics of notify to the tag " + ladder.NoticeTag + ", but they do not fit. " +
+			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
+				", batchctl writes the topics of notify to the tag " + ladder.NoticeTag + ", but they do not fit. " +
 				"A tag value has at most 256 characters, and a job at most 50 tags.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
@@ -85,7 +87,8 @@ func ladderRules() []*Rule {
 					if len(topics) == 0 {
 						continue
 					}
-					if _, why, hint := plan.NoticeTagOf(topics, tags.Get(ladder.NoticeTag).Str(), tags.Len()); why != "" {
+					if _, why, hint := plan.NoticeTagOf(topics, tags.Get(ladder.NoticeTag).
+						Str(), tags.Len()); why != "" {
 						j.Report(why, hint, nodes[0])
 					}
 				}
@@ -93,7 +96,8 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-topic-prefix", Severity: diag.Warning, Confidence: High,
-			Doc: "The state machine handles jobs with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", but only for the queues and topics PREFIX-... of its project. " +
+			Doc: "The state machine handles jobs with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
+				", but only for the queues and topics PREFIX-... of its project. " +
 				"The job's queue and a topic of notify have different prefixes, so the message cannot be sent.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
@@ -104,7 +108,8 @@ func ladderRules() []*Rule {
 		},
 		{
 			Name: "ladder-webhook", Severity: diag.Warning, Confidence: High,
-			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine + ", the state machine sends messages only to Amazon SNS topics, but notify has the URL of a webhook. " +
+			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
+				", the state machine sends messages only to Amazon SNS topics, but notify has the URL of a webhook. " +
 				"A URL can be a secret, and everyone who can describe the job sees its tags. Only a waiting batchctl notifies the webhook.",
 			Source: ourLadder,
 			Run: func(p *Pass) {
@@ -164,7 +169,8 @@ func (r jobRung) checkQueue(p *Pass) {
 		return
 	}
 	if own := r.Job.Submit.Get("jobQueue").Str(); own == name {
-		r.Job.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)), "name another queue", n)
+		r.Job.Report(fmt.Sprintf("%s changes to queue %s, which the job already uses", r.Cause, quote(name)),
+			"name another queue", n)
 		return
 	}
 	if !p.listsQueues() {
@@ -184,14 +190,16 @@ func (r jobRung) checkTarget(p *Pass) {
 		return
 	}
 	if r.Job.Register == nil {
-		r.Job.Report("the job runs a registered definition, which the target "+quote(name)+" does not have", "write image and command in the job file, or remove target", n)
+		r.Job.Report("the job runs a registered definition, which the target "+quote(name)+" does not have",
+			"write image and command in the job file, or remove target", n)
 		return
 	}
 	if p.Platform == nil || name == "local" || name == "aws" {
 		return
 	}
 	if _, ok := p.Platform.Target(name); !ok {
-		r.Job.Report(fmt.Sprintf("no target %s in the platform file", quote(name)), "add it to targets in the platform file, or name another one", n)
+		r.Job.Report(fmt.Sprintf("no target %s in the platform file", quote(name)),
+			"add it to targets in the platform file, or name another one", n)
 	}
 }
 
@@ -200,7 +208,8 @@ func checkLadderRetries(p *Pass) {
 	for _, s := range strategyList.of(p) {
 		attempts, ok := s.node.Get("attempts").Int()
 		if len(s.job.Rungs) > 0 && ok && attempts > 1 && s.node.Get("evaluateOnExit").Len() == 0 {
-			s.job.Report(fmt.Sprintf("after any failure, AWS Batch makes up to %d attempts before onFailure applies", attempts),
+			s.job.Report(fmt.Sprintf("after any failure, AWS Batch makes up to %d attempts before onFailure applies",
+				attempts),
 				"remove retryStrategy, or add evaluateOnExit", s.node.Get("attempts"))
 		}
 	}

@@ -35,7 +35,8 @@ func launchRule(name string, c Confidence, checkLaunch func(p *Pass, l cfn.Launc
 // cfnRule returns a rule about the resources of a type in templates.
 //
 //go:noinline
-func cfnRule(name string, c Confidence, kind string, checkResource func(p *Pass, f *document.File, r *jsontree.Node), doc, source string) *Rule {
+func cfnRule(name string, c Confidence, kind string, checkResource func(p *Pass, f *document.File, r *jsontree.Node),
+	doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { checkResource(p, f, r) })
 	}}
@@ -47,7 +48,10 @@ func isYes(n *jsontree.Node) bool {
 }
 
 // launches holds the launch templates of the files.
-var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch { return cfn.Launches(p.Files, p.instanceTypes().hasGPU) })
+var launches = newFact(func(p *Pass, _ []cfn.Launch) []cfn.Launch {
+	return cfn.Launches(p.Files, p.instanceTypes().
+		hasGPU)
+})
 
 // hostRules returns the rules about launch templates. They warn, because EC2 accepts such hosts:
 // the rules are about security, and about hosts that join no cluster or lack a driver.
@@ -60,10 +64,13 @@ func hostRules() []*Rule {
 			tokens := options.Get("HttpTokens")
 			switch {
 			case options == nil:
-				p.Report(l.Data, "the instances answer metadata requests without a token", `add "MetadataOptions": { "HttpTokens": "required" }`)
-			case !options.Is(jsontree.Object) || options.Get("Fn::If") != nil || options.Get("HttpEndpoint").Str() == "disabled":
+				p.Report(l.Data, "the instances answer metadata requests without a token",
+					`add "MetadataOptions": { "HttpTokens": "required" }`)
+			case !options.Is(jsontree.Object) || options.Get("Fn::If") != nil || options.Get("HttpEndpoint").
+				Str() == "disabled":
 			case tokens == nil:
-				p.Report(options, "the instances answer metadata requests without a token", `add "HttpTokens": "required"`)
+				p.Report(options, "the instances answer metadata requests without a token",
+					`add "HttpTokens": "required"`)
 			case cfn.IsKnown(tokens) && tokens.Str() != "required":
 				p.Report(tokens, "the instances answer metadata requests without a token", `write "required"`)
 			}
@@ -78,20 +85,24 @@ func hostRules() []*Rule {
 			for _, m := range each(l.Data, "BlockDeviceMappings") {
 				ebs := m.Get("Ebs")
 				encrypted := ebs.Get("Encrypted")
-				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil && (encrypted == nil || cfn.IsKnown(encrypted) && !isYes(encrypted)) {
+				if ebs.Is(jsontree.Object) && ebs.Get("Fn::If") == nil &&
+					(encrypted == nil || cfn.IsKnown(encrypted) && !isYes(encrypted)) {
 					at := ebs
 					if encrypted != nil {
 						at = encrypted
 					}
-					p.Report(at, "this volume is encrypted only if the account encrypts every new volume", `write "Encrypted": true`)
+					p.Report(at, "this volume is encrypted only if the account encrypts every new volume",
+						`write "Encrypted": true`)
 				}
 			}
 		}, "Volumes contain scratch data and images of jobs. Without \"Encrypted\", the default of the account and Region decides.", ec2API+"LaunchTemplateEbsBlockDeviceRequest"),
 		rootSizeRule(),
 		launchRule("launch-id-format", Low, func(p *Pass, l cfn.Launch) {
 			reportID := func(n *jsontree.Node, form pattern, prefix string) {
-				if n.Is(jsontree.String) && !form().MatchString(n.Text) && !strings.HasPrefix(n.Text, "resolve:") && !isPlaceholder(n.Text) {
-					p.Report(n, fmt.Sprintf("this must be an id such as %s-0123456789abcdef0, not %s", prefix, quote(n.Text)), hexDigits)
+				if n.Is(jsontree.String) && !form().MatchString(n.Text) && !strings.HasPrefix(n.Text, "resolve:") &&
+					!isPlaceholder(n.Text) {
+					p.Report(n, fmt.Sprintf("this must be an id such as %s-0123456789abcdef0, not %s", prefix,
+						quote(n.Text)), hexDigits)
 				}
 			}
 			reportID(l.Data.Get("ImageId"), imageID, "ami")
@@ -105,17 +116,20 @@ func hostRules() []*Rule {
 					}
 				}
 			}
-		}, "AMIs and security groups are given by id. ImageId may also name a parameter: resolve:ssm:PARAMETER.", ec2API+"RequestLaunchTemplateData"),
+		}, "AMIs and security groups are given by id. ImageId may also name a parameter: resolve:ssm:PARAMETER.",
+			ec2API+"RequestLaunchTemplateData"),
 		launchRule("launch-public-ip", Medium, func(p *Pass, l cfn.Launch) {
 			for _, i := range each(l.Data, "NetworkInterfaces") {
 				if public := i.Get("AssociatePublicIpAddress"); isYes(public) {
-					p.Report(public, "the instances get public addresses", "write false, and give the subnets a NAT gateway or endpoints")
+					p.Report(public, "the instances get public addresses",
+						"write false, and give the subnets a NAT gateway or endpoints")
 				}
 			}
 		}, "Instances pull images and call ECS, but need no connections from outside. Use private subnets with a NAT gateway or endpoints.", ec2API+"LaunchTemplateInstanceNetworkInterfaceSpecificationRequest"),
 		launchRule("launch-key-pair", Low, func(p *Pass, l cfn.Launch) {
 			if key := l.Data.Get("KeyName"); cfn.IsKnown(key) && key.Str() != "" {
-				p.Report(key, "anyone with this key pair can log in to the instances over SSH", "remove it, and use Session Manager")
+				p.Report(key, "anyone with this key pair can log in to the instances over SSH",
+					"remove it, and use Session Manager")
 			}
 		}, "Everyone with the key pair can log in to every instance, and no log shows who did. Session Manager checks IAM permissions and logs sessions.", "AWS Systems Manager User Guide, Session Manager"),
 	}
@@ -158,32 +172,44 @@ func hostResourceRules() []*Rule {
 				plain = kind
 			}
 			if plain != nil {
-				p.Report(plain, fmt.Sprintf("all instances have GPUs, but images of type %s have no NVIDIA driver", plain.Str()), "write "+quote(gpuImage(plain.Str())))
+				p.Report(plain, fmt.Sprintf("all instances have GPUs, but images of type %s have no NVIDIA driver",
+					plain.Str()), "write "+quote(gpuImage(plain.Str())))
 			}
 		}, "Images of type ECS_AL2023_NVIDIA contain the driver. Without it the agent offers no GPUs, and GPU jobs stay in RUNNABLE.", api("Ec2Configuration.imageType")),
 		cfnRule("cfn-instance-role", High, environment, func(p *Pass, _ *document.File, r *jsontree.Node) {
 			resources := r.Get("Properties").Get("ComputeResources")
 			kind := resources.Get("Type").Str()
-			if (kind == "EC2" || kind == "SPOT") && resources.Get("InstanceRole") == nil && resources.Get("Fn::If") == nil && r.Get("Properties").Get("EksConfiguration") == nil {
-				p.report(diag.Error, nil, resources, "an environment on instances needs InstanceRole", `add "InstanceRole": { "Fn::GetAtt": [ "...", "Arn" ] } of an AWS::IAM::InstanceProfile`)
+			if (kind == "EC2" || kind == "SPOT") && resources.Get("InstanceRole") == nil &&
+				resources.Get("Fn::If") == nil && r.Get("Properties").Get("EksConfiguration") == nil {
+				p.report(diag.Error, nil, resources, "an environment on instances needs InstanceRole",
+					`add "InstanceRole": { "Fn::GetAtt": [ "...", "Arn" ] } of an AWS::IAM::InstanceProfile`)
 			}
 		}, "Instances need the role of an instance profile to join the cluster. AWS Batch rejects an environment without one.", tried("ComputeResource.instanceRole")),
 		roleKindRule(),
 		logicalIDRule(),
-		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition", func(p *Pass, _ *document.File, r *jsontree.Node) {
-			for _, c := range each(r.Get("Properties").Get("ConsumableResourceProperties"), "ConsumableResourceList") {
-				if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" && !batch.IsARN(n.Text) && !isPlaceholder(n.Text) {
-					p.Report(n, "CloudFormation may require the ARN of a consumable resource here, not its name", `write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
+		cfnRule("cfn-consumable-arn", Low, "AWS::Batch::JobDefinition",
+			func(p *Pass, _ *document.File, r *jsontree.Node) {
+				for _, c := range each(r.Get("Properties").Get("ConsumableResourceProperties"),
+					"ConsumableResourceList") {
+					if n := c.Get("ConsumableResource"); n.Is(jsontree.String) && n.Text != "" &&
+						!batch.IsARN(n.Text) &&
+						!isPlaceholder(n.Text) {
+						p.Report(n, "CloudFormation may require the ARN of a consumable resource here, not its name",
+							`write { "Ref": "..." } of an AWS::Batch::ConsumableResource, or its ARN`)
+					}
 				}
-			}
-		}, "The AWS CDK's template checks require an ARN in ConsumableResource. The API reference also accepts a name, so this is only a warning.", cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement; rule F3031 of the AWS CDK's template checks"),
+			}, "The AWS CDK's template checks require an ARN in ConsumableResource. The API reference also accepts a name, so this is only a warning.", cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement; rule F3031 of the AWS CDK's template checks"),
 		cfnRule("cfn-queue-time-limit", Low, "AWS::Batch::JobQueue", func(p *Pass, _ *document.File, r *jsontree.Node) {
 			properties := r.Get("Properties")
 			kind := properties.Get("JobQueueType")
-			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil && properties.Get("Fn::If") == nil && (kind == nil || cfn.IsKnown(kind)) && kind.Str() != "SAGEMAKER_TRAINING" {
-				p.Report(properties, "a job that can never start blocks this queue indefinitely", `add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
+			if properties.Is(jsontree.Object) && properties.Get("JobStateTimeLimitActions") == nil &&
+				properties.Get("Fn::If") == nil && (kind == nil || cfn.IsKnown(kind)) &&
+				kind.Str() != "SAGEMAKER_TRAINING" {
+				p.Report(properties, "a job that can never start blocks this queue indefinitely",
+					`add "JobStateTimeLimitActions": [ { "Reason": "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT", "State": "RUNNABLE", "MaxTimeSeconds": 3600, "Action": "CANCEL" } ]`)
 			}
-		}, "With jobStateTimeLimitActions, a queue cancels its first job if no environment can run it.", guide("job state time limit actions")),
+		}, "With jobStateTimeLimitActions, a queue cancels its first job if no environment can run it.",
+			guide("job state time limit actions")),
 	}
 }
 
@@ -209,8 +235,10 @@ var roleMembers = []struct {
 	{"AWS::Batch::ComputeEnvironment", "", []string{"ServiceRole"}, false},
 	{"AWS::Batch::JobDefinition", "ContainerProperties", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
 	{"AWS::Batch::JobDefinition", "EcsProperties.TaskProperties[]", []string{"TaskRoleArn", "ExecutionRoleArn"}, false},
-	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].Container", []string{"JobRoleArn", "ExecutionRoleArn"}, false},
-	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].EcsProperties.TaskProperties[]", []string{"TaskRoleArn", "ExecutionRoleArn"}, false},
+	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].Container",
+		[]string{"JobRoleArn", "ExecutionRoleArn"}, false},
+	{"AWS::Batch::JobDefinition", "NodeProperties.NodeRangeProperties[].EcsProperties.TaskProperties[]",
+		[]string{"TaskRoleArn", "ExecutionRoleArn"}, false},
 }
 
 // roleKindRule is the rule for members of a template that refer to a role of the same
@@ -231,7 +259,8 @@ func roleKindRule() *Rule {
 					m.of.walk(r.Get("Properties"), func(holder *jsontree.Node) {
 						for _, member := range m.members {
 							p.rolesOf(f).Mistaken(holder.Get(member), m.profile, func(n *jsontree.Node, name string) {
-								p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name), wrong), "refer to an "+wanted)
+								p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name),
+									wrong), "refer to an "+wanted)
 							})
 						}
 					})
@@ -256,7 +285,8 @@ func logicalIDRule() *Rule {
 				for _, section := range [...]string{"Parameters", "Resources", "Outputs"} {
 					for n := range f.Root.Get(section).Children() {
 						name := alphanumeric(n.Name)
-						if name == n.Name || !n.Is(jsontree.Object) || strings.HasPrefix(n.Name, "Fn::") || isPlaceholder(n.Name) {
+						if name == n.Name || !n.Is(jsontree.Object) || strings.HasPrefix(n.Name, "Fn::") ||
+							isPlaceholder(n.Name) {
 							continue
 						}
 						help := "use only letters and digits"
@@ -321,7 +351,9 @@ func rootSizeRule() *Rule {
 			case n < leastRoot:
 				p.Report(size, fmt.Sprintf("the ECS-optimised images need a root volume of at least %d GiB, and EC2 rejects a smaller one", leastRoot), "write 30 or more")
 			case n < leastGPURoot && l.Host.GPU:
-				p.report(diag.Warning, nil, size, "images with CUDA take 10 GB and more each, and a full root volume stops the agent", fmt.Sprintf("write %d or more", leastGPURoot))
+				p.report(diag.Warning, nil, size,
+					"images with CUDA take 10 GB and more each, and a full root volume stops the agent",
+					fmt.Sprintf("write %d or more", leastGPURoot))
 			}
 		}
 	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs+"; the service's error quoted in scylladb/scylladb#6999; the size quoted in amazonlinux/amazon-linux-2023#268")

@@ -31,33 +31,42 @@ func launchTemplateRules() []*Rule {
 	return []*Rule{
 		row("ce-lt-id-xor-name", High, in(environments, template, template+".overrides[]"), checkTemplateNamed,
 			"A launch template is given by id or by name, not both.", tried("LaunchTemplateSpecification")),
-		row("ce-lt-version", High, in(environments, template+".version", template+".overrides[].version"), checkTemplateVersion,
+		row("ce-lt-version", High, in(environments, template+".version", template+".overrides[].version"),
+			checkTemplateVersion,
 			"A version is a number, $Default or $Latest.", tried("LaunchTemplateSpecification.version")),
 		row("ce-lt-overrides-max-10", High, in(environments, template+".overrides"), atMost(10, ""),
 			"A launch template has at most 10 overrides.", tried("LaunchTemplateSpecification.overrides")),
 		row("ce-lt-override-targets-required", High, in(environments, template+".overrides[]"), checkOverrideTargets,
 			"An override needs targetInstanceTypes.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
-		row("ce-lt-override-targets-subset", High, in(environments, template+".overrides[].targetInstanceTypes[]"), checkOverrideTargetsKnown,
-			"An override targets types or families from the instanceTypes of the environment.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
+		row("ce-lt-override-targets-subset", High, in(environments, template+".overrides[].targetInstanceTypes[]"),
+			checkOverrideTargetsKnown,
+			"An override targets types or families from the instanceTypes of the environment.",
+			tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
 		row("ce-lt-override-targets-overlap", High, in(environments, template), checkOverrideOverlap,
-			"Only one override can target an instance type, directly or by its family.", tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
-		row("ce-userdatatype-enum", High, in(environments, template+".userdataType", template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
+			"Only one override can target an instance type, directly or by its family.",
+			tried("LaunchTemplateSpecificationOverride.targetInstanceTypes")),
+		row("ce-userdatatype-enum", High, in(environments, template+".userdataType",
+			template+".overrides[].userdataType"), oneOf("EKS_BOOTSTRAP_SH", "EKS_NODEADM"),
 			"userdataType is a format for the user data of EKS nodes.", api("UserdataType")),
 		row("ce-userdatatype-al2023", Low, in(environmentsOnEKS, template, template+".overrides[]"), checkNodeStart,
 			"If you build your own image from EKS_AL2023 or EKS_AL2023_NVIDIA, userdataType must be EKS_NODEADM. With the default, EKS_BOOTSTRAP_SH, the node does "+
 				"not join its cluster.", api("LaunchTemplateSpecification.userdataType")),
-		row("ce-userdatatype-eks-only", Low, in(where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") == nil }), template+".userdataType", template+".overrides[].userdataType"),
+		row("ce-userdatatype-eks-only", Low,
+			in(where(environments, func(s Site) bool { return s.Node.Get("eksConfiguration") == nil }),
+				template+".userdataType", template+".overrides[].userdataType"),
 			absent("is documented for environments on EKS only", ""),
 			"userdataType describes the user data of Amazon EKS nodes, so it does not apply to an environment on Amazon ECS.", api("LaunchTemplateSpecification.userdataType")),
 		// The images of instances. A launch template may name its own.
 		row("ce-ec2config-1-or-2", Medium, in(environments, imageConf), checkImageChoices,
-			"ec2Configuration has one or two entries: for GPU instances and for others.", api("ComputeResource.ec2Configuration")),
+			"ec2Configuration has one or two entries: for GPU instances and for others.",
+			api("ComputeResource.ec2Configuration")),
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,
 			"An entry of ec2Configuration needs an imageType.", api("Ec2Configuration.imageType")),
 		row("ce-imagetype-known", High, in(environments, imageConf+"[].imageType"), checkImageTypeKnown,
 			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it is only a warning.", tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-platform", High, in(environments, imageConf+"[].imageType"), checkImageTypePlatform,
-			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.", tried("Ec2Configuration.imageType")),
+			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.",
+			tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
 			"AWS Batch rejects its own images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30. With an image of yours, imageType names the system of that image, so it is only a warning.", tried("Ec2Configuration.imageType")),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
@@ -65,12 +74,15 @@ func launchTemplateRules() []*Rule {
 		}, "Amazon Linux 2023 does not run on A1 instances.", api("Ec2Configuration.imageType")),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
 			checkFamilies(s, true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
-		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.", api("Ec2Configuration.imageType")),
+		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.",
+			api("Ec2Configuration.imageType")),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
 			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
-		row("ce-imageidoverride-length", High, in(environments, imageConf+"[].imageIdOverride", imageConf+"[].imageKubernetesVersion"), chars(1, 256),
+		row("ce-imageidoverride-length", High, in(environments, imageConf+"[].imageIdOverride",
+			imageConf+"[].imageKubernetesVersion"), chars(1, 256),
 			"imageIdOverride and imageKubernetesVersion are 1 to 256 characters long.", api("Ec2Configuration")),
-		row("ce-k8s-version-eks-only", Low, in(environments, imageConf+"[].imageKubernetesVersion"), checkKubernetesVersion,
+		row("ce-k8s-version-eks-only", Low, in(environments, imageConf+"[].imageKubernetesVersion"),
+			checkKubernetesVersion,
 			"imageKubernetesVersion is for environments on EKS only.", api("Ec2Configuration.imageKubernetesVersion")),
 	}
 }
@@ -79,7 +91,8 @@ func launchTemplateRules() []*Rule {
 // neither. An entry that only has overrides needs neither.
 func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 	exclusive("launchTemplateId", "launchTemplateName")(s, n, label)
-	if n.Is(jsontree.Object) && s.lacks(n, "launchTemplateId") && s.lacks(n, "launchTemplateName") && n.Get("overrides").Len() == 0 {
+	if n.Is(jsontree.Object) && s.lacks(n, "launchTemplateId") && s.lacks(n, "launchTemplateName") &&
+		n.Get("overrides").Len() == 0 {
 		s.Report("a launch template needs an id or a name", `add "launchTemplateName": "..."`, n)
 	}
 }
@@ -88,23 +101,27 @@ func checkTemplateNamed(s Site, n *jsontree.Node, label string) {
 // words. An empty version means $Default.
 func checkTemplateVersion(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && !versionForm().MatchString(n.Text) && !strings.ContainsAny(n.Text, "{<") {
-		if strings.HasPrefix(n.Text, "$") && near(n.Text, []string{"$Latest", "$Default"}) == "" && !strings.EqualFold(n.Text, "$latest") && !strings.EqualFold(n.Text, "$default") {
+		if strings.HasPrefix(n.Text, "$") && near(n.Text, []string{"$Latest", "$Default"}) == "" &&
+			!strings.EqualFold(n.Text, "$latest") && !strings.EqualFold(n.Text, "$default") {
 			return // a placeholder
 		}
 		hint, fix := "", (*diag.Fix)(nil)
-		if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") || strings.EqualFold(n.Text, "default") {
+		if near := near(n.Text, []string{"$Latest", "$Default"}); near != "" || strings.EqualFold(n.Text, "latest") ||
+			strings.EqualFold(n.Text, "default") {
 			if near == "" {
 				near = "$" + strings.ToUpper(n.Text[:1]) + strings.ToLower(n.Text[1:])
 			}
 			hint, fix = "write "+quote(near), replace(n, near)
 		}
-		s.ReportFix(fix, "the version of a launch template must be a number, $Default or $Latest, not "+quote(n.Text), hint, n)
+		s.ReportFix(fix, "the version of a launch template must be a number, $Default or $Latest, not "+quote(n.Text),
+			hint, n)
 	}
 }
 
 // checkOverrideTargets reports an override without targetInstanceTypes.
 func checkOverrideTargets(s Site, n *jsontree.Node, _ string) {
-	if t := n.Get("targetInstanceTypes"); n.Is(jsontree.Object) && t.Len() == 0 && (t != nil || s.lacks(n, "targetInstanceTypes")) {
+	if t := n.Get("targetInstanceTypes"); n.Is(jsontree.Object) && t.Len() == 0 &&
+		(t != nil || s.lacks(n, "targetInstanceTypes")) {
 		s.Report("an override needs targetInstanceTypes", `add "targetInstanceTypes": ["..."]`, t, n)
 	}
 }
@@ -118,9 +135,11 @@ func checkOverrideTargetsKnown(s Site, n *jsontree.Node, _ string) {
 	case isBundle(n.Str()):
 		s.Report("an override must target types or families, not the bundle "+n.Str(), "list the families", n)
 	case len(entries) > 0 && !slices.ContainsFunc(entries, func(e string) bool {
-		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) && len(s.pass.instanceTypes().Expand(n.Str())) > 0 && s.pass.instanceTypes().within(n.Str(), e)
+		return e == n.Str() || e == familyOf(n.Str()) || isBundle(e) &&
+			len(s.pass.instanceTypes().Expand(n.Str())) > 0 && s.pass.instanceTypes().within(n.Str(), e)
 	}):
-		s.Report(fmt.Sprintf("%s is not among the instanceTypes of the environment", quote(n.Str())), "add it there, or remove it here", n)
+		s.Report(fmt.Sprintf("%s is not among the instanceTypes of the environment", quote(n.Str())),
+			"add it there, or remove it here", n)
 	}
 }
 
@@ -157,7 +176,8 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 		return
 	}
 	if near := "ECS_" + n.Str(); slices.Contains(ecsImages, near) {
-		s.ReportFix(replace(n, near), "imageType must be "+either(ecsImages[:2])+", not "+quote(n.Str()), "write "+quote(near), n)
+		s.ReportFix(replace(n, near), "imageType must be "+either(ecsImages[:2])+", not "+quote(n.Str()),
+			"write "+quote(near), n)
 		return
 	}
 	growing(slices.Concat(ecsImages, eksImages))(s, n, label)
@@ -170,7 +190,8 @@ func checkImageTypePlatform(s Site, n *jsontree.Node, _ string) {
 	prefix := orchestration + "_"
 	other := map[string]string{"ECS_": "EKS_", "EKS_": "ECS_"}[prefix]
 	if rest, ok := strings.CutPrefix(n.Str(), other); ok {
-		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s", orchestration, prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
+		s.ReportFix(replace(n, prefix+rest), fmt.Sprintf("an environment on %s needs images of type %s, not %s",
+			orchestration, prefix+"...", quote(n.Str())), "write "+quote(prefix+rest), n)
 	}
 }
 
@@ -185,11 +206,13 @@ func checkAmazonLinux2(s Site, n *jsontree.Node, _ string) {
 			own = own || choice.Get("imageType") == n && choice.Get("imageIdOverride") != nil
 		}
 		if own {
-			s.reportAs(diag.Warning, nil, "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+" for new environments, unless the image is your own", "use an image of Amazon Linux 2023", n)
+			s.reportAs(diag.Warning, nil, "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+
+				" for new environments, unless the image is your own", "use an image of Amazon Linux 2023", n)
 			return
 		}
 		better := strings.Replace(n.Str(), "_AL2", "_AL2023", 1)
-		s.ReportFix(replace(n, better), "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+" for new environments", "write "+quote(better), n)
+		s.ReportFix(replace(n, better), "Amazon Linux 2 is no longer supported: AWS Batch rejects "+n.Str()+
+			" for new environments", "write "+quote(better), n)
 	}
 }
 
@@ -200,7 +223,8 @@ func checkOldGPUsBesideP5(s Site) {
 	if p5 := hasFamily(entries, "p5", "p5e", "p5en"); p5 != "" {
 		for n := range list.Children() {
 			if f := familyOf(n.Str()); f == "p2" || f == "g2" {
-				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()), "create a separate environment for each", n)
+				s.Report(fmt.Sprintf("no image runs both %s and %s", p5, n.Str()),
+					"create a separate environment for each", n)
 			}
 		}
 	}
@@ -254,14 +278,19 @@ func checkNodeStart(s Site, n *jsontree.Node, label string) {
 	resources := s.Node.Get("computeResources")
 	for _, c := range each(resources, "ec2Configuration") {
 		image := c.Get("imageType").Str()
-		if !strings.HasPrefix(image, "EKS_AL2023") || c.Get("imageIdOverride") == nil && resources.Get("imageId") == nil {
+		if !strings.HasPrefix(image, "EKS_AL2023") || c.Get("imageIdOverride") == nil &&
+			resources.Get("imageId") == nil {
 			continue
 		}
 		if kind != nil {
-			s.ReportFix(replace(kind, "EKS_NODEADM"), fmt.Sprintf("nodes of %s start with EKS_NODEADM, not EKS_BOOTSTRAP_SH", image), `write "EKS_NODEADM"`, kind)
+			s.ReportFix(replace(kind, "EKS_NODEADM"),
+				fmt.Sprintf("nodes of %s start with EKS_NODEADM, not EKS_BOOTSTRAP_SH", image), `write "EKS_NODEADM"`,
+				kind)
 		} else if s.lacks(n, "userdataType") {
 			const kind = `"userdataType": "EKS_NODEADM"`
-			s.ReportFix(s.insert(n, kind), fmt.Sprintf("nodes of %s start with EKS_NODEADM, and the default is EKS_BOOTSTRAP_SH", image), "add "+kind, n)
+			s.ReportFix(s.insert(n, kind),
+				fmt.Sprintf("nodes of %s start with EKS_NODEADM, and the default is EKS_BOOTSTRAP_SH", image),
+				"add "+kind, n)
 		}
 		return
 	}

@@ -9,7 +9,8 @@ import (
 
 // ulimitNames are the limits that Docker can set (RLIMIT_* of setrlimit(2), in lower
 // case).
-var ulimitNames = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}
+var ulimitNames = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc",
+	"rss", "rtprio", "rttime", "sigpending", "stack"}
 
 // tmpfsOptions are the mount options that the API reference lists (Tmpfs.mountOptions).
 var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noexec sync async dirsync remount mand nomand atime noatime
@@ -20,7 +21,8 @@ var tmpfsOptions = strings.Fields(`defaults ro rw suid nosuid dev nodev exec noe
 // tmpfs, devices and shared memory. Amazon ECS passes these values to Docker.
 func linuxRules() []*Rule {
 	return []*Rule{
-		row("ulimit-members-required", High, in(containers, "ulimits[]"), needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
+		row("ulimit-members-required", High, in(containers, "ulimits[]"),
+			needs(`name: "nofile"`, "softLimit: 1024", "hardLimit: 1024"),
 			"A ulimit needs a name and both limits.", api("Ulimit")),
 		row("ulimit-name-enum", Medium, in(containers, "ulimits[].name"), oneOf(ulimitNames...),
 			"The name of a ulimit is a resource limit of Linux.", api("Ulimit.name")),
@@ -29,10 +31,12 @@ func linuxRules() []*Rule {
 				soft, okS := u.Get("softLimit").Int()
 				hard, okH := u.Get("hardLimit").Int()
 				if okS && okH && hard >= 0 && (soft > hard || soft < 0) {
-					s.Report(fmt.Sprintf("softLimit %d is above hardLimit %d", soft, hard), "raise hardLimit", u.Get("softLimit"))
+					s.Report(fmt.Sprintf("softLimit %d is above hardLimit %d", soft, hard), "raise hardLimit",
+						u.Get("softLimit"))
 				}
 			}
-		}, "The soft limit is at most the hard limit, or the container does not start. -1 means no limit.", "setrlimit(2)").onlyWith("ulimits"),
+		}, "The soft limit is at most the hard limit, or the container does not start. -1 means no limit.",
+			"setrlimit(2)").onlyWith("ulimits"),
 		// Swap: Docker's memory-swap and memory-swappiness.
 		row("swappiness-range", High, in(containers, "linuxParameters.swappiness"), between(0, 100),
 			"swappiness is 0 (swap only if necessary) to 100 (swap early).", tried("LinuxParameters.swappiness")),
@@ -41,19 +45,24 @@ func linuxRules() []*Rule {
 		check("maxswap-requires-swappiness", Medium, containers, func(s Site) {
 			l := s.Node.Get("linuxParameters")
 			if n := l.Get("maxSwap"); n != nil && s.lacks(l, "swappiness") && !s.Fargate {
-				s.ReportFix(s.insert(l, `"swappiness": 60`), "maxSwap needs swappiness", `add "swappiness": 60, the kernel's default`, n)
+				s.ReportFix(s.insert(l, `"swappiness": 60`), "maxSwap needs swappiness",
+					`add "swappiness": 60, the kernel's default`, n)
 			}
-		}, "A container with maxSwap needs swappiness too.", "confirmed by the service's answer in 2026-09 (cdk-preflight)").onlyWith("linuxParameters"),
+		}, "A container with maxSwap needs swappiness too.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)").onlyWith("linuxParameters"),
 		warns(check("swappiness-without-maxswap", Medium, containers, func(s Site) {
 			l := s.Node.Get("linuxParameters")
 			if n := l.Get("swappiness"); n != nil && s.lacks(l, "maxSwap") && !s.Fargate {
 				s.Report("swappiness has no effect without maxSwap", "add maxSwap, or remove swappiness", n)
 			}
-		}, "AWS Batch ignores swappiness without maxSwap.", api("LinuxParameters.swappiness"))).onlyWith("linuxParameters"),
+		}, "AWS Batch ignores swappiness without maxSwap.", api("LinuxParameters.swappiness"))).
+			onlyWith("linuxParameters"),
 		// Mounts, devices and shared memory.
 		row("tmpfs-size-positive", Medium, in(containers, "linuxParameters.tmpfs[].size"), atLeast(1, "it is in MiB"),
-			"The size of a tmpfs is a positive number of MiB.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"), needs(`containerPath: "/scratch"`, "size: 64"),
+			"The size of a tmpfs is a positive number of MiB.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("tmpfs-members-required", High, in(containers, "linuxParameters.tmpfs[]"),
+			needs(`containerPath: "/scratch"`, "size: 64"),
 			"A tmpfs needs a path and a size.", api("Tmpfs")),
 		check("tmpfs-mountoptions-enum", Medium, containers, func(s Site) {
 			for _, t := range each(s.Node.Get("linuxParameters"), "tmpfs") {
@@ -68,24 +77,37 @@ func linuxRules() []*Rule {
 					}
 				}
 			}
-		}, "The mount options of a tmpfs are those that AWS Batch lists.", api("Tmpfs.mountOptions")).onlyWith("linuxParameters.tmpfs"),
-		row("device-hostpath-required", High, in(containers, "linuxParameters.devices[]"), needs(`hostPath: "/dev/fuse"`),
+		}, "The mount options of a tmpfs are those that AWS Batch lists.", api("Tmpfs.mountOptions")).
+			onlyWith("linuxParameters.tmpfs"),
+		row("device-hostpath-required", High, in(containers, "linuxParameters.devices[]"),
+			needs(`hostPath: "/dev/fuse"`),
 			"A device needs its path on the host.", api("Device.hostPath")),
-		row("device-permissions-enum", High, in(containers, "linuxParameters.devices[].permissions[]"), oneOf("READ", "WRITE", "MKNOD"),
-			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.", tried("DeviceCgroupPermission")),
-		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"), atLeast(1, "it is in MiB"),
+		row("device-permissions-enum", High, in(containers, "linuxParameters.devices[].permissions[]"),
+			oneOf("READ", "WRITE", "MKNOD"),
+			"The permissions for a device are READ, WRITE and MKNOD, not the letters that Docker uses.",
+			tried("DeviceCgroupPermission")),
+		row("sharedmemory-positive", Low, in(containers, "linuxParameters.sharedMemorySize"),
+			atLeast(1, "it is in MiB"),
 			"The size of /dev/shm is a positive number of MiB.", derived),
 		warns(check("memory-mounts-fit", Medium, containers, checkMemoryMounts,
 			"The files of a tmpfs and of /dev/shm count as memory of the container. If their sizes are larger than its memory, the container is killed for its memory before they are full.",
 			"Linux kernel documentation, tmpfs and the memory controller of cgroups")).onlyWith("linuxParameters"),
 		// Members for Fargate, in a definition that is for EC2.
-		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"), absent("does not exist on EC2", fargateOnly),
-			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.", tried("ContainerProperties.networkConfiguration")),
-		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"), absent("does not exist on EC2", fargateOnly),
-			"AWS Batch rejects a Fargate platform version on EC2.", tried("ContainerProperties.fargatePlatformConfiguration")),
-		row("ec2-no-runtimeplatform", Medium, in(meantForEC2(bodies), "runtimePlatform"), absent("does not exist on EC2", "remove it, since on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
-			"runtimePlatform is for Fargate. On EC2, the instance types of the queue decide the architecture.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("ec2-no-ephemeralstorage", Low, in(meantForEC2(bodies), "ephemeralStorage"), absent("is for Fargate only", fargateOnly),
+		row("ec2-no-networkconfiguration", High, in(meantForEC2(wholes), "networkConfiguration"),
+			absent("does not exist on EC2", fargateOnly),
+			"networkConfiguration is for Fargate. On EC2, the subnets of the compute environment decide.",
+			tried("ContainerProperties.networkConfiguration")),
+		row("ec2-no-fargateplatform", High, in(meantForEC2(wholes), "fargatePlatformConfiguration"),
+			absent("does not exist on EC2", fargateOnly),
+			"AWS Batch rejects a Fargate platform version on EC2.",
+			tried("ContainerProperties.fargatePlatformConfiguration")),
+		row("ec2-no-runtimeplatform", Medium, in(meantForEC2(bodies), "runtimePlatform"),
+			absent("does not exist on EC2",
+				"remove it, since on EC2 the instance types decide; or run on Fargate: \"platformCapabilities\": [\"FARGATE\"]"),
+			"runtimePlatform is for Fargate. On EC2, the instance types of the queue decide the architecture.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("ec2-no-ephemeralstorage", Low, in(meantForEC2(bodies), "ephemeralStorage"),
+			absent("is for Fargate only", fargateOnly),
 			"On EC2, the launch template sets the size of the disk.", api("ContainerProperties.ephemeralStorage")),
 	}
 }
@@ -106,7 +128,8 @@ func checkMemoryMounts(s Site) {
 	report := func(size *jsontree.Node, what string) bool {
 		mib, ok := number(size)
 		if total += mib; ok && total > memory {
-			s.Report(fmt.Sprintf("%s of %s MiB exceeds the memory of the container, %s MiB", what, decimal(total), decimal(memory)),
+			s.Report(fmt.Sprintf("%s of %s MiB exceeds the memory of the container, %s MiB", what, decimal(total),
+				decimal(memory)),
 				"raise the memory, or make the file system smaller", size)
 			return true
 		}

@@ -16,13 +16,16 @@ var payloads = []string{"container", "ecsProperties", "eksProperties"}
 func multinodeRules() []*Rule {
 	return []*Rule{
 		check("jobdef-multinode-needs-nodeproperties", High, definitions, checkNodeProperties,
-			"A definition of type multinode needs nodeProperties, which says what its nodes run.", tried("RegisterJobDefinition.nodeProperties")),
+			"A definition of type multinode needs nodeProperties, which says what its nodes run.",
+			tried("RegisterJobDefinition.nodeProperties")),
 		check("jobdef-nodeproperties-needs-multinode", Medium, definitions, checkMultinodeType,
 			"nodeProperties belongs to definitions of type multinode.", tried("RegisterJobDefinition.nodeProperties")),
 		row("mnp-no-top-containerproperties", Low, in(where(definitions, func(s Site) bool {
 			return s.Node.Get("type").Str() == "multinode" || s.Node.Get("nodeProperties") != nil
-		}), "containerProperties", "ecsProperties"), absent("cannot be combined with nodeProperties", "remove it, and describe the containers in the node ranges"),
-			"The containers of a multinode job are in its node ranges.", api("RegisterJobDefinition.containerProperties")),
+		}), "containerProperties", "ecsProperties"), absent("cannot be combined with nodeProperties",
+			"remove it, and describe the containers in the node ranges"),
+			"The containers of a multinode job are in its node ranges.",
+			api("RegisterJobDefinition.containerProperties")),
 		// The nodes, and the ranges that say what each of them runs.
 		row("mnp-members-required", High, in(nodes, ""), func(s Site, n *jsontree.Node, _ string) {
 			needs("numNodes: 2", "mainNode: 0", "nodeRangeProperties: [...]")(s, n, "nodeProperties")
@@ -45,10 +48,13 @@ func multinodeRules() []*Rule {
 			"Every node is in a range.", tried("NodeRangeProperty.targetNodes")),
 		// The containers of a node range.
 		check("mnp-payload-required", Medium, groups, checkNodePayload,
-			"A node range needs container, ecsProperties or eksProperties.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+			"A node range needs container, ecsProperties or eksProperties.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-payload-exclusive", Medium, in(groups, ""), exclusive(payloads...),
-			"A node range has only one of container, ecsProperties and eksProperties.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("mnp-instancetypes-ecs-only", Medium, in(where(groups, func(s Site) bool { return s.Node.Get("ecsProperties") == nil }), "instanceTypes"),
+			"A node range has only one of container, ecsProperties and eksProperties.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("mnp-instancetypes-ecs-only", Medium,
+			in(where(groups, func(s Site) bool { return s.Node.Get("ecsProperties") == nil }), "instanceTypes"),
 			absent("of a node range needs ecsProperties", "write instanceType in the container"),
 			"A node range with a container has its instance type there. Only a range with ecsProperties has instanceTypes.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		row("mnp-instancetypes-one", Medium, in(groups, "instanceTypes"), atMost(1, "keep one"),
@@ -60,33 +66,44 @@ func multinodeRules() []*Rule {
 		row("mnp-node-image-required", High, in(nodeContainers, ""), needs("image"),
 			"The container of a node range needs an image.", api("ContainerProperties.image")),
 		check("mnp-eks-same-namespace", Medium, nodes, checkSameNamespace,
-			"All nodes of a job run in the same namespace.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		warns(row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"), func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+			"All nodes of a job run in the same namespace.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		warns(row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"),
+			func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
 			"Names that start with AWS_BATCH belong to AWS Batch, on every node. Reports of other jobs say that the job does not get such a variable.", api("ContainerProperties.environment")+lostVariables)),
 		// Submissions that change the nodes of their definition.
-		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"), needs(`targetNodes: "0:"`),
+		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"),
+			needs(`targetNodes: "0:"`),
 			"An override needs targetNodes.", api("NodePropertyOverride.targetNodes")),
 		check("submit-nodeoverride-targets-match", High, submits, checkOverriddenNodes,
-			"targetNodes of an override is written exactly as in the definition.", tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
+			"targetNodes of an override is written exactly as in the definition.",
+			tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
 		check("submit-numnodes-open-range", Medium, submits, checkNumNodesOpenRange,
-			"A submission can change the number of nodes only if the definition has a range without an end.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			"A submission can change the number of nodes only if the definition has a range without an end.",
+			api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 		check("submit-numnodes-lower-bound", Medium, submits, checkNumNodesLowerBound,
-			"The number of nodes has to include the main node and the start of the open range.", api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			"The number of nodes has to include the main node and the start of the open range.",
+			api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
 		check("submit-multinode-no-containeroverrides", Low, submits, checkMultinodeOverrides,
-			"A multinode job needs nodeOverrides, which has overrides for each node range.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
+			"A multinode job needs nodeOverrides, which has overrides for each node range.",
+			api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
 		check("submit-multinode-not-array", Low, submits, checkMultinodeArray,
-			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).onlyWith("arrayProperties"),
+			"A job is an array or a multi-node job, not both.", guide("multi-node parallel jobs")).
+			onlyWith("arrayProperties"),
 		// AWS Batch accepts the job in these cases, and the job stays in RUNNABLE.
 		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
-			"Multi-node jobs do not start on Spot Instances or on Amazon ECS Managed Instances.", api("ComputeResource.type")), catalog.NodesOnSpot),
+			"Multi-node jobs do not start on Spot Instances or on Amazon ECS Managed Instances.",
+			api("ComputeResource.type")), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
 			"Multi-node jobs start only on managed environments.", guide("compute environments of multi-node jobs")),
 		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
 			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("compute environments of multi-node jobs")), catalog.NodesOverMaxvCpus),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
-			"A compute environment has to launch the instance type that a multi-node job names.", guide("compute environments of multi-node jobs")),
+			"A compute environment has to launch the instance type that a multi-node job names.",
+			guide("compute environments of multi-node jobs")),
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,
-			"The network interface of a node has at most 5 security groups.", ecsAPI+"AwsVpcConfiguration.securityGroups; "+guide("multi-node parallel jobs")),
+			"The network interface of a node has at most 5 security groups.",
+			ecsAPI+"AwsVpcConfiguration.securityGroups; "+guide("multi-node parallel jobs")),
 		warns(check("stuck-mnp-public-subnet", Medium, nodes, checkNodesSubnets,
 			"The network interfaces of nodes have no public addresses, so nodes in a public subnet cannot reach a registry. batchctl reports this if a file "+
 				"requests a public address.", guide("multi-node parallel jobs"))),
@@ -96,14 +113,16 @@ func multinodeRules() []*Rule {
 // checkNodeProperties reports a definition of type multinode without nodeProperties.
 func checkNodeProperties(s Site) {
 	if s.Node.Get("type").Str() == "multinode" && s.lacks(s.Node, "nodeProperties") {
-		s.Report("a multinode job needs nodeProperties", `add nodeProperties, or write "type": "container"`, s.Node.Get("type"))
+		s.Report("a multinode job needs nodeProperties", `add nodeProperties, or write "type": "container"`,
+			s.Node.Get("type"))
 	}
 }
 
 // checkMultinodeType reports nodeProperties in a definition of type container.
 func checkMultinodeType(s Site) {
 	if t := s.Node.Get("type"); s.Node.Get("nodeProperties") != nil && t.Str() == "container" {
-		s.ReportFix(replace(t, "multinode"), "nodeProperties is for jobs of type multinode", `write "type": "multinode"`, t)
+		s.ReportFix(replace(t, "multinode"), "nodeProperties is for jobs of type multinode",
+			`write "type": "multinode"`, t)
 	}
 }
 
@@ -112,7 +131,8 @@ func checkMainNode(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	main, okMain := s.Node.Get("mainNode").Int()
 	if ok && okMain && (count > 0 && main >= count || main < 0) {
-		s.Report(fmt.Sprintf("mainNode must be 0 to %d, not %d: nodes are numbered from 0", max(count-1, 0), main), "write 0 unless another node is the main node", s.Node.Get("mainNode"))
+		s.Report(fmt.Sprintf("mainNode must be 0 to %d, not %d: nodes are numbered from 0", max(count-1, 0), main),
+			"write 0 unless another node is the main node", s.Node.Get("mainNode"))
 	}
 }
 
@@ -126,7 +146,8 @@ func checkTargetNodesRequired(s Site, n *jsontree.Node, _ string) {
 // checkTargetNodesFormat reports targetNodes that are neither an index nor a range.
 func checkTargetNodesFormat(s Site, n *jsontree.Node, _ string) {
 	if n.Is(jsontree.String) && (!targetNodes().MatchString(n.Text) || n.Text == "") {
-		s.Report(`targetNodes must be "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text), `write "0:" for all nodes`, n)
+		s.Report(`targetNodes must be "n", "n:", ":m" or "n:m" in digits, not `+quote(n.Text),
+			`write "0:" for all nodes`, n)
 	}
 }
 
@@ -135,7 +156,8 @@ func checkTargetNodesInRange(s Site) {
 	count, ok := s.Node.Get("numNodes").Int()
 	for n, r := range ranges(s.Node) {
 		if ok && count > 0 && int64(max(r.first, r.last)) >= count {
-			s.Report(fmt.Sprintf("the last of %d nodes has index %d, but targetNodes is %s", count, count-1, quote(n.Text)), "raise numNodes, or end the range earlier", n)
+			s.Report(fmt.Sprintf("the last of %d nodes has index %d, but targetNodes is %s", count, count-1,
+				quote(n.Text)), "raise numNodes, or end the range earlier", n)
 		}
 	}
 }
@@ -146,7 +168,8 @@ func checkTargetNodesOrder(s Site) {
 	for n, r := range ranges(s.Node) {
 		if !r.open && r.first > r.last {
 			value := fmt.Sprintf("%d:%d", r.last, r.first)
-			s.ReportFix(replace(n, value), "the range "+quote(n.Text)+" ends before it starts", "write "+quote(value), n)
+			s.ReportFix(replace(n, value), "the range "+quote(n.Text)+" ends before it starts", "write "+quote(value),
+				n)
 		}
 	}
 }
@@ -168,7 +191,8 @@ func checkNodeCoverage(s Site) {
 		}
 	}
 	if i := slices.Index(held, false); i >= 0 && read == list.Len() {
-		s.Report(fmt.Sprintf("no range covers node %d", i), `"0:" covers all nodes; ranges may overlap`, firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
+		s.Report(fmt.Sprintf("no range covers node %d", i), `"0:" covers all nodes; ranges may overlap`,
+			firstOf(list.Index(list.Len()-1).Get("targetNodes"), key(list)))
 	}
 }
 
@@ -179,7 +203,8 @@ func checkNodePayload(s Site) {
 			return
 		}
 	}
-	s.Report("the node range has no container, ecsProperties or eksProperties", `add "container": { "image": "..." }`, s.Node)
+	s.Report("the node range has no container, ecsProperties or eksProperties", `add "container": { "image": "..." }`,
+		s.Node)
 }
 
 // checkSameInstanceType reports a node range whose instance type differs from an earlier
@@ -193,7 +218,8 @@ func checkSameInstanceType(s Site) {
 		case first == "":
 			first = n.Str()
 		case n.Str() != first:
-			s.ReportFix(replace(n, first), fmt.Sprintf("all nodes need the same instance type: %s above, %s here", first, n.Str()), "write "+quote(first), n)
+			s.ReportFix(replace(n, first), fmt.Sprintf("all nodes need the same instance type: %s above, %s here",
+				first, n.Str()), "write "+quote(first), n)
 		}
 	}
 }
@@ -211,7 +237,8 @@ func checkSameNamespace(s Site) {
 		pod := g.Get("eksProperties").Get("podProperties")
 		n := pod.Get("metadata").Get("namespace")
 		if pod != nil && seen && n.Str() != first {
-			s.Report(fmt.Sprintf("all nodes need the same namespace: %s above, %s here", quote(first), quote(n.Str())), "", n, pod)
+			s.Report(fmt.Sprintf("all nodes need the same namespace: %s above, %s here", quote(first), quote(n.Str())),
+				"", n, pod)
 		}
 		if pod != nil && !seen {
 			first, seen = n.Str(), true
@@ -228,7 +255,8 @@ func checkOverriddenNodes(s Site) {
 	}
 	for _, o := range each(s.Node.Get("nodeOverrides"), "nodePropertyOverrides") {
 		if n := o.Get("targetNodes"); len(targets) > 0 && n.Str() != "" && !slices.Contains(targets, n.Str()) {
-			fix, hint := fixIf(len(targets) == 1, n, targets[0]), "the ranges of the definition are "+either(quoteAll(targets))
+			fix, hint := fixIf(len(targets) == 1, n, targets[0]), "the ranges of the definition are "+
+				either(quoteAll(targets))
 			s.ReportFix(fix, "the definition has no node range "+quote(n.Str()), hint, n)
 		}
 	}
@@ -261,20 +289,23 @@ func checkNumNodesLowerBound(s Site) {
 		}
 	}
 	if ok && node != nil && count <= least {
-		s.Report(fmt.Sprintf("the definition needs more than %d nodes, not %d", least, count), "include the main node and the start of the open range", n)
+		s.Report(fmt.Sprintf("the definition needs more than %d nodes, not %d", least, count),
+			"include the main node and the start of the open range", n)
 	}
 }
 
 // checkMultinodeOverrides reports containerOverrides for a multi-node definition.
 func checkMultinodeOverrides(s Site) {
 	if n := s.Node.Get("containerOverrides"); n != nil && s.Known().Get("nodeProperties") != nil {
-		s.Report("a multinode job needs nodeOverrides, not containerOverrides", `write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
+		s.Report("a multinode job needs nodeOverrides, not containerOverrides",
+			`write "nodeOverrides": { "nodePropertyOverrides": [...] }`, key(n))
 	}
 }
 
 // checkMultinodeArray reports a multi-node job that is also an array.
 func checkMultinodeArray(s Site) {
-	if n := s.Node.Get("arrayProperties"); n != nil && (s.Known().Get("nodeProperties") != nil || s.Node.Get("nodeOverrides") != nil) {
+	if n := s.Node.Get("arrayProperties"); n != nil && (s.Known().Get("nodeProperties") != nil ||
+		s.Node.Get("nodeOverrides") != nil) {
 		s.ReportFix(s.remove(n), "a multinode job cannot be an array", "remove one of them", key(n))
 	}
 }
@@ -285,14 +316,16 @@ func checkNodesOnSpot(s Site) {
 	if n := s.Node.Get("computeResources").Get("type"); n.Str() == "SPOT" {
 		s.Report("multi-node jobs do not run on Spot instances", `use an environment of "type": "EC2" for them`, n)
 	} else if isManagedInstances(s.Node.Get("computeResources")) {
-		s.Report("multi-node jobs do not run on ECS Managed Instances", `use an environment of "type": "EC2" for them`, n)
+		s.Report("multi-node jobs do not run on ECS Managed Instances", `use an environment of "type": "EC2" for them`,
+			n)
 	}
 }
 
 // checkNodesOnUnmanaged reports an environment whose instances AWS Batch does not start.
 func checkNodesOnUnmanaged(s Site) {
 	if n := s.Node.Get("type"); n.Str() == "UNMANAGED" {
-		s.Report("multi-node jobs do not run on an unmanaged compute environment", `use an environment of "type": "MANAGED" for them`, n)
+		s.Report("multi-node jobs do not run on an unmanaged compute environment",
+			`use an environment of "type": "MANAGED" for them`, n)
 	}
 }
 
@@ -320,7 +353,8 @@ func checkNodesFitMaxvCpus(s Site) {
 	for d := range (environment{s}).multinode() {
 		count, ok := d.Register.Get("nodeProperties").Get("numNodes").Int()
 		if ok && count*int64(least) > most {
-			s.Report(fmt.Sprintf("%d nodes need at least %d vCPUs at once, but maxvCpus is %d", count, count*int64(least), most),
+			s.Report(fmt.Sprintf("%d nodes need at least %d vCPUs at once, but maxvCpus is %d", count,
+				count*int64(least), most),
 				fmt.Sprintf("write %d or more", count*int64(least)), c.Get("maxvCpus"))
 			return
 		}
@@ -331,10 +365,14 @@ func checkNodesFitMaxvCpus(s Site) {
 func checkNodesInstanceType(s Site) {
 	for _, g := range each(s.Node, "nodeRangeProperties") {
 		n := firstOf(g.Get("container").Get("instanceType"), g.Get("instanceTypes").Index(0))
-		if n.Str() == "" || !hasEnvironmentsWithout(s.Job, func(types []string) bool { return s.pass.instanceTypes().launches(types, n.Str()) }) {
+		if n.Str() == "" || !hasEnvironmentsWithout(s.Job, func(types []string) bool {
+			return s.pass.instanceTypes().
+				launches(types, n.Str())
+		}) {
 			continue
 		}
-		s.Report(fmt.Sprintf("no compute environment of these files launches %s", n.Str()), "add it to the instanceTypes of one", n)
+		s.Report(fmt.Sprintf("no compute environment of these files launches %s", n.Str()),
+			"add it to the instanceTypes of one", n)
 		return
 	}
 }
@@ -356,7 +394,8 @@ func hasEnvironmentsWithout(j Job, will func(types []string) bool) bool {
 // node can have.
 func checkNodesSecurityGroups(s Site) {
 	if list := s.Node.Get("computeResources").Get("securityGroupIds"); list.Len() > 5 {
-		s.Report(fmt.Sprintf("a compute environment for multi-node jobs has at most 5 security groups, not %d", list.Len()), "", list.Index(5))
+		s.Report(fmt.Sprintf("a compute environment for multi-node jobs has at most 5 security groups, not %d",
+			list.Len()), "", list.Index(5))
 	}
 }
 
@@ -365,7 +404,8 @@ func checkNodesSubnets(s Site) {
 	for _, g := range each(s.Node, "nodeRangeProperties") {
 		n := g.Get("container").Get("networkConfiguration").Get("assignPublicIp")
 		if n.Str() == "ENABLED" {
-			s.Report("the nodes of a multi-node job get no public IP address", "put them into a private subnet with a NAT gateway", n)
+			s.Report("the nodes of a multi-node job get no public IP address",
+				"put them into a private subnet with a NAT gateway", n)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func nameRules() []*Rule {
 					n := j.Submit.Get("jobName")
 					if s := n.Str(); s != "" && (s[0] == '-' || s[0] == '_') {
 						value := strings.TrimLeft(s, "-_")
-						j.ReportFix(fixIf(value != "", n, value), "the name of a job must start with a letter or a digit", writeHint(value), n)
+						j.ReportFix(fixIf(value != "", n, value),
+							"the name of a job must start with a letter or a digit", writeHint(value), n)
 					}
 				}
 			},
@@ -85,7 +86,8 @@ func nameRules() []*Rule {
 					for _, j := range f.Jobs {
 						if j.Name != "" && seen[j.Name] {
 							job := Job{Job: j, userFile: userFile{f}, pass: p}
-							job.Report(fmt.Sprintf("an earlier job is also called %s", quote(j.Name)), "give each job its own name")
+							job.Report(fmt.Sprintf("an earlier job is also called %s", quote(j.Name)),
+								"give each job its own name")
 						}
 						seen[j.Name] = true
 					}
@@ -117,6 +119,7 @@ func nameLength(j Job, n *jsontree.Node, what string) {
 		return
 	}
 	if c := utf8.RuneCountInString(n.Str()); c < 1 || c > catalog.MaxNameLength {
-		j.Report(fmt.Sprintf("%s must have 1 to %d characters, and this one has %d", what, catalog.MaxNameLength, c), "", n)
+		j.Report(fmt.Sprintf("%s must have 1 to %d characters, and this one has %d", what, catalog.MaxNameLength, c),
+			"", n)
 	}
 }

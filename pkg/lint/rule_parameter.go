@@ -44,7 +44,8 @@ func parameterRules() []*Rule {
 					}
 					for _, r := range j.runReferences() {
 						if !r.inside && !j.hasParameter(r.name) {
-							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), parameterHint(j, r.name), r.arg)
+							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), parameterHint(j, r.name),
+								r.arg)
 						}
 					}
 				}
@@ -71,7 +72,8 @@ func parameterRules() []*Rule {
 				for _, j := range p.Definitions() {
 					for param := range j.Register.Get("parameters").Children() {
 						if !usesParameter(p, j, param.Name) {
-							j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it", param)
+							j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+
+								", or remove it", param)
 						}
 					}
 				}
@@ -90,7 +92,8 @@ func parameterRules() []*Rule {
 					// definition.
 					used := j.runReferences()
 					for param := range j.Own("parameters").Children() {
-						if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").Get(param.Name)) {
+						if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").
+							Get(param.Name)) {
 							j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
 						}
 					}
@@ -139,5 +142,6 @@ func parameterHint(j Job, name string) string {
 // names the parameter.
 func usesParameter(p *Pass, definition Job, parameter string) bool {
 	return refersTo(commandReferences.of(p)[definition.Register], parameter) ||
-		slices.ContainsFunc(runs.of(p)[definition.Register], func(j Job) bool { return refersTo(j.runReferences(), parameter) })
+		slices.ContainsFunc(runs.of(p)[definition.Register],
+			func(j Job) bool { return refersTo(j.runReferences(), parameter) })
 }

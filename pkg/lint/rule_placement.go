@@ -33,9 +33,11 @@ func queueRules() []*Rule {
 					}
 					// Queues are unknown without a list of them, and an ARN may be of
 					// another account.
-					elsewhere := platform == nil || len(platform.Queues) == 0 || j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
+					elsewhere := platform == nil || len(platform.Queues) == 0 ||
+						j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
 					if elsewhere && !queuePattern().MatchString(n.Text) {
-						j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
+						j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text),
+							`such as "main"`, n)
 					}
 					if elsewhere || n.Text == "" {
 						continue
@@ -46,23 +48,37 @@ func queueRules() []*Rule {
 				}
 			},
 		},
-		unplaceable("submit-ec2-job-on-fargate-queue", diag.Error, High, "An EC2 job cannot run on Fargate, and a Fargate job cannot run on EC2. AWS Batch rejects both.",
+		unplaceable("submit-ec2-job-on-fargate-queue", diag.Error, High,
+			"An EC2 job cannot run on Fargate, and a Fargate job cannot run on EC2. AWS Batch rejects both.",
 			apiReference+", SubmitJob.jobQueue"+probed, catalog.WrongPlatform),
-		unplaceable("stuck-vcpu-gt-maxvcpus", diag.Error, Medium, "The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus),
-		unplaceable("stuck-fargate-vcpu-gt-max", diag.Error, Medium, "The Fargate job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverFargateMaxvCpus),
-		unplaceable("stuck-vcpu-gt-instance", diag.Error, Medium, "The job requests more vCPUs than the largest instance type of the queue has.", stuck, catalog.TooManyVCPUs),
-		unplaceable("stuck-memory-gt-instance", diag.Error, Medium, "The job requests more memory than an instance has for jobs. That is less than its nominal memory, because the kernel and the ECS agent use some.",
+		unplaceable("stuck-vcpu-gt-maxvcpus", diag.Error, Medium,
+			"The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus),
+		unplaceable("stuck-fargate-vcpu-gt-max", diag.Error, Medium,
+			"The Fargate job requests more vCPUs than maxvCpus of the compute environment.", stuck,
+			catalog.OverFargateMaxvCpus),
+		unplaceable("stuck-vcpu-gt-instance", diag.Error, Medium,
+			"The job requests more vCPUs than the largest instance type of the queue has.", stuck,
+			catalog.TooManyVCPUs),
+		unplaceable("stuck-memory-gt-instance", diag.Error, Medium,
+			"The job requests more memory than an instance has for jobs. That is less than its nominal memory, because the kernel and the ECS agent use some.",
 			userGuide+", compute resource memory management", catalog.TooMuchMemory, catalog.NotTogether),
-		unplaceable("stuck-memory-equals-nominal", diag.Error, Medium, "The job requests exactly the nominal memory of an instance type, but the kernel and the ECS agent use some of it.",
+		unplaceable("stuck-memory-equals-nominal", diag.Error, Medium,
+			"The job requests exactly the nominal memory of an instance type, but the kernel and the ECS agent use some of it.",
 			userGuide+", compute resource memory management", catalog.NominalMemory),
-		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium, "The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
+		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium,
+			"The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
 			stuck, catalog.NoGPUType),
-		unplaceable("stuck-gpu-optimal", diag.Error, Medium, "The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
+		unplaceable("stuck-gpu-optimal", diag.Error, Medium,
+			"The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
 			guide("jobs stuck in RUNNABLE")+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle),
-		unplaceable("stuck-gpu-unsupported-family", diag.Warning, Low, "AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
+		unplaceable("stuck-gpu-unsupported-family", diag.Warning, Low,
+			"AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
 			userGuide+", GPU jobs", catalog.UnsupportedGPU),
-		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High, "The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
-		unplaceable("stuck-arch-mismatch", diag.Warning, Medium, "The image of the job is built for another CPU architecture than that of the queue's instances.", userGuide+", job definition parameters", catalog.WrongArch),
+		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High,
+			"The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
+		unplaceable("stuck-arch-mismatch", diag.Warning, Medium,
+			"The image of the job is built for another CPU architecture than that of the queue's instances.",
+			userGuide+", job definition parameters", catalog.WrongArch),
 		{
 			Name: "memory-may-not-fit", Severity: diag.Warning, Confidence: Medium,
 			Doc: "The job requests memory that an instance type offers with some AMIs but not with others. The message gives published figures and their source. A job " +
@@ -71,7 +87,9 @@ func queueRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, j := range p.Jobs() {
 					if at := p.placementOf(j); at.placement.Cause == catalog.TightMemory {
-						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason), at.placement.Hint(at.request), j.resolved().culprit(catalog.TooMuchMemory))
+						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue,
+							at.placement.Reason), at.placement.Hint(at.request), j.resolved().
+							culprit(catalog.TooMuchMemory))
 					}
 				}
 			},
@@ -120,11 +138,15 @@ func reportJustOver(j Job, at placementResult) {
 		}
 	}
 	now, smaller := at.placement.Instance, s.Instance
-	message := fmt.Sprintf("%s is just over what %s has for a job, so on queue %s the job needs %s", over, smaller.Name, at.queue, now.Name)
-	hint := fmt.Sprintf("request %s to fit %s (%s) instead of %s (%s)", fits, smaller.Name, describeInstance(smaller), now.Name, describeInstance(now))
+	message := fmt.Sprintf("%s is just over what %s has for a job, so on queue %s the job needs %s", over, smaller.Name,
+		at.queue, now.Name)
+	hint := fmt.Sprintf("request %s to fit %s (%s) instead of %s (%s)", fits, smaller.Name, describeInstance(smaller),
+		now.Name, describeInstance(now))
 	if s.PerInstance > 1 {
-		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over, s.PerInstance, now.Name, at.queue)
-		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name, describeInstance(now), s.PerInstance, at.placement.PerInstance)
+		message = fmt.Sprintf("%s is just over what would let %d such jobs fit on one %s of queue %s", over,
+			s.PerInstance, now.Name, at.queue)
+		hint = fmt.Sprintf("request %s to fit on %s (%s) %d such jobs at once instead of %d", fits, now.Name,
+			describeInstance(now), s.PerInstance, at.placement.PerInstance)
 	}
 	j.Report(message, hint, j.resolved().requestsFor(kind).largest())
 }
@@ -138,7 +160,8 @@ func describeInstance(t catalog.InstanceType) string {
 // name, for one of the causes.
 //
 //go:noinline
-func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string, causes ...catalog.Cause) *Rule {
+func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string,
+	causes ...catalog.Cause) *Rule {
 	return &Rule{
 		Name: name, Severity: severity, Confidence: confidence, Doc: doc, Source: source,
 		Run: func(p *Pass) {

@@ -50,8 +50,11 @@ func platformRules() []*Rule {
 			Run: func(p *Pass) {
 				for f := range p.Platforms() {
 					for _, q := range f.Queues {
-						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad && !batch.IsARN(q.Name) {
-							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node), fmt.Sprintf("the name of a job queue must be %s only, at most %d", nameCharset, catalog.MaxNameLength), "")
+						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad &&
+							!batch.IsARN(q.Name) {
+							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node),
+								fmt.Sprintf("the name of a job queue must be %s only, at most %d", nameCharset,
+									catalog.MaxNameLength), "")
 						}
 					}
 				}
@@ -82,10 +85,12 @@ func platformRules() []*Rule {
 					case "", "EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES":
 					default:
 						hint := "write EC2, SPOT, FARGATE, FARGATE_SPOT or ECS_MANAGED_INSTANCES"
-						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}); near != "" {
+						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT",
+							"ECS_MANAGED_INSTANCES"}); near != "" {
 							hint = "did you mean " + quote(near) + "?"
 						}
-						p.Report(firstOf(e.Node.Get("type"), e.Node), fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)
+						p.Report(firstOf(e.Node.Get("type"), e.Node),
+							fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)
 					}
 				}
 			},
@@ -101,7 +106,8 @@ func platformRules() []*Rule {
 						// matches.
 						alone := document.Policy{AllowedQueues: []string{n.Str()}}
 						if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
-							p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
+							p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())),
+								plan.QueueHint(f, n.Str()))
 						}
 					}
 				}

@@ -74,8 +74,10 @@ func policyRules() []*Rule {
 			Source: policySource + ", maxGpus",
 			Run:    checkMaxGPUs,
 		},
-		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles", func(p document.Policy) []string { return p.AllowedJobRoles }),
-		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles", func(p document.Policy) []string { return p.AllowedExecutionRoles }),
+		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles",
+			func(p document.Policy) []string { return p.AllowedJobRoles }),
+		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles",
+			func(p document.Policy) []string { return p.AllowedExecutionRoles }),
 		{
 			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
 			Doc:    "The job names a queue that the platform file does not allow.",
@@ -94,7 +96,8 @@ func checkRequiredTags(p *Pass) {
 			case registered == nil && own == nil:
 				checkTag(j, tag)
 			case isBlank(registered) && isBlank(own):
-				j.Report(fmt.Sprintf("the policy requires a value for the tag %s, but the job's value is blank", quote(tag)), "write the value", own, registered)
+				j.Report(fmt.Sprintf("the policy requires a value for the tag %s, but the job's value is blank",
+					quote(tag)), "write the value", own, registered)
 			}
 		}
 	}
@@ -103,7 +106,8 @@ func checkRequiredTags(p *Pass) {
 // isBlank reports whether a tag has no value, or one without any visible character. A value of another type is not
 // blank; another rule reports it.
 func isBlank(value *jsontree.Node) bool {
-	return value == nil || value.Is(jsontree.String) && !strings.ContainsFunc(value.Text, func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
+	return value == nil || value.Is(jsontree.String) && !strings.ContainsFunc(value.Text,
+		func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) })
 }
 
 // checkAllowedImages reports images that match none of the allowed patterns, also those
@@ -112,7 +116,8 @@ func checkAllowedImages(p *Pass) {
 	allowed := p.policy().AllowedImages
 	for i := range p.imagesThatRun() {
 		if ref := i.Image.Str(); ref != "" && !p.policy().AllowsImage(ref) {
-			i.Site.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)), "allowed: "+strings.Join(allowed, ", "), i.Image)
+			i.Site.Report(fmt.Sprintf("the platform file does not allow the image %s", quote(ref)),
+				"allowed: "+strings.Join(allowed, ", "), i.Image)
 		}
 	}
 }
@@ -132,7 +137,8 @@ func checkMaxAttempts(p *Pass) {
 	most := p.policy().MaxAttempts
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", count(most, "attempt"), a), "", s.Get("attempts"))
+			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", count(most, "attempt"), a), "",
+				s.Get("attempts"))
 		}
 	})
 }
@@ -152,14 +158,16 @@ func checkMaxTimeout(p *Pass) {
 			n := t.Get("attemptDurationSeconds")
 			if s, ok := n.Int(); ok && s > int64(most) {
 				allowed, asked := formatTimeouts(j, int64(most), s, n)
-				j.Report(fmt.Sprintf("the policy allows a timeout of at most %s, but the job has %s", allowed, asked), "", n)
+				j.Report(fmt.Sprintf("the policy allows a timeout of at most %s, but the job has %s", allowed, asked),
+					"", n)
 			}
 		}
 		isSet := func(t *jsontree.Node) bool {
 			return t != nil && !(t.Is(jsontree.Object) && j.lacks(t, "attemptDurationSeconds"))
 		}
 		if j.Register != nil && !isSet(own) && !isSet(registered) {
-			j.Report(fmt.Sprintf("the policy requires a timeout of at most %s, but the job has no timeout", inUnits(j, int64(most))), "add "+timeoutExample(j, min(exampleTimeout, int64(most))))
+			j.Report(fmt.Sprintf("the policy requires a timeout of at most %s, but the job has no timeout",
+				inUnits(j, int64(most))), "add "+timeoutExample(j, min(exampleTimeout, int64(most))))
 		}
 	}
 }
@@ -177,7 +185,8 @@ func checkMaxArraySize(p *Pass) {
 		case most < catalog.MinArraySize:
 			j.Report("the policy allows no arrays", "", n)
 		default:
-			j.Report(fmt.Sprintf("the policy allows arrays of at most %s, but the job has %d", count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+			j.Report(fmt.Sprintf("the policy allows arrays of at most %s, but the job has %d",
+				count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 		}
 	}
 }
@@ -188,7 +197,8 @@ func checkMaxMemory(p *Pass) {
 	checkLimit(p, "MEMORY", float64(most), most > 0, formatMemory)
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
-			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)), formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
+			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)),
+				formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
 		}
 	}
 }
@@ -244,7 +254,8 @@ func checkLimit(p *Pass, kind string, most float64, bounded bool, format func(fl
 		if kind == "MEMORY" && !j.compact() {
 			allowed, asked = inMiB(most), inMiB(d.total)
 		}
-		j.Report(fmt.Sprintf("the policy allows %s, but the job requests %s%s", allowed, asked, d.spread()), "", d.largest())
+		j.Report(fmt.Sprintf("the policy allows %s, but the job requests %s%s", allowed, asked, d.spread()), "",
+			d.largest())
 	}
 }
 
@@ -320,12 +331,14 @@ func checkTag(j Job, tag string) {
 	for _, tags := range []*jsontree.Node{j.Register.Get("tags"), j.Submit.Get("tags")} {
 		for t := range tags.Children() {
 			if strings.EqualFold(t.Name, tag) {
-				j.ReportFix(rename(t, tag), fmt.Sprintf("the policy requires the tag %s, but the job has %s", quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
+				j.ReportFix(rename(t, tag), fmt.Sprintf("the policy requires the tag %s, but the job has %s",
+					quote(tag), quote(t.Name)), fmt.Sprintf("write %q: case matters", tag), key(t))
 				return
 			}
 		}
 	}
-	j.Report("the policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag), j.Node.Get("tags"))
+	j.Report("the policy requires the tag "+quote(tag), fmt.Sprintf(`add "tags": { %q: "..." }`, tag),
+		j.Node.Get("tags"))
 }
 
 // allowedRoles returns the rule for a kind of role. In a task of several containers the
@@ -348,7 +361,8 @@ func allowedRoles(name, member, ofTask, list string, allowed func(document.Polic
 					n = s.Node.Get(ofTask)
 				}
 				if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
-					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name), "allowed: "+strings.Join(patterns, ", "), n)
+					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name),
+						"allowed: "+strings.Join(patterns, ", "), n)
 				}
 			}
 		},

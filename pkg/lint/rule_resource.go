@@ -95,7 +95,8 @@ func resourceRules() []*Rule {
 func checkMinMemory(p *Pass) {
 	for _, r := range required.of(p).memory {
 		if mib, ok := number(r.value); ok && mib < catalog.MinMemoryMiB {
-			r.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, r.value.Text), inGiB(r.Job, mib), r.value)
+			r.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB,
+				r.value.Text), inGiB(r.Job, mib), r.value)
 		}
 	}
 }
@@ -105,7 +106,8 @@ func checkMinLegacyMemory(p *Pass) {
 	for _, s := range requirers(p) {
 		n := s.Node.Get("memory")
 		if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
-			s.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text), inGiB(s.Job, float64(mib)), n)
+			s.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text),
+				inGiB(s.Job, float64(mib)), n)
 		}
 	}
 }
@@ -117,7 +119,8 @@ func checkWholeMemory(p *Pass) {
 			// The hint contains the converted value, which is also the text of the fix.
 			hint := memoryHint(r.value.Text)
 			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-			r.Job.ReportFix(fixIf(isWhole(value), r.value, value), fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
+			r.Job.ReportFix(fixIf(isWhole(value), r.value, value),
+				fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
 		}
 	}
 }
@@ -155,7 +158,8 @@ func checkWholeVCPUs(p *Pass) {
 			continue
 		}
 		whole := decimal(math.Ceil(v))
-		c.reportAs(severity, replace(n, whole), fmt.Sprintf("on EC2, vCPUs must be a whole number, not %s", n.Text), "write "+quote(whole), n)
+		c.reportAs(severity, replace(n, whole), fmt.Sprintf("on EC2, vCPUs must be a whole number, not %s", n.Text),
+			"write "+quote(whole), n)
 	}
 }
 
@@ -163,7 +167,8 @@ func checkWholeVCPUs(p *Pass) {
 func checkNumericVCPUs(p *Pass) {
 	for _, r := range required.of(p).vcpus {
 		if r.value.Is(jsontree.String) && !isDecimal(r.value.Text) {
-			r.Job.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)), `write only digits, such as "4"`, r.value)
+			r.Job.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)),
+				`write only digits, such as "4"`, r.value)
 		}
 	}
 }
@@ -202,7 +207,8 @@ func checkDuplicateResources(p *Pass) {
 		for r := range c.Node.Get("resourceRequirements").Children() {
 			kind := r.Get("type").Str()
 			if kind != "" && seen[kind] {
-				c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them", r.Get("type"))
+				c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them",
+					r.Get("type"))
 			}
 			seen[kind] = true
 		}

@@ -213,7 +213,8 @@ func checkEvaluationCondition(p *Pass) {
 				return
 			}
 		}
-		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason", `add a condition, such as "onReason": "*" for everything`, e)
+		j.Report("the entry has no condition: onExitCode, onReason or onStatusReason",
+			`add a condition, such as "onReason": "*" for everything`, e)
 	})
 }
 
@@ -221,7 +222,8 @@ func checkEvaluationCondition(p *Pass) {
 func checkExitCodePattern(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		if n := e.Get("onExitCode"); n.Is(jsontree.String) && !isExitCode(n.Str()) {
-			j.Report(fmt.Sprintf("onExitCode must be digits, optionally with one * at the end, not %s", quote(n.Str())), `write a value such as "137" or "13*"`, n)
+			j.Report(fmt.Sprintf("onExitCode must be digits, optionally with one * at the end, not %s", quote(n.Str())),
+				`write a value such as "137" or "13*"`, n)
 		}
 	})
 }
@@ -243,7 +245,8 @@ func checkPatternLength(p *Pass) {
 	p.eachEvaluation(func(j Job, e *jsontree.Node) {
 		for _, c := range conditions {
 			if n := utf8.RuneCountInString(e.Get(c).Str()); n > catalog.MaxRetryPattern {
-				j.Report(fmt.Sprintf("%s must be at most %d characters long, not %d", c, catalog.MaxRetryPattern, n), "", e.Get(c))
+				j.Report(fmt.Sprintf("%s must be at most %d characters long, not %d", c, catalog.MaxRetryPattern, n),
+					"", e.Get(c))
 			}
 		}
 	})
@@ -279,7 +282,8 @@ func checkReachableEntries(p *Pass) {
 		caught := false
 		for e := range list.Children() {
 			if caught {
-				j.Report("this entry is never used, because an earlier entry matches everything", "put it before the entry that matches everything", e)
+				j.Report("this entry is never used, because an earlier entry matches everything",
+					"put it before the entry that matches everything", e)
 			}
 			caught = caught || catchAll(e)
 		}

@@ -51,7 +51,10 @@ func checkRoleTrust(p *Pass) {
 		roles := p.rolesOf(f)
 		for _, use := range roles.Uses() {
 			trust := roles.TrustOf(use.Role)
-			again := slices.ContainsFunc(seen, func(other cfn.RoleUse) bool { return other.Role == use.Role && other.Service == use.Service })
+			again := slices.ContainsFunc(seen, func(other cfn.RoleUse) bool {
+				return other.Role == use.Role &&
+					other.Service == use.Service
+			})
 			if again || !trust.Known || trust.Trusts(use.Service) {
 				continue
 			}
@@ -60,10 +63,13 @@ func checkRoleTrust(p *Pass) {
 			if len(trust.Services) > 0 {
 				named = strings.Join(trust.Services, ", ")
 			}
-			consequence := map[string]string{"ec2": "the instances get no credentials and never join their cluster", "ecs-tasks": "its jobs do not start",
-				"batch": "the compute environment becomes INVALID", "spotfleet": "EC2 launches no Spot instances"}[use.Service]
+			consequence := map[string]string{"ec2": "the instances get no credentials and never join their cluster",
+				"ecs-tasks": "its jobs do not start",
+				"batch":     "the compute environment becomes INVALID",
+				"spotfleet": "EC2 launches no Spot instances"}[use.Service]
 			service := use.Service + ".amazonaws.com"
-			p.Report(trust.Node, fmt.Sprintf("the role %s of %s trusts %s, not %s: %s", use.Role.Name, use.User.Name, named, service, consequence), "add "+service+" to the Service of the trust policy's Principal")
+			p.Report(trust.Node, fmt.Sprintf("the role %s of %s trusts %s, not %s: %s", use.Role.Name, use.User.Name,
+				named, service, consequence), "add "+service+" to the Service of the trust policy's Principal")
 		}
 	}
 }

@@ -41,7 +41,8 @@ func schemaRules() []*Rule {
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
-					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node, around []shape.Object) {
+					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node,
+						around []shape.Object) {
 						if slices.Contains(j.File.Reported, n) {
 							return
 						}
@@ -64,18 +65,20 @@ func schemaRules() []*Rule {
 			Source: api("RegisterJobDefinition"),
 			Run: func(p *Pass) {
 				p.written(func(j Job, root *jsontree.Node) {
-					shape.Of(document.KindJobDefinition).Compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape.Shape) {
-						if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil && strings.HasPrefix(n.Name, "$") {
-							return
-						}
-						switch parent.Name {
-						case "parameters", "tags", "options":
-							if in.Element != nil {
-								return // other rules check these
+					shape.Of(document.KindJobDefinition).Compare(root, nil, nil,
+						func(n, parent *jsontree.Node, s, in *shape.Shape) {
+							if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil &&
+								strings.HasPrefix(n.Name, "$") {
+								return
 							}
-						}
-						reportWrongType(j, n, s.Kind)
-					})
+							switch parent.Name {
+							case "parameters", "tags", "options":
+								if in.Element != nil {
+									return // other rules check these
+								}
+							}
+							reportWrongType(j, n, s.Kind)
+						})
 				})
 			},
 		},
@@ -86,12 +89,19 @@ func schemaRules() []*Rule {
 			Source: "tried with aws-cli 1.45 and boto3 1.43",
 			Run:    checkWholeNumbers,
 		},
-		stringMap("parameters-string-map", []string{"parameters"}, "The values of parameters are strings, even for numbers, because Ref:: inserts text into the command.", api("RegisterJobDefinition.parameters")),
-		stringMap("log-options-string-map", []string{"logConfiguration.options", "containerProperties.logConfiguration.options", "ecsProperties.taskProperties[].containers[].logConfiguration.options",
+		stringMap("parameters-string-map", []string{"parameters"},
+			"The values of parameters are strings, even for numbers, because Ref:: inserts text into the command.",
+			api("RegisterJobDefinition.parameters")),
+		stringMap("log-options-string-map", []string{"logConfiguration.options",
+			"containerProperties.logConfiguration.options",
+			"ecsProperties.taskProperties[].containers[].logConfiguration.options",
 			"ecsProperties.taskProperties[].containers[].firelensConfiguration.options",
-			"nodeProperties.nodeRangeProperties[].container.logConfiguration.options", "nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
-			"The options of a log driver are strings, even for values such as true and 10.", api("LogConfiguration.options")),
-		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.", api("TagrisTagsMap")),
+			"nodeProperties.nodeRangeProperties[].container.logConfiguration.options",
+			"nodeProperties.nodeRangeProperties[].ecsProperties.taskProperties[].containers[].logConfiguration.options"},
+			"The options of a log driver are strings, even for values such as true and 10.",
+			api("LogConfiguration.options")),
+		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.",
+			api("TagrisTagsMap")),
 		{
 			Name: "array-size-integer", Confidence: High,
 			Doc:    "The size of an array is a whole number.",
@@ -127,7 +137,8 @@ func checkWholeNumbers(p *Pass) {
 			}
 			if i, whole := n.Int(); whole {
 				text := strconv.FormatInt(i, 10)
-				j.ReportFix(rewrite(n, text), fmt.Sprintf("the AWS CLI and boto3 reject %s in place of a whole number", n.Text), "write "+text, n)
+				j.ReportFix(rewrite(n, text), fmt.Sprintf("the AWS CLI and boto3 reject %s in place of a whole number",
+					n.Text), "write "+text, n)
 			}
 		})
 	})
@@ -165,7 +176,8 @@ func (p *Pass) everyText(visit func(j Job, root *jsontree.Node)) {
 		}
 	}
 	for _, f := range p.Files {
-		if isRequest := f.Kind.NameMember() != "" && f.Kind != document.KindJob && f.Kind != document.KindWorkflow; isRequest && len(f.Jobs) == 0 {
+		if isRequest := f.Kind.NameMember() != "" && f.Kind != document.KindJob &&
+			f.Kind != document.KindWorkflow; isRequest && len(f.Jobs) == 0 {
 			visit(p.topLevel(f), f.Root)
 		}
 	}

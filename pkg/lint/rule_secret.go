@@ -23,7 +23,8 @@ func secretRules() []*Rule {
 				for _, e := range each(s.Node, list) {
 					name, value := e.Get("name").Str(), e.Get("value")
 					for _, c := range secret.Find(name, value.Str()) {
-						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", quote(name), c.What, c.Sure()), secretHint(s, name, list), value)
+						s.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it",
+							quote(name), c.What, c.Sure()), secretHint(s, name, list), value)
 						break
 					}
 				}
@@ -238,7 +239,8 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 		w.seen = map[credentialLocation]bool{}
 	}
 	w.seen[at] = true
-	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What, c.Sure()),
+	w.site.Report(fmt.Sprintf("%s looks like %s (%s), and anyone who can describe the job can read it", subject, c.What,
+		c.Sure()),
 		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
 }
 
@@ -265,7 +267,8 @@ const maxSecretRows = 1000
 // matrix and once for each column of a table.
 func checkCellSecrets(j Job) {
 	report := func(c secret.Credential, column string, n *jsontree.Node) {
-		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it", quote(column), c.What, c.Sure()),
+		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it",
+			quote(column), c.What, c.Sure()),
 			"store the credentials in Secrets Manager, and let the program select one by the child's value", n)
 	}
 	for axis := range j.Array.Get("matrix").Children() {

@@ -59,7 +59,8 @@ func stagedLocations(j Job) (all []stagedLocation) {
 // stagedRule returns a rule about inputs and outputs.
 //
 //go:noinline
-func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string, checkLocation func(stagedLocation)) *Rule {
+func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string,
+	checkLocation func(stagedLocation)) *Rule {
 	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for _, s := range staging.of(p) {
 			checkLocation(s)
@@ -163,7 +164,8 @@ func checkArrayOutputs(p *Pass) {
 // checkPlainHTTP reports an input over http without a checksum.
 func checkPlainHTTP(s stagedLocation) {
 	if s.isInput && strings.HasPrefix(s.location.Text, "http://") && s.sha256 == nil {
-		s.Job.Report("anyone on the network path can change a file that comes over http", `write https://, or add "sha256"`, s.location)
+		s.Job.Report("anyone on the network path can change a file that comes over http",
+			`write https://, or add "sha256"`, s.location)
 	}
 }
 
@@ -241,7 +243,8 @@ func (s stagedLocation) checkLocation() {
 		}
 	case "https", "http":
 		if !s.isInput {
-			report("write s3://bucket/prefix/, or a local path", "an output cannot go to %s: there is no standard way to upload a file to a web server", quote(text))
+			report("write s3://bucket/prefix/, or a local path",
+				"an output cannot go to %s: there is no standard way to upload a file to a web server", quote(text))
 			return
 		}
 		u, err := url.Parse(text)
@@ -249,7 +252,8 @@ func (s stagedLocation) checkLocation() {
 		case err != nil || u.Host == "":
 			report("write https://host/file", "%s is not the URL of a file", quote(text))
 		case strings.HasSuffix(u.Path, "/") || u.Path == "":
-			report("list each file; only S3 and local paths can be directories", "%s does not name a file, and a web server cannot list its files", quote(text))
+			report("list each file; only S3 and local paths can be directories",
+				"%s does not name a file, and a web server cannot list its files", quote(text))
 		}
 	default:
 		hint := "write s3://bucket/key, https://host/file, or a local path"
@@ -284,9 +288,11 @@ func (s stagedLocation) checkLocal() {
 		s.Job.Report("the location is missing", "write s3://bucket/key, or a local path", s.location)
 	case s.isInput:
 	case slash.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || len(clean) > 1 && clean[1] == ':':
-		s.Job.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"", s.location)
+		s.Job.Report(quote(text)+" is outside of this file's directory", "write a path below it, such as \"results/\"",
+			s.location)
 	case strings.Contains(text, "${"):
-		s.Job.Report("a local path cannot contain ${", "use a path without it; each child of an array gets its own directory below the path", s.location)
+		s.Job.Report("a local path cannot contain ${",
+			"use a path without it; each child of an array gets its own directory below the path", s.location)
 	}
 }
 
@@ -299,18 +305,24 @@ func (s stagedLocation) checkBucket() {
 	}
 	// ends reports whether a character can be at either end of the name.
 	ends := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
-	strange := strings.IndexFunc(bucket, func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' })
+	strange := strings.IndexFunc(bucket, func(r rune) bool {
+		return r > 0x7f || !ends(byte(r)) && r != '-' &&
+			r != '.'
+	})
 	hint := "use 3 to 63 lower-case letters, digits, hyphens and dots"
-	if lower := strings.ToLower(bucket); lower != bucket && strings.IndexFunc(lower, func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' }) < 0 {
+	if lower := strings.ToLower(bucket); lower != bucket && strings.IndexFunc(lower,
+		func(r rune) bool { return r > 0x7f || !ends(byte(r)) && r != '-' && r != '.' }) < 0 {
 		hint = "did you mean " + quote(lower) + "?"
 	}
 	switch {
 	case len(bucket) < 3 || len(bucket) > 63:
-		s.Job.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint, s.location)
+		s.Job.Report(fmt.Sprintf("the name of a bucket must have 3 to 63 characters, not %d", len(bucket)), hint,
+			s.location)
 	case strange >= 0:
 		s.Job.Report(fmt.Sprintf("the name of a bucket contains only lower-case letters, digits, hyphens and dots, not %q", []rune(bucket[strange:])[0]), hint, s.location)
 	case !ends(bucket[0]) || !ends(bucket[len(bucket)-1]) || strings.Contains(bucket, ".."):
-		s.Job.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row", hint, s.location)
+		s.Job.Report("the name of a bucket must begin and end with a letter or a digit, without two dots in a row",
+			hint, s.location)
 	}
 }
 
@@ -337,11 +349,13 @@ func (s stagedLocation) checkPath() {
 		}
 		s.Job.Report(quote(s.path)+" is "+what, "write a directory below it", at)
 	case isWindows:
-		s.Job.Report(quote(s.path)+" is a Windows path", "write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
+		s.Job.Report(quote(s.path)+" is a Windows path",
+			"write it with slashes, as on Linux; inputs and outputs are for Linux containers", at)
 	case slices.Contains(strings.Split(p, "/"), ".."):
 		s.Job.Report("a path in the container cannot contain ..", "write the path without ..", at)
 	case clean != p:
-		s.Job.ReportFix(fix(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean), "write "+quote(clean), at)
+		s.Job.ReportFix(fix(s.node, clean), quote(s.path)+" is another spelling of "+quote(clean),
+			"write "+quote(clean), at)
 	default:
 		for _, system := range systemPaths {
 			if within(system, clean) && !within("/dev/shm", clean) {
@@ -367,11 +381,14 @@ func checkInputPaths(j Job) {
 			line, _ := other.Node.Source.Position(other.Node.Key.Start)
 			switch {
 			case a == b:
-				j.Report(fmt.Sprintf("line %d already has an input at this path", line), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d already has an input at this path", line), "give it another path",
+					key(in.Node))
 			case within(b, a) && oneFile(other):
-				j.Report(fmt.Sprintf("line %d puts a file at %s, so nothing can be below it", line, quote(b)), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d puts a file at %s, so nothing can be below it", line, quote(b)),
+					"give it another path", key(in.Node))
 			case within(a, b) && oneFile(in):
-				j.Report(fmt.Sprintf("line %d puts an input below %s, which is a file here", line, quote(a)), "give it another path", key(in.Node))
+				j.Report(fmt.Sprintf("line %d puts an input below %s, which is a file here", line, quote(a)),
+					"give it another path", key(in.Node))
 			}
 		}
 	}
@@ -393,11 +410,14 @@ func checkOutputPaths(j Job) {
 			switch {
 			case to == from:
 			case within(from, to):
-				j.Report(fmt.Sprintf("this output contains the input at %s, which the job would upload again", quote(to)), "use a separate directory for the program's output", key(out.Node))
+				j.Report(fmt.Sprintf("this output contains the input at %s, which the job would upload again",
+					quote(to)), "use a separate directory for the program's output", key(out.Node))
 			case within(to, from) && oneFile(in):
-				j.Report(fmt.Sprintf("an input puts a file at %s, so nothing can be below it", quote(to)), "use a separate directory for the program's output", key(out.Node))
+				j.Report(fmt.Sprintf("an input puts a file at %s, so nothing can be below it", quote(to)),
+					"use a separate directory for the program's output", key(out.Node))
 			case within(to, from):
-				j.Report(fmt.Sprintf("this path is inside the input at %s, which may contain a file of that name", quote(to)), "use a separate directory for the program's output", key(out.Node))
+				j.Report(fmt.Sprintf("this path is inside the input at %s, which may contain a file of that name",
+					quote(to)), "use a separate directory for the program's output", key(out.Node))
 			}
 		}
 	}
@@ -444,7 +464,8 @@ func (s stagedLocation) checkChildLocations() {
 	}
 	// Some axes may be enough, if the cells do not repeat their values.
 	if s.Job.Sweep != nil && s.Job.Sweep.Len() <= manyCells && !distinctCells(s.Job.Sweep, axes) {
-		s.Job.Report(fmt.Sprintf("children with the same %s write to the same location", strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
+		s.Job.Report(fmt.Sprintf("children with the same %s write to the same location",
+			strings.Join(slices.Compact(slices.Sorted(slices.Values(axes))), ", ")), hint, s.location)
 	}
 }
 
@@ -489,7 +510,8 @@ func (s stagedLocation) checkVariables() {
 		case slices.Contains(batchVariables, name), s.sets(name):
 		case slices.Contains(arrayVariables, name) && isArray(s.Job.Job):
 		case slices.Contains(arrayVariables, name):
-			s.Job.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name), "write ${"+variableJobID+"}", s.location)
+			s.Job.Report(fmt.Sprintf("only children of an array have ${%s}, and this job is not an array", name),
+				"write ${"+variableJobID+"}", s.location)
 		case strings.HasPrefix(name, "AWS_BATCH"):
 			hint := ""
 			if near := near(name, slices.Concat(batchVariables, arrayVariables)); near != "" {
@@ -497,7 +519,8 @@ func (s stagedLocation) checkVariables() {
 			}
 			s.Job.Report(fmt.Sprintf("AWS Batch has no variable %s", name), hint, s.location)
 		default:
-			s.Job.Report(fmt.Sprintf("nothing here sets the variable %s", name), fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.location)
+			s.Job.Report(fmt.Sprintf("nothing here sets the variable %s", name),
+				fmt.Sprintf("add it to the environment, or write $${%s} for the literal text", name), s.location)
 		}
 	}
 }
@@ -505,7 +528,8 @@ func (s stagedLocation) checkVariables() {
 // sets reports whether the job sets a variable in its container.
 func (s stagedLocation) sets(name string) bool {
 	box := s.Job.Known().Get("containerProperties") // it is the job's only container
-	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"), s.Job.Submit.Get("containerOverrides").Get("environment")} {
+	for _, list := range []*jsontree.Node{box.Get("environment"), box.Get("secrets"),
+		s.Job.Submit.Get("containerOverrides").Get("environment")} {
 		if list.With("name", name) != nil {
 			return true
 		}
@@ -513,7 +537,8 @@ func (s stagedLocation) sets(name string) bool {
 	if s.Job.Sweep == nil {
 		return false
 	}
-	return name == sweep.CellVariable || slices.ContainsFunc(s.Job.Sweep.Names, func(axis string) bool { return sweep.Variable(axis) == name })
+	return name == sweep.CellVariable || slices.ContainsFunc(s.Job.Sweep.Names,
+		func(axis string) bool { return sweep.Variable(axis) == name })
 }
 
 // checkSum reports a checksum of the wrong form, and one for a directory.
@@ -526,13 +551,15 @@ func (s stagedLocation) checkSum() {
 	case err != nil || len(sum) != 32:
 		s.Job.Report("a sha256 must have 64 hexadecimal digits", "compute it with sha256sum FILE", s.sha256)
 	case strings.HasSuffix(s.location.Text, "/") || s.found.Dir:
-		s.Job.Report("a checksum is for a single file, and this is a directory", "write the path of a file, or remove the checksum", s.sha256)
+		s.Job.Report("a checksum is for a single file, and this is a directory",
+			"write the path of a file, or remove the checksum", s.sha256)
 	}
 }
 
 // ownAccess are variables that let a container use S3 without a role, or another service
 // than AWS's.
-var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
+var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
 
 // checkStagingRole reports a job without jobRoleArn, at its first location in S3.
 func checkStagingRole(j Job) {
@@ -545,7 +572,8 @@ func checkStagingRole(j Job) {
 			continue
 		}
 		if !slices.ContainsFunc(ownAccess, s.sets) {
-			j.Report("the job uses S3 but has no jobRoleArn", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`, s.location)
+			j.Report("the job uses S3 but has no jobRoleArn", `add "jobRoleArn": "arn:aws:iam::<account>:role/..."`,
+				s.location)
 		}
 		return
 	}
@@ -570,7 +598,8 @@ func checkWritable(j Job) {
 	}
 	check := func(path string, at *jsontree.Node) {
 		to := cleanPath(path)
-		if slash.IsAbs(to) && !within("/dev/shm", to) && !slices.ContainsFunc(writable, func(dir string) bool { return within(dir, to) }) {
+		if slash.IsAbs(to) && !within("/dev/shm", to) && !slices.ContainsFunc(writable,
+			func(dir string) bool { return within(dir, to) }) {
 			j.Report("the root file system is read-only, and no writable volume is mounted at "+quote(to),
 				"mount a volume there, or remove readonlyRootFilesystem", at)
 		}

@@ -28,7 +28,8 @@ func stuckRules() []*Rule {
 				}
 			}
 			if gpu != nil && other != nil {
-				s.Report(fmt.Sprintf("%s has GPUs but %s does not, so a GPU job may wait for the wrong instance", gpu.Str(), other.Str()), "create a separate environment for each", other)
+				s.Report(fmt.Sprintf("%s has GPUs but %s does not, so a GPU job may wait for the wrong instance",
+					gpu.Str(), other.Str()), "create a separate environment for each", other)
 			}
 		}, "In an environment with both GPU instances and others, a GPU job may stay in RUNNABLE.", guide("GPU jobs"))),
 		check("stuck-fargate-windows-spot", Medium, onWindows(bodies), func(s Site) {
@@ -43,25 +44,30 @@ func stuckRules() []*Rule {
 				some = true
 			}
 			if some {
-				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has no other environment", `submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").Get("operatingSystemFamily"))
+				s.Report("Windows containers do not run on FARGATE_SPOT, and the queue has no other environment",
+					`submit it to a queue of "type": "FARGATE"`, s.Task.Get("runtimePlatform").
+						Get("operatingSystemFamily"))
 			}
-		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.", api("RuntimePlatform.operatingSystemFamily")).onlyWith("runtimePlatform"),
-		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf), func(s Site, n *jsontree.Node, _ string) {
-			if !onlyPublicSubnets(n) {
-				return
-			}
-			// on holds the definitions that may run here, with their Fargate.
-			on := map[*jsontree.Node]bool{}
-			for _, d := range (environment{s}).definitions() {
-				on[d.Register] = d.Fargate
-			}
-			for _, b := range bodies(s.pass) {
-				if on[b.Register] && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" {
-					s.Report("the subnets have public names, but the jobs have no public IP address", `write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
+		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.",
+			api("RuntimePlatform.operatingSystemFamily")).onlyWith("runtimePlatform"),
+		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf),
+			func(s Site, n *jsontree.Node, _ string) {
+				if !onlyPublicSubnets(n) {
 					return
 				}
-			}
-		}, "Jobs need a network path to Amazon ECS: a public address, a NAT gateway or endpoints. batchctl reports this only if names of subnets contain \"public\".", guide("jobs stuck in RUNNABLE"))),
+				// on holds the definitions that may run here, with their Fargate.
+				on := map[*jsontree.Node]bool{}
+				for _, d := range (environment{s}).definitions() {
+					on[d.Register] = d.Fargate
+				}
+				for _, b := range bodies(s.pass) {
+					if on[b.Register] && b.Node.Get("networkConfiguration").Get("assignPublicIp").Str() != "ENABLED" {
+						s.Report("the subnets have public names, but the jobs have no public IP address",
+							`write "assignPublicIp": "ENABLED", or use private subnets`, n.Get("subnets"))
+						return
+					}
+				}
+			}, "Jobs need a network path to Amazon ECS: a public address, a NAT gateway or endpoints. batchctl reports this only if names of subnets contain \"public\".", guide("jobs stuck in RUNNABLE"))),
 		warns(check("stuck-awslogs-custom-ami", Medium, onInstances, func(s Site) {
 			c := s.Node.Get(resourcesOf)
 			n := c.Get("imageId")
@@ -73,12 +79,14 @@ func stuckRules() []*Rule {
 		check("stuck-vcpu-quota", Low, onFargate(wholes), func(s Site) {
 			n := requirementOf(s.Node, "VCPU")
 			if v, ok := number(n); ok && v > 6 && v <= 32 && !s.pass.listsQueues() {
-				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account", n)
+				s.Report(n.Text+" vCPU is more than the initial Fargate quota of 6", "check the quota of the account",
+					n)
 			}
 		}, "The quota of vCPUs on Fargate starts at 6 per Region. A larger job waits until the quota is raised. batchctl does not report this if a platform file "+
 			"describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
 		check("stuck-eks-node-overhead", Medium, definitions, checkNodeOverhead,
-			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.", guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
+			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.",
+			guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
 	}
 }
 
@@ -86,7 +94,8 @@ func stuckRules() []*Rule {
 // no such name, but templates and drafts often have names instead of ids.
 func onlyPublicSubnets(c *jsontree.Node) bool {
 	list := entriesOf(c.Get("subnets"))
-	return len(list) > 0 && !slices.ContainsFunc(list, func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })
+	return len(list) > 0 && !slices.ContainsFunc(list,
+		func(s string) bool { return !strings.Contains(strings.ToLower(s), "public") })
 }
 
 // podRequest returns the sum of the requests of a pod's containers. ok is false if a
@@ -146,7 +155,8 @@ func checkNodeOverhead(s Site) {
 		return
 	}
 	usable, mib := usableOnNode(largest)
-	s.Report(fmt.Sprintf("the pod requests %s cpu and %d MiB; %s has about %s cpu and at most %d MiB for pods", decimal(cpu), memory, largest.Name, decimal(usable), mib),
+	s.Report(fmt.Sprintf("the pod requests %s cpu and %d MiB; %s has about %s cpu and at most %d MiB for pods",
+		decimal(cpu), memory, largest.Name, decimal(usable), mib),
 		"request less, or add a larger instance type", pod.Get("containers").Index(0).Get("resources"), pod)
 }
 
@@ -157,7 +167,9 @@ func checkTaskSum(s Site) {
 	if list.Len() < 2 {
 		return
 	}
-	if r := s.pass.refused(s.Job); r != nil && (r.cause == catalog.TooManyVCPUs || r.cause == catalog.TooMuchMemory || r.cause == catalog.NominalMemory || r.cause == catalog.NotTogether || r.cause == catalog.TooManyGPUs) {
-		s.Report(fmt.Sprintf("the %d containers of the task run on one instance: %s", list.Len(), r.message), "reduce the sum of the requests", list)
+	if r := s.pass.refused(s.Job); r != nil && (r.cause == catalog.TooManyVCPUs || r.cause == catalog.TooMuchMemory ||
+		r.cause == catalog.NominalMemory || r.cause == catalog.NotTogether || r.cause == catalog.TooManyGPUs) {
+		s.Report(fmt.Sprintf("the %d containers of the task run on one instance: %s", list.Len(), r.message),
+			"reduce the sum of the requests", list)
 	}
 }

@@ -33,50 +33,72 @@ func submitRules() []*Rule {
 		}, "A submission needs a job name, a queue and a definition.", api("SubmitJob")),
 		// Limits of the request, which AWS Batch or Amazon ECS checks.
 		check("submit-size-max", High, submits, checkSubmissionSize,
-			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+"; the service's error quoted in public repositories"),
+			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+
+				"; the service's error quoted in public repositories"),
 		check("submit-overrides-8192", High, submits, checkOverridesSize,
 			"Amazon ECS accepts at most 8192 characters of overrides. AWS Batch accepts a longer submission, but the job fails. AWS Batch itself adds about 512 characters.", "the failed job's reason quoted in public repositories"),
 		check("submit-command-empty-string", Medium, submits, checkEmptyCommand,
-			"AWS Batch rejects an empty string in the command of an override.", "the service's error quoted in public repositories").onlyWith("command"),
+			"AWS Batch rejects an empty string in the command of an override.",
+			"the service's error quoted in public repositories").onlyWith("command"),
 		check("submit-priority-override-range", Medium, submits, checkPriorityOverride,
-			"A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).onlyWith("schedulingPriorityOverride"),
+			"A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).
+			onlyWith("schedulingPriorityOverride"),
 		check("submit-retry-replaces-whole", Low, submits, checkRetryReplaced,
-			"A retryStrategy of a submission replaces the whole retryStrategy of the definition.", api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
+			"A retryStrategy of a submission replaces the whole retryStrategy of the definition.",
+			api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
 		warns(check("submit-legacy-override-ignored", High, submits, checkLegacyOverrides,
-			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.", api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
+			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.",
+			api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
 		// Overrides of containers. Each kind of definition has its own kind of override.
-		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus", "containerOverrides.memory"),
+		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus",
+			"containerOverrides.memory"),
 			absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
-			"Fargate accepts resourceRequirements only, not the older vcpus and memory.", tried("ContainerOverrides.vcpus and memory")),
-		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"), checkOverriddenResources,
+			"Fargate accepts resourceRequirements only, not the older vcpus and memory.",
+			tried("ContainerOverrides.vcpus and memory")),
+		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"),
+			checkOverriddenResources,
 			"An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
 		check("submit-override-instancetype", Low, submits, checkOverriddenInstanceType,
-			"Only the nodes of a multi-node job can have an instance type.", api("ContainerOverrides.instanceType")).onlyWith("containerOverrides"),
+			"Only the nodes of a multi-node job can have an instance type.", api("ContainerOverrides.instanceType")).
+			onlyWith("containerOverrides"),
 		check("submit-eks-no-containeroverrides", High, submits, checkEKSContainerOverrides,
-			"A job on EKS needs eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
+			"A job on EKS needs eksPropertiesOverride.", tried("SubmitJob.eksPropertiesOverride")).
+			onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
 		check("submit-eksoverride-only-eks", Medium, submits, checkEKSOverrides,
-			"eksPropertiesOverride is for jobs on EKS.", api("SubmitJob.eksPropertiesOverride")).onlyWith("eksPropertiesOverride"),
+			"eksPropertiesOverride is for jobs on EKS.", api("SubmitJob.eksPropertiesOverride")).
+			onlyWith("eksPropertiesOverride"),
 		check("submit-ecsoverride-only-ecs", Low, submits, checkECSOverrides,
-			"ecsPropertiesOverride is for definitions with ecsProperties.", api("SubmitJob.ecsPropertiesOverride")).onlyWith("ecsPropertiesOverride"),
+			"ecsPropertiesOverride is for definitions with ecsProperties.", api("SubmitJob.ecsPropertiesOverride")).
+			onlyWith("ecsPropertiesOverride"),
 		check("submit-ecs-needs-ecsoverride", Low, submits, checkECSContainerOverrides,
-			"A definition with ecsProperties needs ecsPropertiesOverride, which names the containers.", api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
-		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties", "nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"), atMost(1, "put all containers into one task"),
+			"A definition with ecsProperties needs ecsPropertiesOverride, which names the containers.",
+			api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
+		row("submit-ecsoverride-single-task", Medium, in(submits, "ecsPropertiesOverride.taskProperties",
+			"nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties"),
+			atMost(1, "put all containers into one task"),
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, checkUnknownOverrides,
-			"An override names a container of the definition.", api("EksContainerOverride.name")+"; the error of Amazon ECS quoted in azavea/django-ecsmanage#21").onlyWith("containers"),
+			"An override names a container of the definition.", api("EksContainerOverride.name")+
+				"; the error of Amazon ECS quoted in azavea/django-ecsmanage#21").onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
-		row("submit-consumable-override", Low, in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
-			"A submission requests at most 5 consumable resources, each once.", api("SubmitJob.consumableResourcePropertiesOverride")),
+		row("submit-consumable-override", Low,
+			in(submits, "consumableResourcePropertiesOverride.consumableResourceList"), checkConsumableOverride,
+			"A submission requests at most 5 consumable resources, each once.",
+			api("SubmitJob.consumableResourcePropertiesOverride")),
 		// References to definitions, shares and other jobs.
 		row("submit-jobdefinition-format", Medium, in(submits, "jobDefinition"), checkDefinitionReference,
-			"A definition is given by its name, by name:revision with a number, or by its ARN.", api("SubmitJob.jobDefinition")),
-		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"), like(sharePattern, "up to 255 "+nameCharset+", optionally with one * at the end", ""),
-			"The share identifier of a job consists of letters, digits, hyphens and underscores.", api("SubmitJob.shareIdentifier")),
+			"A definition is given by its name, by name:revision with a number, or by its ARN.",
+			api("SubmitJob.jobDefinition")),
+		row("submit-share-identifier-pattern", Medium, in(submits, "shareIdentifier"),
+			like(sharePattern, "up to 255 "+nameCharset+", optionally with one * at the end", ""),
+			"The share identifier of a job consists of letters, digits, hyphens and underscores.",
+			api("SubmitJob.shareIdentifier")),
 		check("array-properties-empty", Low, submits, checkArrayProperties,
 			"An array needs a size.", derived).onlyWith("arrayProperties"),
 		row("dep-n-to-n-needs-jobid", Low, in(submits, "dependsOn[]"), checkPairReference,
-			"N_TO_N pairs the children of two arrays, so the dependency needs the id of the other array.", api("JobDependency")),
+			"N_TO_N pairs the children of two arrays, so the dependency needs the id of the other array.",
+			api("JobDependency")),
 		row("dep-jobid-not-name", Low, in(submits, "dependsOn[].jobId"), checkDependencyID,
 			"A dependency contains a job id that SubmitJob returned, not a name.", api("JobDependency.jobId")),
 		row("dep-needs-jobid-or-type", Low, in(submits, "dependsOn[]"), checkDependencyEmpty,
@@ -90,21 +112,24 @@ func checkSubmissionSize(s Site) {
 		return // in AWS's form it is hardly longer
 	}
 	if n := len(s.Node.AppendJSON(nil)); n >= catalog.MaxSubmitBytes {
-		s.Report(fmt.Sprintf("a submission must be smaller than %d bytes, and this one has %d", catalog.MaxSubmitBytes, n), "store long data in S3 and pass its location", s.NameNode())
+		s.Report(fmt.Sprintf("a submission must be smaller than %d bytes, and this one has %d", catalog.MaxSubmitBytes,
+			n), "store long data in S3 and pass its location", s.NameNode())
 	}
 }
 
 // checkOverridesSize reports overrides that Amazon ECS would reject. Without overrides and
 // parameters, AWS Batch sends none.
 func checkOverridesSize(s Site) {
-	if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil && s.Node.Get("nodeOverrides") == nil {
+	if s.Node.Get("containerOverrides") == nil && s.Node.Get("parameters") == nil &&
+		s.Node.Get("nodeOverrides") == nil {
 		return
 	}
 	r := s.resolved()
 	for c := range r.changes {
 		if size := r.overridesSize(c); size > maxOverrides-overridesReserve {
 			s.Report(fmt.Sprintf("the overrides have %d characters; together with those that AWS Batch adds, the limit is %d", size, maxOverrides),
-				fmt.Sprintf("stay below %d: store long data in S3 and pass its location", maxOverrides-overridesReserve),
+				fmt.Sprintf("stay below %d: store long data in S3 and pass its location",
+					maxOverrides-overridesReserve),
 				key(firstOf(c.over.Get("containerOverrides"), orNothing(s.Node.Get("parameters")))))
 		}
 	}
@@ -134,7 +159,8 @@ func checkPriorityOverride(s Site) {
 func checkRetryReplaced(s Site) {
 	own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
 	if own != nil && own.Get("evaluateOnExit") == nil && known.Get("evaluateOnExit").Len() > 0 {
-		s.Report("this replaces the whole retryStrategy of the definition, including evaluateOnExit", "repeat evaluateOnExit here if you need it", own)
+		s.Report("this replaces the whole retryStrategy of the definition, including evaluateOnExit",
+			"repeat evaluateOnExit here if you need it", own)
 	}
 }
 
@@ -154,7 +180,8 @@ func checkLegacyOverrides(s Site) {
 		entry := fmt.Sprintf(`{ "type": %q, "value": %q }`, m[1], n.Text)
 		site := s
 		site.Node = o
-		s.ReportFix(site.modernize([]*jsontree.Node{n}, entry), m[0]+" does not override the resourceRequirements of the definition",
+		s.ReportFix(site.modernize([]*jsontree.Node{n}, entry),
+			m[0]+" does not override the resourceRequirements of the definition",
 			`write "resourceRequirements": [ `+entry+` ]`, key(n))
 	}
 }
@@ -170,7 +197,8 @@ func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
 // checkOverriddenInstanceType reports an instance type for a job that has no nodes.
 func checkOverriddenInstanceType(s Site) {
 	if n := s.Node.Get("containerOverrides").Get("instanceType"); n != nil {
-		s.ReportFix(s.remove(n), "instanceType of an override is documented for multi-node jobs only", "remove it; the queue's compute environments choose the instances", key(n))
+		s.ReportFix(s.remove(n), "instanceType of an override is documented for multi-node jobs only",
+			"remove it; the queue's compute environments choose the instances", key(n))
 	}
 }
 
@@ -196,7 +224,8 @@ func checkEKSContainerOverrides(s Site) {
 func checkEKSOverrides(s Site) {
 	for c := range s.resolved().changes {
 		if n := c.over.Get("eksPropertiesOverride"); n != nil && c.body != nil && c.body.Get("eksProperties") == nil {
-			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS", `use "containerOverrides" or "ecsPropertiesOverride"`, key(n))
+			s.Report("eksPropertiesOverride is for jobs on EKS, and the definition is not on EKS",
+				`use "containerOverrides" or "ecsPropertiesOverride"`, key(n))
 		}
 	}
 }
@@ -205,7 +234,8 @@ func checkEKSOverrides(s Site) {
 // Jobs on EKS have a rule of their own.
 func checkECSOverrides(s Site) {
 	for c := range s.resolved().changes {
-		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil && !s.resolved().definition.onEKS() {
+		if n := c.over.Get("ecsPropertiesOverride"); n != nil && c.body != nil && c.body.Get("ecsProperties") == nil &&
+			!s.resolved().definition.onEKS() {
 			s.Report("the definition has no ecsProperties to override", `use "containerOverrides"`, key(n))
 		}
 	}
@@ -216,14 +246,16 @@ func checkECSOverrides(s Site) {
 func checkECSContainerOverrides(s Site) {
 	for c := range s.resolved().changes {
 		if n := c.over.Get("containerOverrides"); n != nil && c.body.Get("ecsProperties") != nil {
-			s.Report("containerOverrides does not work for a definition with ecsProperties", `write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
+			s.Report("containerOverrides does not work for a definition with ecsProperties",
+				`write "ecsPropertiesOverride": { "taskProperties": [ { "containers": [...] } ] }`, key(n))
 		}
 	}
 }
 
 // checkNodeOverrides reports nodeOverrides for a definition without nodes.
 func checkNodeOverrides(s Site) {
-	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().Get("nodeProperties") == nil && !s.resolved().definition.onEKS() {
+	if n := s.Node.Get("nodeOverrides"); n != nil && s.Known() != nil && s.Known().
+		Get("nodeProperties") == nil && !s.resolved().definition.onEKS() {
 		s.Report("the definition has no nodes to override", `use "containerOverrides"`, key(n))
 	}
 }
@@ -239,8 +271,10 @@ func checkConsumableOverride(s Site, n *jsontree.Node, label string) {
 
 // checkDefinitionReference reports a jobDefinition of an invalid form.
 func checkDefinitionReference(s Site, n *jsontree.Node, _ string) {
-	if n.Is(jsontree.String) && !sameLocation(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().MatchString(n.Text) && !isPlaceholder(n.Text) {
-		s.Report("jobDefinition must be a name, name:revision or the ARN of a definition, not "+quote(n.Str()), `write a name such as "train" or "train:3"`, n)
+	if n.Is(jsontree.String) && !sameLocation(n, s.Register.Get("jobDefinitionName")) && !definitionPattern().
+		MatchString(n.Text) && !isPlaceholder(n.Text) {
+		s.Report("jobDefinition must be a name, name:revision or the ARN of a definition, not "+quote(n.Str()),
+			`write a name such as "train" or "train:3"`, n)
 	}
 }
 
@@ -254,14 +288,16 @@ func checkArrayProperties(s Site) {
 // checkPairReference reports an N_TO_N dependency without the id of a job.
 func checkPairReference(s Site, n *jsontree.Node, _ string) {
 	if n.Get("type").Str() == "N_TO_N" && s.lacks(n, "jobId") {
-		s.Report("an N_TO_N dependency needs the jobId of another array", "use \"SEQUENTIAL\" to run one child after the other", n)
+		s.Report("an N_TO_N dependency needs the jobId of another array",
+			"use \"SEQUENTIAL\" to run one child after the other", n)
 	}
 }
 
 // checkDependencyID reports a jobId that does not have the form of one.
 func checkDependencyID(s Site, n *jsontree.Node, _ string) {
 	if n.Str() != "" && !jobIDPattern().MatchString(n.Str()) && !isPlaceholder(n.Str()) {
-		s.Report(quote(n.Str())+" is not a job id", "use an id that SubmitJob returned, or a workflow file, where dependsOn contains names", n)
+		s.Report(quote(n.Str())+" is not a job id",
+			"use an id that SubmitJob returned, or a workflow file, where dependsOn contains names", n)
 	}
 }
 
@@ -274,7 +310,10 @@ func checkDependencyEmpty(s Site, n *jsontree.Node, _ string) {
 }
 
 // nativeSubmits returns the submissions of native files.
-var nativeSubmits = where(submits, func(s Site) bool { return s.File.Kind == document.KindSubmitJob || s.File.Kind == document.KindJobList })
+var nativeSubmits = where(submits, func(s Site) bool {
+	return s.File.Kind == document.KindSubmitJob ||
+		s.File.Kind == document.KindJobList
+})
 
 // checkUnknownOverrides reports overrides for containers that the definition does not have, in
 // tasks, pods and nodes.
@@ -305,7 +344,8 @@ func checkUnknownOverrides(s Site) {
 	}
 	for _, at := range []string{
 		"ecsPropertiesOverride.taskProperties[].containers[].name",
-		"eksPropertiesOverride.podProperties.containers[].name", "eksPropertiesOverride.podProperties.initContainers[].name",
+		"eksPropertiesOverride.podProperties.containers[].name",
+		"eksPropertiesOverride.podProperties.initContainers[].name",
 		"nodeOverrides.nodePropertyOverrides[].ecsPropertiesOverride.taskProperties[].containers[].name",
 		"nodeOverrides.nodePropertyOverrides[].eksPropertiesOverride.podProperties.containers[].name",
 	} {

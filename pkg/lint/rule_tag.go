@@ -54,7 +54,8 @@ const tagSource = userGuide + ", tag restrictions"
 // and + - = . _ : / @.
 func isTag(text string) bool {
 	for _, r := range text {
-		if !nameRune(r) && !strings.ContainsRune("+=. :/@", r) && (r < utf8.RuneSelf || !unicode.In(r, unicode.L, unicode.N, unicode.Z)) {
+		if !nameRune(r) && !strings.ContainsRune("+=. :/@", r) && (r < utf8.RuneSelf ||
+			!unicode.In(r, unicode.L, unicode.N, unicode.Z)) {
 			return false
 		}
 	}
@@ -75,10 +76,12 @@ func tagRules() []*Rule {
 				const most = "letters, digits, spaces and + - = . _ : / @"
 				for _, t := range tags.of(p) {
 					if !isTag(t.node.Name) {
-						t.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.node.Name)), "", key(t.node))
+						t.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.node.Name)), "",
+							key(t.node))
 					}
 					if !isTag(t.node.Str()) {
-						t.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.node.Str())), "", t.node)
+						t.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.node.Str())),
+							"", t.node)
 					}
 				}
 			},
@@ -113,7 +116,8 @@ func tagRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {
 					if n := utf8.RuneCountInString(t.node.Name); n < 1 || n > catalog.MaxTagKeyLength {
-						t.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d", catalog.MaxTagKeyLength, n), "", key(t.node))
+						t.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d",
+							catalog.MaxTagKeyLength, n), "", key(t.node))
 					}
 				}
 			},
@@ -125,7 +129,8 @@ func tagRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {
 					if n := utf8.RuneCountInString(t.node.Str()); n > catalog.MaxTagValueLength {
-						t.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d", catalog.MaxTagValueLength, n), "", t.node)
+						t.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d",
+							catalog.MaxTagValueLength, n), "", t.node)
 					}
 				}
 			},
@@ -137,17 +142,20 @@ func tagRules() []*Rule {
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {
 					if hasAWSPrefix(t.node.Name) {
-						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)), "use a key such as "+quote(t.node.Name[len("aws:"):]), key(t.node))
+						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)),
+							"use a key such as "+quote(t.node.Name[len("aws:"):]), key(t.node))
 					}
 					if hasAWSPrefix(t.node.Str()) {
-						t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.node.Str())), "", t.node)
+						t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved",
+							quote(t.node.Str())), "", t.node)
 					}
 				}
 			},
 		}).onlyWith("tags"),
 		(&Rule{
 			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
-			Doc:    "The tag " + executorTag + " selects how the local engine runs a job: as a process, in a container of docker or podman, or of whichever of the two works. AWS Batch treats it like any other tag.",
+			Doc: "The tag " + executorTag +
+				" selects how the local engine runs a job: as a process, in a container of docker or podman, or of whichever of the two works. AWS Batch treats it like any other tag.",
 			Source: "pkg/local, ExecutorTag",
 			Run: func(p *Pass) {
 				for _, t := range tags.of(p) {

@@ -43,7 +43,8 @@ func timeoutRules() []*Rule {
 					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
 					empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
 					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !alwaysTimed(p, j) {
-						j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j, exampleTimeout), own)
+						j.Report("the job has no timeout", "add a time limit, such as "+
+							timeoutExample(j, exampleTimeout), own)
 					}
 				}
 			},
@@ -66,7 +67,8 @@ func alwaysTimed(p *Pass, definition Job) bool {
 func shortTimeout(j Job, timeout *jsontree.Node) {
 	n := timeout.Get("attemptDurationSeconds")
 	if s, ok := n.Int(); ok && s < catalog.MinTimeout {
-		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s), "write at least "+minTimeout(j), n)
+		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s),
+			"write at least "+minTimeout(j), n)
 	}
 }
 

@@ -14,13 +14,17 @@ var updateRules = [...]struct {
 	rules          []string
 }{
 	{document.KindUpdateJobQueue, document.KindJobQueue, []string{
-		"queue-priority-range", "queue-ce-order-max-3", "queue-ce-duplicate", "queue-ce-duplicate-order", "queue-service-and-compute",
+		"queue-priority-range", "queue-ce-order-max-3", "queue-ce-duplicate", "queue-ce-duplicate-order",
+		"queue-service-and-compute",
 		"queue-service-env-single", "queue-scheduling-policy-arn", "queue-jstla-reason", "queue-jstla-duplicate"}},
 	{document.KindUpdateSchedulingPolicy, document.KindSchedulingPolicy, []string{
-		"share-identifier-pattern", "sp-weight-range", "sp-distribution-max-500", "sp-identifier-duplicate", "sp-identifier-overlap", "sp-fairshare-xor-quota"}},
+		"share-identifier-pattern", "sp-weight-range", "sp-distribution-max-500", "sp-identifier-duplicate",
+		"sp-identifier-overlap", "sp-fairshare-xor-quota"}},
 	{document.KindUpdateComputeEnvironment, document.KindComputeEnvironment, []string{
-		"ce-minvcpus-nonnegative", "ce-max-ge-min", "ce-instancetype-known", "ce-subnets-nonempty", "ce-subnet-sg-format", "ce-image-id-format",
-		"ce-launch-template-id-format", "ce-bid-range", "ce-tags-max-50", "ce-managed-instances-arns", "ce-role-kind", "ce-service-role-name"}},
+		"ce-minvcpus-nonnegative", "ce-max-ge-min", "ce-instancetype-known", "ce-subnets-nonempty",
+		"ce-subnet-sg-format", "ce-image-id-format",
+		"ce-launch-template-id-format", "ce-bid-range", "ce-tags-max-50", "ce-managed-instances-arns", "ce-role-kind",
+		"ce-service-role-name"}},
 }
 
 // forUpdates lets the rules of updateRules check the updates too.
@@ -36,7 +40,8 @@ func forUpdates(rules []Rule) {
 				run(p)
 				checkIn(p, p.updates(u.update))
 			}
-			if r.about != nil && slices.ContainsFunc(r.about, func(names nameSet) bool { return names == ofKind(u.create).names() }) {
+			if r.about != nil && slices.ContainsFunc(r.about,
+				func(names nameSet) bool { return names == ofKind(u.create).names() }) {
 				r.about = append(r.about, ofKind(u.update).names())
 			}
 		}

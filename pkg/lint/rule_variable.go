@@ -15,8 +15,9 @@ func environmentRules() []*Rule {
 	return []*Rule{
 		(&Rule{
 			Name: "env-name-reserved-prefix", Severity: diag.Warning, Confidence: High,
-			Doc:    "Names that start with AWS_BATCH are reserved for AWS Batch, which sets such variables itself. Reports say that it accepts your variable, and that the job does not get it.",
-			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables" + lostVariables,
+			Doc: "Names that start with AWS_BATCH are reserved for AWS Batch, which sets such variables itself. Reports say that it accepts your variable, and that the job does not get it.",
+			Source: apiReference + ", ContainerProperties.environment; " + userGuide + ", job environment variables" +
+				lostVariables,
 			Run: func(p *Pass) {
 				for _, c := range p.Containers() {
 					if c.Single { // tasks, nodes and pods have rules of their own
@@ -84,8 +85,12 @@ func environmentRules() []*Rule {
 			Source: "POSIX.1-2024, environment variables",
 			Run: func(p *Pass) {
 				for _, v := range variables.of(p) {
-					if slices.ContainsFunc([]byte(v.name.Str()), func(c byte) bool { return c == '=' || c == '\n' || c == '\r' }) {
-						v.site.Report(fmt.Sprintf("variable %s: a name cannot contain an equals sign or a line break", quote(v.name.Str())),
+					if slices.ContainsFunc([]byte(v.name.Str()), func(c byte) bool {
+						return c == '=' || c == '\n' ||
+							c == '\r'
+					}) {
+						v.site.Report(fmt.Sprintf("variable %s: a name cannot contain an equals sign or a line break",
+							quote(v.name.Str())),
 							"use only letters, digits and underscores", v.name)
 					}
 				}
@@ -107,7 +112,10 @@ func environmentRules() []*Rule {
 }
 
 // sourcesWithoutNUL tells the files none of whose strings has a NUL character: few files have one, or an escape.
-var sourcesWithoutNUL = sourcesThat(func(text string) bool { return strings.IndexByte(text, '\\') < 0 && strings.IndexByte(text, 0) < 0 })
+var sourcesWithoutNUL = sourcesThat(func(text string) bool {
+	return strings.IndexByte(text, '\\') < 0 &&
+		strings.IndexByte(text, 0) < 0
+})
 
 // variable is an entry of an environment.
 type variable struct {

@@ -21,8 +21,10 @@ var fileSystemDigits = lazy(`^fs(ap)?-[0-9a-f]{8,40}$`)
 
 // checkFileSystemDigits reports an id of EFS whose digits cannot be right.
 func checkFileSystemDigits(s Site, n *jsontree.Node, label string) {
-	if text := n.Str(); (strings.HasPrefix(text, "fs-") || strings.HasPrefix(text, "fsap-")) && !fileSystemDigits().MatchString(text) && !isPlaceholder(text) {
-		s.Report(fmt.Sprintf("%s must be an id with 8 to 40 hexadecimal digits, not %s", label, quote(text)), "copy the id from the file system", n)
+	if text := n.Str(); (strings.HasPrefix(text, "fs-") || strings.HasPrefix(text, "fsap-")) && !fileSystemDigits().
+		MatchString(text) && !isPlaceholder(text) {
+		s.Report(fmt.Sprintf("%s must be an id with 8 to 40 hexadecimal digits, not %s", label, quote(text)),
+			"copy the id from the file system", n)
 	}
 }
 
@@ -34,13 +36,16 @@ const efs = "volumes[].efsVolumeConfiguration"
 func volumeRules() []*Rule {
 	return []*Rule{
 		row("volume-name-charset", High, in(bodies, "volumes[].name"), like(volumeName, nameCharset, ""),
-			"The name of a volume contains only letters, digits, hyphens and underscores, and no dots.", tried("Volume.name")),
+			"The name of a volume contains only letters, digits, hyphens and underscores, and no dots.",
+			tried("Volume.name")),
 		row("volume-name-length", Medium, in(bodies, "volumes[].name"), chars(1, 255),
 			"The name of a volume is at most 255 characters long.", api("Volume.name")),
 		row("volume-duplicate-name", Low, in(bodies, "volumes"), distinct("name", "give each volume its own name"),
 			"Mount points refer to a volume by name, so two volumes with one name are ambiguous.", derived),
-		row("volume-config-exclusive", Medium, in(bodies, "volumes[]"), exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
-			"A volume has only one of host, efsVolumeConfiguration and s3filesVolumeConfiguration.", "confirmed by the service's answer in 2026-09 (cdk-preflight)"),
+		row("volume-config-exclusive", Medium, in(bodies, "volumes[]"),
+			exclusive("host", "efsVolumeConfiguration", "s3filesVolumeConfiguration"),
+			"A volume has only one of host, efsVolumeConfiguration and s3filesVolumeConfiguration.",
+			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
 		warns(check("volume-unused", Medium, withVolumes, func(s Site) {
 			if s.Node.Get("volumes") == nil {
 				return
@@ -48,70 +53,90 @@ func volumeRules() []*Rule {
 			mounted := mountedVolumes(s.Node)
 			for _, v := range each(s.Node, "volumes") {
 				if n := v.Get("name"); n.Str() != "" && !mounted[n.Str()] {
-					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it", n)
+					s.Report(fmt.Sprintf("no mount point uses the volume %s", quote(n.Str())), "mount it, or remove it",
+						n)
 				}
 			}
 		}, "The container does not see a volume without a mount point.", api("Volume.name"))).onlyWith("volumes"),
 		// Mount points of containers.
-		row("mount-members-required", Medium, in(containers, "mountPoints[]"), needs("sourceVolume", `containerPath: "/data"`),
+		row("mount-members-required", Medium, in(containers, "mountPoints[]"),
+			needs("sourceVolume", `containerPath: "/data"`),
 			"A mount point needs a volume and a path.", guide("job definition parameters")),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), checkUnknownVolumes,
 			"A mount point refers to an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
-		check("ecs-mount-unknown-volume", Low, where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), checkUnknownVolumes,
-			"A mount point refers to a volume of its own task or node.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
+		check("ecs-mount-unknown-volume", Low,
+			where(containers, func(s Site) bool { return s.Node.Name != "containerProperties" }), checkUnknownVolumes,
+			"A mount point refers to a volume of its own task or node.", api("MountPoint.sourceVolume")).
+			onlyWith("mountPoints"),
 		check("mount-absolute-path", Low, containers, func(s Site) {
 			for _, m := range each(s.Node, "mountPoints") {
 				if n := m.Get("containerPath"); n.Str() != "" && !strings.HasPrefix(n.Str(), "/") && !s.windows() {
-					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container must begin with /", "write "+quote("/"+n.Str()), n)
+					s.ReportFix(replace(n, "/"+n.Str()), "a path inside the container must begin with /",
+						"write "+quote("/"+n.Str()), n)
 				}
 			}
-		}, "The path of a mount point is absolute. Otherwise the container does not start.", "Docker's rule for mounts").onlyWith("mountPoints"),
-		row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"), func(s Site, n *jsontree.Node, label string) {
-			distinct("containerPath", "give each mount point its own path")(s, n, label)
-			distinct("mountPath", "give each mount its own path")(s, n, label)
-		}, "With two mounts at the same path, the container does not start.", "Docker's rule for mounts"),
+		}, "The path of a mount point is absolute. Otherwise the container does not start.",
+			"Docker's rule for mounts").onlyWith("mountPoints"),
+		row("mount-duplicate-path", Low, in(allContainers, "mountPoints", "volumeMounts"),
+			func(s Site, n *jsontree.Node, label string) {
+				distinct("containerPath", "give each mount point its own path")(s, n, label)
+				distinct("mountPath", "give each mount its own path")(s, n, label)
+			}, "With two mounts at the same path, the container does not start.", "Docker's rule for mounts"),
 		// EFS and S3 Files. An encrypted connection is a condition of access points and of
 		// IAM.
 		row("efs-filesystemid-required", High, in(bodies, efs), needs(`fileSystemId: "fs-..."`),
 			"An EFS volume needs the id of its file system.", api("EFSVolumeConfiguration.fileSystemId")),
-		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"), like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
-			"An EFS file system is given by its id, not by its name tag.", tried("EFSVolumeConfiguration.fileSystemId")),
-		row("efs-id-digits", Low, in(bodies, efs+".fileSystemId", efs+".authorizationConfig.accessPointId"), checkFileSystemDigits,
+		row("efs-filesystemid-format", Medium, in(bodies, efs+".fileSystemId"),
+			like(fileSystemID, "an id such as fs-0123456789abcdef0", ""),
+			"An EFS file system is given by its id, not by its name tag.",
+			tried("EFSVolumeConfiguration.fileSystemId")),
+		row("efs-id-digits", Low, in(bodies, efs+".fileSystemId", efs+".authorizationConfig.accessPointId"),
+			checkFileSystemDigits,
 			"Ids of file systems and access points have 8 to 40 hexadecimal digits. The mount of another one fails, and the job with it.", "Amazon EFS API Reference, FileSystemId and AccessPointId"),
 		check("efs-accesspoint-rootdir", High, bodies, func(s Site) {
 			for v := range efsVolumes(s.Node) {
-				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
-					s.ReportFix(s.remove(n), "with an access point, rootDirectory must be \"/\" or absent, not "+quote(n.Str()), "remove it; the access point sets the directory", n)
+				if n := v.Get("rootDirectory"); v.Get("authorizationConfig").
+					Get("accessPointId") != nil && n.Str() != "" && n.Str() != "/" {
+					s.ReportFix(s.remove(n), "with an access point, rootDirectory must be \"/\" or absent, not "+
+						quote(n.Str()), "remove it; the access point sets the directory", n)
 				}
 			}
-		}, "The access point sets the directory, so rootDirectory is / or absent.", tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
+		}, "The access point sets the directory, so rootDirectory is / or absent.",
+			tried("EFSVolumeConfiguration.rootDirectory")).onlyWith("volumes"),
 		check("efs-accesspoint-transit-encryption", High, bodies, func(s Site) {
 			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("accessPointId"); n != nil {
 					checkEncryption(s, v, "an access point", n)
 				}
 			}
-		}, "An EFS access point requires an encrypted connection.", tried("EFSAuthorizationConfig.accessPointId")).onlyWith("volumes"),
+		}, "An EFS access point requires an encrypted connection.", tried("EFSAuthorizationConfig.accessPointId")).
+			onlyWith("volumes"),
 		check("efs-iam-transit-encryption", High, bodies, func(s Site) {
 			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 					checkEncryption(s, v, "IAM authorization", n)
 				}
 			}
-		}, "IAM authorization for EFS requires an encrypted connection.", tried("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		}, "IAM authorization for EFS requires an encrypted connection.", tried("EFSAuthorizationConfig.iam")).
+			onlyWith("volumes"),
 		check("efs-iam-job-role", Medium, bodies, func(s Site) {
 			for v := range efsVolumes(s.Node) {
 				if n := v.Get("authorizationConfig").Get("iam"); n.Str() == "ENABLED" {
 					checkVolumeRole(s, "IAM authorization for EFS", n)
 				}
 			}
-		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.", api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
-		row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort", "volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
+		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.",
+			api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+		row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort",
+			"volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
 			"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),
 		row("efs-rootdir-length", Medium, in(bodies, efs+".rootDirectory"), chars(0, 4096),
-			"The directory of an EFS volume is at most 4096 characters long.", api("EFSVolumeConfiguration.rootDirectory")),
-		row("efs-enums", High, in(bodies, efs+".transitEncryption", efs+".authorizationConfig.iam"), oneOf("ENABLED", "DISABLED"),
-			"Encryption and IAM authorization of an EFS volume are ENABLED or DISABLED.", tried("EFSTransitEncryption and EFSAuthorizationConfigIAM")),
+			"The directory of an EFS volume is at most 4096 characters long.",
+			api("EFSVolumeConfiguration.rootDirectory")),
+		row("efs-enums", High, in(bodies, efs+".transitEncryption", efs+".authorizationConfig.iam"),
+			oneOf("ENABLED", "DISABLED"),
+			"Encryption and IAM authorization of an EFS volume are ENABLED or DISABLED.",
+			tried("EFSTransitEncryption and EFSAuthorizationConfigIAM")),
 		row("s3files-arn-required", High, in(bodies, "volumes[].s3filesVolumeConfiguration"), needs("fileSystemArn"),
 			"An S3 Files volume needs the ARN of its file system.", api("S3FilesVolumeConfiguration.fileSystemArn")),
 		check("s3files-requires-job-role", Medium, bodies, func(s Site) {
@@ -120,7 +145,8 @@ func volumeRules() []*Rule {
 					checkVolumeRole(s, "an S3 Files volume", n)
 				}
 			}
-		}, "An S3 Files volume is mounted with the permissions of the job role, so the job needs a role.", tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
+		}, "An S3 Files volume is mounted with the permissions of the job role, so the job needs a role.",
+			tried("S3FilesVolumeConfiguration")).onlyWith("volumes"),
 	}
 }
 
@@ -139,7 +165,8 @@ func checkEncryption(s Site, volume *jsontree.Node, feature string, at *jsontree
 		return
 	}
 	if n == nil {
-		s.ReportFix(s.insert(volume, `"transitEncryption": "ENABLED"`), feature+` needs "transitEncryption": "ENABLED"`, "add it to efsVolumeConfiguration", at)
+		s.ReportFix(s.insert(volume, `"transitEncryption": "ENABLED"`), feature+` needs "transitEncryption": "ENABLED"`,
+			"add it to efsVolumeConfiguration", at)
 		return
 	}
 	s.ReportFix(replace(n, "ENABLED"), feature+` needs "transitEncryption": "ENABLED"`, `write "ENABLED"`, n)

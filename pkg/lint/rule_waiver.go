@@ -94,10 +94,12 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					n := w.Node.Get("reason")
-					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil && !j.lacks(w.Node, "reason") {
+					if w.Node.Get("rule") == nil || strings.TrimSpace(w.Reason) != "" || n == nil &&
+						!j.lacks(w.Node, "reason") {
 						continue
 					}
-					j.Report("a waiver needs a reason", `add why, and who agreed: "reason": "agreed in OPS-12"`, n, w.Node)
+					j.Report("a waiver needs a reason", `add why, and who agreed: "reason": "agreed in OPS-12"`, n,
+						w.Node)
 				}
 			},
 		},
@@ -108,7 +110,8 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					if n := w.Node.Get("until"); n.Is(jsontree.String) && (w.Until == "" || !isDay(w.Until)) {
-						j.Report(fmt.Sprintf("until must be a date, not %s", quote(w.Until)), `write a date such as "2027-01-31", or remove it`, n)
+						j.Report(fmt.Sprintf("until must be a date, not %s", quote(w.Until)),
+							`write a date such as "2027-01-31", or remove it`, n)
 					}
 				}
 			},
@@ -124,7 +127,8 @@ func waiverRules() []*Rule {
 					switch {
 					case !known || r.waivable(r.Severity) || r.canWarn || p.waived[w.Node]:
 					case r.Scope == waiverTopic:
-						j.ReportFix(jsontree.RemovalFix(w.Node), w.Rule+" cannot be waived: it is about the waivers themselves", "remove the waiver", n)
+						j.ReportFix(jsontree.RemovalFix(w.Node), w.Rule+
+							" cannot be waived: it is about the waivers themselves", "remove the waiver", n)
 					default:
 						j.Report(fmt.Sprintf("%s cannot be waived: its evidence is certain (%s)", w.Rule, r.Evidence),
 							"fix the problem; waivers are for warnings, errors from documentation only and the platform file's policy", n)
@@ -139,7 +143,8 @@ func waiverRules() []*Rule {
 			Run: func(p *Pass) {
 				for j, w := range p.waivers() {
 					if isComplete(w) && isOver(w) {
-						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until), "fix the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
+						j.Report(fmt.Sprintf("the waiver of %s ended on %s", quote(w.Rule), w.Until),
+							"fix the job and remove the waiver, or agree on a later day", w.Node.Get("until"))
 					}
 				}
 			},
@@ -152,10 +157,14 @@ func waiverRules() []*Rule {
 				for j, w := range p.waivers() {
 					r := namedRules.of(p)[w.Rule]
 					// A waiver of the platform file is for many documents, and this pass has only some.
-					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) && !r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.isDescribed() && r.needsPlatform() {
+					if r == nil || r.Scope == documentTopic || j.File.Platform != nil || !r.waivable(r.Severity) &&
+						!r.canWarn || p.waived[w.Node] || !isComplete(w) || isOver(w) || !p.isDescribed() &&
+						r.needsPlatform() {
 						continue
 					}
-					j.ReportFix(jsontree.RemovalFix(w.Node), fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)), "remove the waiver", w.Node.Get("rule"))
+					j.ReportFix(jsontree.RemovalFix(w.Node),
+						fmt.Sprintf("the waiver of %s has no effect: the job does not break this rule", quote(w.Rule)),
+						"remove the waiver", w.Node.Get("rule"))
 				}
 			},
 		},

@@ -23,7 +23,8 @@ var all = sync.OnceValue(func() []Rule {
 		}
 	}
 	add("naming", nameRules(), imageRules(), otherNameRules())
-	add("jobdef", schemaRules(), jobdefRules(), resourceRules(), environmentRules(), parameterRules(), timeoutRules(), retryRules(), volumeRules(), loggingRules(), consumableRules())
+	add("jobdef", schemaRules(), jobdefRules(), resourceRules(), environmentRules(), parameterRules(), timeoutRules(),
+		retryRules(), volumeRules(), loggingRules(), consumableRules())
 	add("ec2", linuxRules())
 	add("fargate", fargateRules(), fargateSizeRules(), fargateRowRules(), windowsRules())
 	add("ecsProperties", ecsRules())

@@ -35,7 +35,8 @@ func Settle(all diag.List) diag.List {
 
 // isBare reports whether a problem is a placeholder without quotes, which makes the text no JSON.
 func isBare(d diag.Diagnostic) bool {
-	return d.Rule == jsontree.RulePlaceholder && d.Source != nil && !strings.HasPrefix(d.Source.Text[d.Span.Start:], `"`)
+	return d.Rule == jsontree.RulePlaceholder && d.Source != nil && !strings.HasPrefix(d.Source.Text[d.Span.Start:],
+		`"`)
 }
 
 // withoutUnfilled removes the other problems of requests that are not filled in, if one of them is an error: most are
@@ -88,7 +89,8 @@ func withoutFollowers(all diag.List) diag.List {
 			value := &all[v]
 			switch {
 			case isUnknown(d), d.Whole:
-			case value.Rule == jsontree.RuleSyntax && d.Span.Start < value.Span.Start && strings.TrimSpace(d.Source.Text[d.Span.Start:value.Span.Start]) == "[":
+			case value.Rule == jsontree.RuleSyntax && d.Span.Start < value.Span.Start &&
+				strings.TrimSpace(d.Source.Text[d.Span.Start:value.Span.Start]) == "[":
 				follows[i] = true // what the array should be is as uncertain as its first element
 			case inText(value.Span, d), d.Span.Start >= value.Span.Start && d.Span.Start < value.Span.End:
 				follows[i] = true
@@ -153,7 +155,8 @@ func withoutGuesses(all diag.List) diag.List {
 // generic reports whether a problem comes from the schema, which knows no reasons.
 func generic(d diag.Diagnostic) bool {
 	switch d.Rule {
-	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue, document.RuleNewerValue:
+	case document.RuleUnknownMember, document.RuleMissingMember, document.RuleWrongType, document.RuleBadValue,
+		document.RuleNewerValue:
 		return true
 	}
 	return false

@@ -40,7 +40,8 @@ type sites struct {
 func (s sites) emptied() sites {
 	for _, list := range [...]*[]Site{
 		&s.definitions, &s.submits, &s.containers, &s.wholes, &s.tasks, &s.nodes, &s.groups, &s.pods, &s.podContainers,
-		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables, &s.serviceEnvironments, &s.quotaShares,
+		&s.overrides, &s.podOverrides, &s.retries, &s.environments, &s.queues, &s.policies, &s.consumables,
+		&s.serviceEnvironments, &s.quotaShares,
 		&s.bodies, &s.requirers, &s.podParts, &s.jobs, &s.requests, &s.creates,
 		&s.allContainers, &s.allParts, &s.withVariables, &s.jobsAndQueues,
 	} {
@@ -136,7 +137,8 @@ func collect(p *Pass, s *sites) {
 	for _, f := range p.Files {
 		for _, r := range f.Requests {
 			if r.Is(jsontree.Object) {
-				s.collectRequest(r.Kind, Site{Job: Job{Job: &document.Job{Node: r.Node}, userFile: userFile{f}, pass: p}, Node: r.Node})
+				s.collectRequest(r.Kind,
+					Site{Job: Job{Job: &document.Job{Node: r.Node}, userFile: userFile{f}, pass: p}, Node: r.Node})
 			}
 		}
 	}
@@ -144,7 +146,8 @@ func collect(p *Pass, s *sites) {
 	s.requirers = append(append(s.requirers, s.containers...), s.overrides...)
 	s.podParts = append(append(s.podParts, s.podContainers...), s.podOverrides...)
 	s.jobs = append(append(s.jobs, s.definitions...), s.submits...)
-	s.requests = append(append(append(append(s.requests, s.environments...), s.queues...), s.policies...), s.consumables...)
+	s.requests = append(append(append(append(s.requests, s.environments...), s.queues...), s.policies...),
+		s.consumables...)
 	s.creates = append(append(s.creates, s.jobs...), s.requests...)
 	s.allContainers = append(append(s.allContainers, s.containers...), s.podContainers...)
 	s.allParts = append(append(s.allParts, s.wholes...), s.overrides...)
@@ -250,7 +253,8 @@ func (j Job) appendContainers(list []Site) []Site {
 	fargate := plan.IsFargate(j.Register)
 	add := func(body *jsontree.Node, member string) {
 		if n := body.Get(member); n.Is(jsontree.Object) {
-			list = append(list, Site{Job: j, Node: n, Task: n, Fargate: fargate, Single: member == "containerProperties"})
+			list = append(list, Site{Job: j, Node: n, Task: n, Fargate: fargate,
+				Single: member == "containerProperties"})
 		}
 		for task := range body.Get("ecsProperties").Get("taskProperties").Children() {
 			for n := range task.Get("containers").Children() {
@@ -288,13 +292,15 @@ func (s Site) meantForFargate() string {
 	if s.Register.Get("nodeProperties") != nil || !s.lacks(s.Register, "platformCapabilities") {
 		return ""
 	}
-	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform", "platformVersion"} {
+	for _, m := range []string{"networkConfiguration", "fargatePlatformConfiguration", "runtimePlatform",
+		"platformVersion"} {
 		if s.Node.Get(m) != nil || s.Task.Get(m) != nil {
 			return m
 		}
 	}
 	role := cmp.Or(s.Task, s.Node).Get("executionRoleArn")
-	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil && role != nil {
+	if v, ok := number(requirementOf(s.Node, "VCPU")); ok && v > 0 && v < 1 && catalog.FargateMemory(v) != nil &&
+		role != nil {
 		return "a fraction of a vCPU"
 	}
 	return ""

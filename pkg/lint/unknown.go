@@ -53,13 +53,15 @@ var unread = map[string]string{
 
 // withoutUnknown removes the problems of rules in a document whose deciding member is unknown.
 // misspelt members count as unreadable.
-func withoutUnknown(files []*document.File, misspelt map[*document.File][]document.UnknownMember, found diag.List) diag.List {
+func withoutUnknown(files []*document.File, misspelt map[*document.File][]document.UnknownMember,
+	found diag.List) diag.List {
 	for _, f := range files {
 		if len(f.Unknown)+len(f.Unreadable)+len(misspelt[f]) == 0 {
 			continue
 		}
 		entries := f.Entries()
-		placeholders, unreadable := newUnknown(entries, f.Unknown), newUnknown(entries, slices.Concat(f.Unreadable, misspelt[f]))
+		placeholders, unreadable := newUnknown(entries, f.Unknown), newUnknown(entries,
+			slices.Concat(f.Unreadable, misspelt[f]))
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 			return d.Source == f.Source &&
 				(placeholders.any(entries, d, func(member string) bool { return depends(d.Rule, member) }) ||
@@ -105,7 +107,8 @@ func (u unknown) any(entries document.Entries, d diag.Diagnostic, decides func(m
 // depends reports whether a rule knows nothing without the value of a member.
 func depends(rule, member string) bool {
 	if member == document.AnyMember {
-		return dependent[rule] != "" || strings.HasSuffix(rule, "-required") || strings.Contains(rule, "-needs-") || strings.HasSuffix(rule, "-missing")
+		return dependent[rule] != "" || strings.HasSuffix(rule, "-required") || strings.Contains(rule, "-needs-") ||
+			strings.HasSuffix(rule, "-missing")
 	}
 	if member == "platformCapabilities" && (strings.HasPrefix(rule, "ec2-") || strings.HasPrefix(rule, "fargate-")) {
 		return true

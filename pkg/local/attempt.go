@@ -19,7 +19,8 @@ import (
 func (e *Engine) run(t *model.Task, noted int64) {
 	ctx, end := e.attempts.begin(t)
 	a, prepared := attempt.Of(t)
-	life := &attempt.Life{Task: t, Scratch: e.directory.scratch, Logs: e.logs, Log: e.options.Log, Hurry: e.attempts.hurry, End: end,
+	life := &attempt.Life{Task: t, Scratch: e.directory.scratch, Logs: e.logs, Log: e.options.Log,
+		Hurry: e.attempts.hurry, End: end,
 		Executor: func(ctx context.Context) (attempt.Executor, error) {
 			return attempt.Choose(ctx, e.options.Executor, attempt.ChosenBy(t.Job))
 		},

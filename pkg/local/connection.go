@@ -52,7 +52,8 @@ type Connection struct {
 // sameEngine reports whether other is c's engine or its successor, which has the same address and
 // key.
 func (c Connection) sameEngine(other Connection) bool {
-	return c.Endpoint == other.Endpoint && c.AccessKeyID == other.AccessKeyID && c.SecretAccessKey == other.SecretAccessKey
+	return c.Endpoint == other.Endpoint && c.AccessKeyID == other.AccessKeyID &&
+		c.SecretAccessKey == other.SecretAccessKey
 }
 
 // NotServingError reports that no engine answers for a state directory.
@@ -165,7 +166,8 @@ func (c Connection) config(client aws.HTTPClient) aws.Config {
 		BaseEndpoint: &c.Endpoint,
 		HTTPClient:   client,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"}, nil
+			return aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, Source: "batchctl"},
+				nil
 		}),
 	}
 	config.APIOptions = append(config.APIOptions, smithyhttp.SetHeaderValue(call.ClientHeader, "batchctl"))
@@ -195,8 +197,9 @@ func (p inProcess) Do(r *http.Request) (*http.Response, error) {
 	}
 	out := &answer{header: http.Header{}}
 	p.handler.ServeHTTP(out, in)
-	return &http.Response{StatusCode: out.status, Status: http.StatusText(out.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: out.header, Body: io.NopCloser(&out.body), ContentLength: int64(out.body.Len()), Request: r}, nil
+	return &http.Response{StatusCode: out.status, Status: http.StatusText(out.status), Proto: "HTTP/1.1", ProtoMajor: 1,
+		ProtoMinor: 1,
+		Header:     out.header, Body: io.NopCloser(&out.body), ContentLength: int64(out.body.Len()), Request: r}, nil
 }
 
 // answer collects the output of a handler.
@@ -224,7 +227,8 @@ func (a *answer) Write(data []byte) (int, error) {
 // listen on the loopback interface.
 func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connection)) error {
 	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
-		return fmt.Errorf("serve: %s is not a loopback address, and every client of the engine can run commands", l.Addr())
+		return fmt.Errorf("serve: %s is not a loopback address, and every client of the engine can run commands",
+			l.Addr())
 	}
 	c, err := e.announce(l)
 	if err != nil {
@@ -235,8 +239,9 @@ func (e *Engine) Serve(ctx context.Context, l net.Listener, ready func(Connectio
 	}
 	answers := e.newAPI()
 	server := &http.Server{Handler: answers, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.clients.connected, ConnState: e.clients.disconnected,
-		ErrorLog: slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: api.MaxHeader, ConnContext: e.clients.connected,
+		ConnState: e.clients.disconnected,
+		ErrorLog:  slog.NewLogLogger(e.options.Log.Handler(), slog.LevelWarn)}
 	server.RegisterOnShutdown(answers.CloseStreams) // Shutdown would wait for them
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

@@ -33,7 +33,8 @@ type endpoint struct {
 
 // newEndpoint returns the endpoint of an engine on the state directory root, with a new key.
 func newEndpoint(root *os.Root, o *Options) endpoint {
-	own := Connection{Region: model.Region, PID: os.Getpid(), Build: o.Build, Background: o.Background, Since: time.Now(), Command: o.Command, dir: o.Dir}
+	own := Connection{Region: model.Region, PID: os.Getpid(), Build: o.Build, Background: o.Background,
+		Since: time.Now(), Command: o.Command, dir: o.Dir}
 	return endpoint{root: root, own: own, key: api.NewKey(), leaving: make(chan struct{})}
 }
 

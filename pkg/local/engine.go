@@ -67,7 +67,8 @@ func Open(o Options) (*Engine, error) {
 	e.subscribers = subscribers{mu: &e.mu, channels: map[chan struct{}]bool{}}
 	e.clients = clientConnections{mu: &e.mu, open: map[net.Conn]bool{}, changed: e.waiters.notify}
 	e.secrets = jobSecrets{mu: &e.mu, given: map[string]map[secretsource.Key]string{}, source: o.Secrets}
-	e.attempts = runningAttempts{mu: &e.mu, most: o.attempts, running: map[*model.Task]context.CancelCauseFunc{}, hurry: make(chan struct{})}
+	e.attempts = runningAttempts{mu: &e.mu, most: o.attempts, running: map[*model.Task]context.CancelCauseFunc{},
+		hurry: make(chan struct{})}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.release())
 	}
@@ -94,7 +95,8 @@ func (e *Engine) open() error {
 	if err != nil {
 		return err
 	}
-	e.directory, e.endpoint, e.logs = directory, newEndpoint(directory.root, &e.options), logs.NewStore(directory.root, e.options.LogLimit)
+	e.directory, e.endpoint, e.logs = directory, newEndpoint(directory.root, &e.options),
+		logs.NewStore(directory.root, e.options.LogLimit)
 	if e.options.ReadOnly {
 		err := e.readJournal(&e.directory)
 		e.absentSince = e.directory.absentSince(e.model, e.lastAt)
@@ -297,7 +299,8 @@ func (e *Engine) follow() error {
 func (e *Engine) startWaiting() error {
 	for _, d := range e.model.Schedule(time.Now().UnixMilli(), e.options.capacity()) {
 		if d.Environment == nil {
-			if _, err := e.write(model.Event{Explained: &model.Explanation{Job: d.Task.ID(), Reason: d.Reason, Waits: true}}); err != nil {
+			if _, err := e.write(model.Event{Explained: &model.Explanation{Job: d.Task.ID(), Reason: d.Reason,
+				Waits: true}}); err != nil {
 				return err
 			}
 			continue
@@ -306,8 +309,9 @@ func (e *Engine) startWaiting() error {
 		if !e.attempts.fits(t) {
 			break // until another attempt ends
 		}
-		s := &model.Start{Job: t.ID(), Stream: call.NewID(), GPUs: e.model.Pin(e.options.GPUs, t.Job), Environment: d.Environment.Name,
-			Executor: cmp.Or(attempt.ChosenBy(t.Job), defaultExecutor(e.options.Executor))}
+		s := &model.Start{Job: t.ID(), Stream: call.NewID(), GPUs: e.model.Pin(e.options.GPUs, t.Job),
+			Environment: d.Environment.Name,
+			Executor:    cmp.Or(attempt.ChosenBy(t.Job), defaultExecutor(e.options.Executor))}
 		noted, err := e.write(model.Event{Started: s})
 		if err != nil {
 			return err

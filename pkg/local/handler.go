@@ -25,7 +25,8 @@ func (e *Engine) newAPI() *api.API {
 	}
 	return api.New(backend{e}, api.Settings{Key: e.key, Check: e.options.Check,
 		ProcessesForBatchctlOnly: e.options.ProcessesForBatchctlOnly, VCPUs: e.options.VCPUs, Capacity: capacity,
-		GPUs: devices, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection, HandOver: e.handOver})
+		GPUs: devices, Executor: defaultExecutor(e.options.Executor), Logs: e.logs, Verified: countConnection,
+		HandOver: e.handOver})
 }
 
 // backend is an engine in the form that its API needs.

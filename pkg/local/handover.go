@@ -89,7 +89,8 @@ func (c Connection) HandOver(ctx context.Context) error {
 	}
 	none := sha256.Sum256(nil)
 	key := aws.Credentials{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey}
-	if err := v4.NewSigner().SignHTTP(ctx, key, r, hex.EncodeToString(none[:]), "batch", c.Region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, key, r, hex.EncodeToString(none[:]), "batch", c.Region,
+		time.Now()); err != nil {
 		return fmt.Errorf("hand over: %w", err)
 	}
 	live := c.live()

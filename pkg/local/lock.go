@@ -88,7 +88,8 @@ func checkPrivate(root *os.Root) error {
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && enforcesModes {
 		return &fs.PathError{Op: "open engine", Path: root.Name(),
-			Err: fmt.Errorf("the state directory has mode %04o, so other users can access it: run chmod 700 on it", mode)}
+			Err: fmt.Errorf("the state directory has mode %04o, so other users can access it: run chmod 700 on it",
+				mode)}
 	}
 	return nil
 }

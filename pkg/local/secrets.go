@@ -36,7 +36,8 @@ type jobSecrets struct {
 // provide keeps the given values of a job until it ends, in memory only: the next engine on this
 // directory does not have them. It returns why other secrets have no value. The caller holds the
 // engine's lock, and jobs are the jobs of its model.
-func (s *jobSecrets) provide(job string, given []secretsource.Value, needed []types.Secret, jobs map[string]*model.Job) (missing []error) {
+func (s *jobSecrets) provide(job string, given []secretsource.Value, needed []types.Secret,
+	jobs map[string]*model.Job) (missing []error) {
 	values := map[secretsource.Key]string{}
 	for _, v := range given {
 		values[v.Key()] = v.Value
@@ -103,12 +104,13 @@ func WithSecrets(config aws.Config, source *secretsource.Source) aws.Config {
 	}
 	c := &courier{source: source, ask: awsbatch.NewFromConfig(config)}
 	config = config.Copy()
-	config.APIOptions = append(config.APIOptions[:len(config.APIOptions):len(config.APIOptions)], func(s *middleware.Stack) error {
-		if s.ID() != "SubmitJob" {
-			return nil
-		}
-		return s.Serialize.Add(middleware.SerializeMiddlewareFunc("BatchctlSecrets", c.serialize), middleware.After)
-	})
+	config.APIOptions = append(config.APIOptions[:len(config.APIOptions):len(config.APIOptions)],
+		func(s *middleware.Stack) error {
+			if s.ID() != "SubmitJob" {
+				return nil
+			}
+			return s.Serialize.Add(middleware.SerializeMiddlewareFunc("BatchctlSecrets", c.serialize), middleware.After)
+		})
 	return config
 }
 
@@ -118,7 +120,8 @@ type courier struct {
 	ask    *awsbatch.Client
 }
 
-func (c *courier) serialize(ctx context.Context, in middleware.SerializeInput, next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
+func (c *courier) serialize(ctx context.Context, in middleware.SerializeInput,
+	next middleware.SerializeHandler) (middleware.SerializeOutput, middleware.Metadata, error) {
 	job, isJob := in.Parameters.(*awsbatch.SubmitJobInput)
 	request, isHTTP := in.Request.(*smithyhttp.Request)
 	if isJob && isHTTP {
@@ -143,7 +146,8 @@ func (c *courier) header(ctx context.Context, job *awsbatch.SubmitJobInput) (str
 	var values []secretsource.Value
 	for _, s := range secretsOf(d) {
 		if value, err := c.source.Lookup(keyOf(s)); err == nil {
-			values = append(values, secretsource.Value{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom), Value: value})
+			values = append(values, secretsource.Value{Name: aws.ToString(s.Name), ValueFrom: aws.ToString(s.ValueFrom),
+				Value: value})
 		}
 	}
 	return secretsource.Encode(values)

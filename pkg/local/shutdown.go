@@ -20,7 +20,8 @@ func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
 		for _, j := range m.Unfinished() {
 			jobs++
 			if !j.Terminated {
-				events = append(events, model.Event{Stopped: &model.Stop{Job: j.Task.ID(), Terminate: true, Reason: ReasonShutdown}})
+				events = append(events, model.Event{Stopped: &model.Stop{Job: j.Task.ID(), Terminate: true,
+					Reason: ReasonShutdown}})
 			}
 		}
 		return events, nil

@@ -36,7 +36,8 @@ func (s *server) codeAction(p codeActionParams) (any, error) {
 	}
 	if edit, ok := fixAll(problems); ok && asked(p.Context.Only, kindFixAll) {
 		actions = append(actions, codeAction{
-			Title: "fix all problems that batchctl can fix", Kind: kindFixAll, Edit: s.workspaceEdit(d, []diag.Edit{edit}),
+			Title: "fix all problems that batchctl can fix", Kind: kindFixAll,
+			Edit: s.workspaceEdit(d, []diag.Edit{edit}),
 		})
 	}
 	return actions, nil
@@ -62,7 +63,8 @@ func (s *server) quickFix(d *openDocument, problem diag.Diagnostic) codeAction {
 	problem = problem.Masked()
 	return codeAction{
 		// Editors apply preferred actions without a question.
-		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix, IsPreferred: problem.Fix.Class == diag.Automatic,
+		Title: diag.Printable(problem.Message + ": " + problem.Fix.Message), Kind: kindQuickFix,
+		IsPreferred: problem.Fix.Class == diag.Automatic,
 		Diagnostics: []diagnostic{s.encoding.diagnostic(problem, d.text)},
 		Edit:        s.workspaceEdit(d, problem.Fix.Edits),
 	}

@@ -55,7 +55,8 @@ func ruleDoc(name string) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("**[%s](%s)** (%s)\n\n%s\n\n%s", r.Name, r.URL(), r.Severity, r.MarkdownDoc(), r.MarkdownSource())
+	return fmt.Sprintf("**[%s](%s)** (%s)\n\n%s\n\n%s", r.Name, r.URL(), r.Severity, r.MarkdownDoc(),
+		r.MarkdownSource())
 }
 
 // explainAt returns the explanation of the member at that offset, and its span; "" if
@@ -144,7 +145,8 @@ func (p applicable) explain(name, link string) string {
 	if title != "" {
 		title = "**" + title + "**"
 	}
-	add("%s", strings.TrimSpace(strings.Join(slices.DeleteFunc([]string{title, name, types}, func(s string) bool { return s == "" }), " · ")))
+	add("%s", strings.TrimSpace(strings.Join(slices.DeleteFunc([]string{title, name, types},
+		func(s string) bool { return s == "" }), " · ")))
 	if text := p.description(); text != "" {
 		add("%s", text)
 	}

@@ -43,7 +43,8 @@ func Begin(path string, mode os.FileMode) (*File, error) {
 		f.out, err = os.CreateTemp(filepath.Dir(path), ".batchctl-*")
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).Try("name another file, or create its directory")
+		return nil, exit.Fail(exit.NotDone, "write %s: %v", path, exit.Cause(err)).
+			Try("name another file, or create its directory")
 	}
 	return f, nil
 }

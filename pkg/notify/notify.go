@@ -162,7 +162,10 @@ func (s *Sender) post(ctx context.Context, receiver string, e Event, body []byte
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "batchctl/"+s.Version)
 	r.Header.Set("Idempotency-Key", e.ID)
-	client := http.Client{Transport: s.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: s.Transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	out, err := client.Do(r)
 	if err != nil {
 		return withoutURL(err)
@@ -173,7 +176,8 @@ func (s *Sender) post(ctx context.Context, receiver string, e Event, body []byte
 	case code < 300:
 		return nil
 	case code < 400:
-		return &refusedError{fmt.Sprintf("it answered %s, and batchctl follows no redirects: write the final URL", out.Status)}
+		return &refusedError{fmt.Sprintf("it answered %s, and batchctl follows no redirects: write the final URL",
+			out.Status)}
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
 		return fmt.Errorf("it answered %s", out.Status)
 	}
@@ -205,7 +209,8 @@ func (s *Sender) publish(ctx context.Context, topic string, e Event, body []byte
 		return err
 	}
 	subject := []rune(fmt.Sprintf("batchctl: %s %s", e.Name, e.Status))
-	in := url.Values{"TopicArn": {topic}, "Message": {string(body)}, "Subject": {string(subject[:min(len(subject), maxSubject)])}}
+	in := url.Values{"TopicArn": {topic}, "Message": {string(body)},
+		"Subject": {string(subject[:min(len(subject), maxSubject)])}}
 	if strings.HasSuffix(topic, ".fifo") {
 		// A FIFO topic drops a message with the same id within five minutes (API reference, Publish).
 		in["MessageGroupId"], in["MessageDeduplicationId"] = []string{Group}, []string{e.ID}

@@ -35,7 +35,8 @@ var (
 	algorithmMD5       = &algorithm{name: "MD5", hash: md5.New}
 	algorithmCRC64NVME = &algorithm{"CRC64NVME", func() hash.Hash { return crc64nvme.New() }, 64, 0x9a6c9329ac4bc9b5}
 	algorithmCRC32     = &algorithm{"CRC32", func() hash.Hash { return crc32.NewIEEE() }, 32, crc32.IEEE}
-	algorithmCRC32C    = &algorithm{"CRC32C", func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }, 32, crc32.Castagnoli}
+	algorithmCRC32C    = &algorithm{"CRC32C", func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) },
+		32, crc32.Castagnoli}
 )
 
 // piece is the checksum of a part, and the part's length.
@@ -120,7 +121,8 @@ func (s answerChecksums) checksum() *checksum {
 	for _, c := range []struct {
 		*algorithm
 		text *string
-	}{{algorithmCRC64NVME, s.crc64nvme}, {algorithmCRC32C, s.crc32c}, {algorithmCRC32, s.crc32}, {algorithmSHA256, s.sha256}, {algorithmSHA1, s.sha1}} {
+	}{{algorithmCRC64NVME, s.crc64nvme}, {algorithmCRC32C, s.crc32c}, {algorithmCRC32, s.crc32},
+		{algorithmSHA256, s.sha256}, {algorithmSHA1, s.sha1}} {
 		if c.text == nil {
 			continue
 		}
@@ -129,10 +131,12 @@ func (s answerChecksums) checksum() *checksum {
 		if err == nil && len(sum) == c.hash().Size() {
 			// Some servers do not report whether a sum is computed from parts.
 			perhaps := s.kind == "" && strings.Contains(s.etag, "-")
-			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite, perhaps: perhaps}
+			return &checksum{algorithm: c.algorithm, sum: sum, parts: parts || s.kind == types.ChecksumTypeComposite,
+				perhaps: perhaps}
 		}
 	}
-	if sum, err := hex.DecodeString(strings.Trim(s.etag, `"`)); err == nil && len(sum) == md5.Size && s.customer == nil {
+	if sum, err := hex.DecodeString(strings.Trim(s.etag, `"`)); err == nil && len(sum) == md5.Size &&
+		s.customer == nil {
 		perhaps := s.encryption != "" && s.encryption != types.ServerSideEncryptionAes256
 		return &checksum{algorithm: algorithmMD5, sum: sum, perhaps: perhaps}
 	}

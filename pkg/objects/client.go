@@ -57,7 +57,8 @@ func (s *Store) configuration(ctx context.Context) (aws.Config, error) {
 
 // call makes a request in the bucket's known Region, and repeats it if the answer names another.
 // action is the IAM action, for the error.
-func call[T any](ctx context.Context, s *Store, action string, at location, request func(c *s3.Client) (T, error)) (T, error) {
+func call[T any](ctx context.Context, s *Store, action string, at location,
+	request func(c *s3.Client) (T, error)) (T, error) {
 	var none T
 	c, region, err := openClient(ctx, s, at.bucket)
 	if err != nil {
@@ -89,7 +90,8 @@ func elsewhere(err error) string {
 		// The HTTP client followed a 307 with a signature for the first host.
 		region = r.Response.Header.Get("X-Amz-Bucket-Region")
 	}
-	if failure, ok := errors.AsType[smithy.APIError](err); ok && region == "" && failure.ErrorCode() == "AuthorizationHeaderMalformed" {
+	if failure, ok := errors.AsType[smithy.APIError](err); ok && region == "" &&
+		failure.ErrorCode() == "AuthorizationHeaderMalformed" {
 		if m := expecting().FindStringSubmatch(failure.ErrorMessage()); m != nil {
 			region = m[1]
 		}
@@ -120,7 +122,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // Missing reports whether err means that an object or a bucket does not exist.
 func Missing(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Code == "NoSuchKey" || e.Code == "NoSuchBucket" || e.Code == "NotFound" || e.Status == http.StatusNotFound)
+	return ok && (e.Code == "NoSuchKey" || e.Code == "NoSuchBucket" || e.Code == "NotFound" ||
+		e.Status == http.StatusNotFound)
 }
 
 // Denied reports whether err means that the credentials do not allow the request.
@@ -158,12 +161,15 @@ func describeError(ctx context.Context, err error, action string, at location, r
 	}
 	e.Code = failure.ErrorCode()
 	switch {
-	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" || e.Code == "AllAccessDisabled"):
-		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at, action, arn(at, action, region), otherCauses(action))
+	case e.Status == http.StatusForbidden && (e.Code == "AccessDenied" || e.Code == "Forbidden" ||
+		e.Code == "AllAccessDisabled"):
+		e.text = fmt.Sprintf("%s: not allowed: %s on %s; in a job, the policy of its jobRoleArn must allow it%s", at,
+			action, arn(at, action, region), otherCauses(action))
 	case e.Code == "NoSuchBucket":
 		e.text = fmt.Sprintf("%s: NoSuchBucket: no bucket %s", at, at.bucket)
 	case e.Status == http.StatusNotFound:
-		e.text = fmt.Sprintf("%s: no such object; for everything below a prefix, write s3://%s/%s/", at, at.bucket, strings.TrimSuffix(at.key, "/"))
+		e.text = fmt.Sprintf("%s: no such object; for everything below a prefix, write s3://%s/%s/", at, at.bucket,
+			strings.TrimSuffix(at.key, "/"))
 	case e.Status == http.StatusPreconditionFailed:
 		e.text = fmt.Sprintf("%s: the object changed during the download: download it again, or use a different name for each version", at)
 	case e.Code == "InvalidObjectState":
@@ -173,7 +179,8 @@ func describeError(ctx context.Context, err error, action string, at location, r
 	default:
 		e.text = fmt.Sprintf("%s: s3 %s: %s: %s", at, strings.TrimPrefix(action, "s3:"), e.Code, failure.ErrorMessage())
 		if e.Code == "" || failure.ErrorMessage() == "" {
-			e.text = fmt.Sprintf("%s: s3 %s: HTTP %d %s", at, strings.TrimPrefix(action, "s3:"), e.Status, http.StatusText(e.Status))
+			e.text = fmt.Sprintf("%s: s3 %s: HTTP %d %s", at, strings.TrimPrefix(action, "s3:"), e.Status,
+				http.StatusText(e.Status))
 		}
 	}
 	return e
@@ -202,7 +209,8 @@ func arn(at location, action, region string) string {
 // reason returns the informative part of the SDK's error for a request without an answer from S3.
 func reason(err error) string {
 	if strings.Contains(err.Error(), errStalled.Error()) {
-		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err), attempts)
+		return fmt.Sprintf("no answer from %s in %d attempts; check the endpoint and the network", server(err),
+			attempts)
 	}
 	// The innermost error has the cause without the SDK's wrapping.
 	at := server(err)

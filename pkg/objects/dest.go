@@ -262,7 +262,8 @@ func equal(a, b io.Reader) (bool, error) {
 
 // below rejects a name from an object store or a list that is not a path below a directory.
 func below(name, what string) error {
-	if name == "." || !fs.ValidPath(name) || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
+	if name == "." || !fs.ValidPath(name) || strings.ContainsRune(name, 0) ||
+		!filepath.IsLocal(filepath.FromSlash(name)) {
 		return fmt.Errorf("%s: %q cannot be the name of a file below a directory: it has an empty part, . or .., or begins with a slash", what, name)
 	}
 	return nil

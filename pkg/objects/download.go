@@ -162,7 +162,8 @@ func (t *download) prefix(ctx context.Context, from location) error {
 }
 
 // object downloads one object to a name, unless the file already exists.
-func (t *download) object(ctx context.Context, d *dest, name string, o *object, want *checksum, mode fs.FileMode) error {
+func (t *download) object(ctx context.Context, d *dest, name string, o *object, want *checksum,
+	mode fs.FileMode) error {
 	if d.size(name) == o.size {
 		// The list of a prefix has no checksums.
 		if !o.asked && want == nil {
@@ -257,7 +258,8 @@ func (t *download) small(ctx context.Context, f *draft, o *object, want *checksu
 
 // whole copies an object. It returns the expected checksum of its content and the actual sum; nil
 // if there is no checksum of the whole content.
-func (t *download) whole(ctx context.Context, f *draft, o *object, want *checksum) (c *checksum, sum []byte, err error) {
+func (t *download) whole(ctx context.Context, f *draft, o *object,
+	want *checksum) (c *checksum, sum []byte, err error) {
 	release, err := t.slot(ctx)
 	if err != nil {
 		return nil, nil, err

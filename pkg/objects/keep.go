@@ -18,7 +18,8 @@ import (
 // Keep uploads files of a directory to the place of a checkpoint, each under the hash of its content. A content that
 // the place has already is not sent again, unless its hash is in again or a rule of the bucket will remove it soon. It
 // returns the files with their hashes. A file that changes meanwhile is an error.
-func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.File, again map[string]bool) ([]checkpoint.File, stage.Moved, error) {
+func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.File,
+	again map[string]bool) ([]checkpoint.File, stage.Moved, error) {
 	to, err := placeOf(place)
 	if err != nil {
 		return nil, stage.Moved{}, err
@@ -36,7 +37,8 @@ func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.
 			continue
 		}
 		at = append(at, i)
-		sources = append(sources, &source{root: root, file: f.Path, name: f.Path, size: f.Size, modified: f.Modified, mode: plainFile})
+		sources = append(sources, &source{root: root, file: f.Path, name: f.Path, size: f.Size, modified: f.Modified,
+			mode: plainFile})
 	}
 	p := &publication{Store: s, to: to.join(checkpoint.DataName("")), open: openOutput, again: again}
 	all, err := p.hash(ctx, sources)
@@ -53,7 +55,8 @@ func (s *Store) Keep(ctx context.Context, place, dir string, files []checkpoint.
 func placeOf(text string) (location, error) {
 	place, err := parseLocation(text)
 	if err == nil && place.url != "" {
-		err = fmt.Errorf("%s: a checkpoint cannot be on a web server: use s3://bucket/prefix/ or an absolute path", stage.Shown(text))
+		err = fmt.Errorf("%s: a checkpoint cannot be on a web server: use s3://bucket/prefix/ or an absolute path",
+			stage.Shown(text))
 	}
 	return place, err
 }

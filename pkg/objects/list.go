@@ -62,7 +62,8 @@ func (s *Store) listBucket(ctx context.Context, p location, own string) (found [
 			return []Found{{one.String(), one.base(), o.size, o.modified}}, one.String(), nil
 		}
 		// Not there, or not visible without s3:ListBucket: list below it.
-		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound && e.Status != http.StatusForbidden {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusNotFound &&
+			e.Status != http.StatusForbidden {
 			return nil, "", err
 		}
 	}

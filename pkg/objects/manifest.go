@@ -55,7 +55,8 @@ func parseManifest(text []byte) ([]entry, error) {
 	lines := strings.Split(string(text), "\n")
 	if lines[0] != manifestHead {
 		if strings.HasPrefix(lines[0], "batchctl tree ") {
-			return nil, fmt.Errorf("it begins with %q, but this batchctl supports %q: update batchctl in the image", lines[0], manifestHead)
+			return nil, fmt.Errorf("it begins with %q, but this batchctl supports %q: update batchctl in the image",
+				lines[0], manifestHead)
 		}
 		return nil, errors.New("it is not a list of a tree's files")
 	}

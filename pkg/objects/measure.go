@@ -14,7 +14,8 @@ import (
 func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stage.Moved, error) {
 	to, err := parseLocation(at)
 	if err == nil && to.url != "" {
-		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
+		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path",
+			stage.Shown(at))
 	}
 	if err != nil {
 		return stage.Input{}, stage.Moved{}, err
@@ -35,7 +36,8 @@ func (s *Store) Measure(ctx context.Context, at, name string) (stage.Input, stag
 		moved.Bytes += f.size
 	}
 	if !isDir {
-		return stage.Input{From: to.join(all[0].sha()).String(), SHA256: all[0].sha(), Executable: all[0].executable()}, moved, nil
+		return stage.Input{From: to.join(all[0].sha()).String(), SHA256: all[0].sha(), Executable: all[0].executable()},
+			moved, nil
 	}
 	sum := sha256.Sum256(manifest(entries(all)))
 	return stage.Input{From: to.join(hex.EncodeToString(sum[:]) + manifestSuffix).String(), Tree: true}, moved, nil

@@ -53,12 +53,14 @@ func expiry(text string) time.Time {
 // compute them.
 func withSums(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Build.Add(middleware.BuildMiddlewareFunc("ChecksumMode", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
-			if r, ok := in.Request.(*smithyhttp.Request); ok {
-				r.Header.Set("X-Amz-Checksum-Mode", "ENABLED")
-			}
-			return next.HandleBuild(ctx, in)
-		}), middleware.After)
+		return stack.Build.Add(middleware.BuildMiddlewareFunc("ChecksumMode",
+			func(ctx context.Context, in middleware.BuildInput,
+				next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+				if r, ok := in.Request.(*smithyhttp.Request); ok {
+					r.Header.Set("X-Amz-Checksum-Mode", "ENABLED")
+				}
+				return next.HandleBuild(ctx, in)
+			}), middleware.After)
 	})
 }
 
@@ -85,7 +87,8 @@ func (s *Store) head(ctx context.Context, o *object) error {
 	}
 	o.size, o.etag, o.modified = aws.ToInt64(out.ContentLength), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
 	o.expires = expiry(aws.ToString(out.Expiration))
-	o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+	o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256,
+		out.ChecksumSHA1,
 		out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
 	o.asked = true
 	return nil
@@ -117,9 +120,11 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 			end = at + length
 		}
 		// A server that ignores the range would otherwise corrupt the file.
-		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange), fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
+		if in.Range != nil && (!strings.HasPrefix(aws.ToString(out.ContentRange),
+			fmt.Sprintf("bytes %d-%d/", at, end-1)) || length != end-at) {
 			out.Body.Close()
-			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.location, at, end-1, length, aws.ToString(out.ContentRange))
+			return nil, 0, fmt.Errorf("%s: requested bytes %d to %d, got %d bytes of %q", o.location, at, end-1, length,
+				aws.ToString(out.ContentRange))
 		}
 		if o.etag != "" && aws.ToString(out.ETag) != o.etag {
 			out.Body.Close()
@@ -127,7 +132,8 @@ func (s *Store) read(ctx context.Context, o *object, off, n int64) *reader {
 		}
 		if whole && at == 0 {
 			o.etag = aws.ToString(out.ETag)
-			o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1,
+			o.sum = answerChecksums{out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256,
+				out.ChecksumSHA1,
 				out.ChecksumType, o.etag, out.ServerSideEncryption, out.SSECustomerAlgorithm}.checksum()
 			o.size, o.asked = length, true
 		}
@@ -146,20 +152,24 @@ func (s *Store) partSums(ctx context.Context, o *object) ([]piece, error) {
 	defer release()
 	var pieces []piece
 	total := int64(0)
-	in := &s3.GetObjectAttributesInput{Bucket: &o.bucket, Key: &o.key, ObjectAttributes: []types.ObjectAttributes{types.ObjectAttributesEtag, types.ObjectAttributesObjectParts}}
+	in := &s3.GetObjectAttributesInput{Bucket: &o.bucket, Key: &o.key,
+		ObjectAttributes: []types.ObjectAttributes{types.ObjectAttributesEtag, types.ObjectAttributesObjectParts}}
 	for {
-		out, err := call(ctx, s, "s3:GetObjectAttributes", o.location, func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
-			return c.GetObjectAttributes(ctx, in)
-		})
+		out, err := call(ctx, s, "s3:GetObjectAttributes", o.location,
+			func(c *s3.Client) (*s3.GetObjectAttributesOutput, error) {
+				return c.GetObjectAttributes(ctx, in)
+			})
 		// Any answer of S3 means no sums; a network error is an error.
 		if _, answered := errors.AsType[*Error](err); answered {
 			return nil, nil
 		}
-		if err != nil || out.ObjectParts == nil || strings.Trim(aws.ToString(out.ETag), `"`) != strings.Trim(o.etag, `"`) {
+		if err != nil || out.ObjectParts == nil || strings.Trim(aws.ToString(out.ETag), `"`) != strings.Trim(o.etag,
+			`"`) {
 			return nil, err
 		}
 		for _, p := range out.ObjectParts.Parts {
-			text := map[*algorithm]*string{algorithmCRC64NVME: p.ChecksumCRC64NVME, algorithmCRC32C: p.ChecksumCRC32C, algorithmCRC32: p.ChecksumCRC32,
+			text := map[*algorithm]*string{algorithmCRC64NVME: p.ChecksumCRC64NVME, algorithmCRC32C: p.ChecksumCRC32C,
+				algorithmCRC32:  p.ChecksumCRC32,
 				algorithmSHA256: p.ChecksumSHA256, algorithmSHA1: p.ChecksumSHA1}[o.sum.algorithm]
 			sum, err := base64.StdEncoding.DecodeString(aws.ToString(text))
 			if err != nil || len(sum) != o.sum.hash().Size() {
@@ -200,14 +210,16 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 			if !strings.HasPrefix(key, below.key) {
 				return fmt.Errorf("%s: the list has a key outside the prefix: %q", below, key)
 			}
-			if err := add(&object{location: location{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size), etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
+			if err := add(&object{location: location{bucket: below.bucket, key: key}, size: aws.ToInt64(o.Size),
+				etag: aws.ToString(o.ETag), modified: aws.ToTime(o.LastModified)}); err != nil {
 				return err
 			}
 		}
 		if !aws.ToBool(out.IsTruncated) {
 			return nil
 		}
-		if aws.ToString(out.NextContinuationToken) == "" || aws.ToString(out.NextContinuationToken) == aws.ToString(in.ContinuationToken) {
+		if aws.ToString(out.NextContinuationToken) == "" ||
+			aws.ToString(out.NextContinuationToken) == aws.ToString(in.ContinuationToken) {
 			return fmt.Errorf("%s: the list is incomplete, and S3 returned no token to continue", below)
 		}
 		in.ContinuationToken = out.NextContinuationToken
@@ -215,7 +227,8 @@ func (s *Store) list(ctx context.Context, below location, add func(*object) erro
 }
 
 // listPage fetches one page of a list.
-func listPage(ctx context.Context, s *Store, below location, in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+func listPage(ctx context.Context, s *Store, below location,
+	in *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
 	release, err := s.slot(ctx)
 	if err != nil {
 		return nil, err

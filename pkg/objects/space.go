@@ -35,7 +35,8 @@ type need struct {
 
 // reserve checks that n more bytes fit below a directory, in addition to other transfers. query is
 // Store.Space. The need is nil if the platform does not report free space. release ends it.
-func (d *disk) reserve(dir string, n int64, what string, query func(dir string) (device uint64, free int64, known bool)) (*need, error) {
+func (d *disk) reserve(dir string, n int64, what string,
+	query func(dir string) (device uint64, free int64, known bool)) (*need, error) {
 	if query == nil {
 		query = space
 	}
@@ -56,7 +57,8 @@ func (d *disk) reserve(dir string, n int64, what string, query func(dir string) 
 		if others > 0 {
 			beside = fmt.Sprintf(", of which other transfers need %s", stage.Size(others))
 		}
-		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, stage.Size(n), dir, stage.Size(free), beside, moreSpace)
+		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, stage.Size(n), dir, stage.Size(free),
+			beside, moreSpace)
 	}
 	r := &need{device: device}
 	r.left.Store(n)

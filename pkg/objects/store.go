@@ -119,7 +119,8 @@ type tally struct {
 
 // sum returns the counts so far.
 func (t *tally) sum() stage.Moved {
-	return stage.Moved{Files: int(t.files.Load()), Bytes: t.bytes.Load(), Kept: int(t.kept.Load()), Unverified: int(t.unverified.Load())}
+	return stage.Moved{Files: int(t.files.Load()), Bytes: t.bytes.Load(), Kept: int(t.kept.Load()),
+		Unverified: int(t.unverified.Load())}
 }
 
 // file counts one complete file.

@@ -60,7 +60,8 @@ func (s *Store) Upload(ctx context.Context, out stage.Output) (stage.Moved, erro
 		}
 		return t.moved.sum(), ended(ctx, err)
 	default:
-		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/key or an absolute path", stage.Shown(out.To))
+		err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/key or an absolute path",
+			stage.Shown(out.To))
 	}
 	if err == nil {
 		err = left.err(moved.files.Load())

@@ -23,7 +23,8 @@ func (s *Store) Publish(ctx context.Context, at, name string) (stage.Input, stag
 	to, err := parseLocation(at)
 	if err != nil || to.url != "" {
 		if err == nil {
-			err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path", stage.Shown(at))
+			err = fmt.Errorf("%s: cannot write to a web server: use s3://bucket/prefix or an absolute path",
+				stage.Shown(at))
 		}
 		return stage.Input{}, stage.Moved{}, err
 	}
@@ -115,15 +116,20 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 	if err != nil {
 		return in, err
 	}
-	if err := each(ctx, len(all), p.atOnce(), func(ctx context.Context, i int) error { return p.file(ctx, &all[i]) }); err != nil {
+	if err := each(ctx, len(all), p.atOnce(), func(ctx context.Context,
+		i int) error {
+		return p.file(ctx, &all[i])
+	}); err != nil {
 		return in, err
 	}
 	if !isDir {
-		return stage.Input{From: p.to.join(all[0].sha()).String(), SHA256: all[0].sha(), Executable: all[0].executable()}, nil
+		return stage.Input{From: p.to.join(all[0].sha()).String(), SHA256: all[0].sha(),
+			Executable: all[0].executable()}, nil
 	}
 	text := manifest(entries(all))
 	if len(text) > maxManifest {
-		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name, stage.Size(maxManifest))
+		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name,
+			stage.Size(maxManifest))
 	}
 	sum := sha256.Sum256(text)
 	at := p.to.join(hex.EncodeToString(sum[:]) + manifestSuffix)
@@ -139,7 +145,8 @@ func (p *publication) file(ctx context.Context, f *hashed) error {
 		return nil
 	}
 	if p.to.bucket == "" {
-		t := &download{Store: p.Store, in: stage.Input{To: at.path}, pinned: &checksum{algorithm: algorithmSHA256, sum: f.sha256}}
+		t := &download{Store: p.Store, in: stage.Input{To: at.path}, pinned: &checksum{algorithm: algorithmSHA256,
+			sum: f.sha256}}
 		return p.copied(ctx, t, at, f)
 	}
 	o := &object{location: at}
@@ -263,7 +270,8 @@ func (t *download) member(ctx context.Context, d *dest, at location, root *os.Ro
 		return fmt.Errorf("%s: %w", at.join(f.sha256), cause(err))
 	}
 	if info.Size() != f.size {
-		return fmt.Errorf("%s has %d bytes instead of %d: upload the tree again", at.join(f.sha256), info.Size(), f.size)
+		return fmt.Errorf("%s has %d bytes instead of %d: upload the tree again", at.join(f.sha256), info.Size(),
+			f.size)
 	}
 	s := &source{root: root, file: f.sha256, name: f.path, size: f.size, modified: info.ModTime(), mode: plainFile}
 	if f.executable {

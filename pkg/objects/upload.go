@@ -124,7 +124,8 @@ func (u *fileUpload) put(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	in := s3.PutObjectInput{Bucket: &u.at.bucket, Key: &u.at.key, ContentLength: &u.file.size, ContentType: mediaType(u.file.name)}
+	in := s3.PutObjectInput{Bucket: &u.at.bucket, Key: &u.at.key, ContentLength: &u.file.size,
+		ContentType: mediaType(u.file.name)}
 	if u.known != nil {
 		in.ChecksumSHA256 = encode(u.known.sha256)
 	} else {
@@ -164,7 +165,8 @@ func (u *fileUpload) partLength() int64 {
 // multipart uploads a file in parts, several concurrently. If it fails, it removes the parts.
 func (u *fileUpload) multipart(ctx context.Context) error {
 	begun, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.CreateMultipartUploadOutput, error) {
-		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, ContentType: mediaType(u.file.name),
+		return c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key,
+			ContentType:       mediaType(u.file.name),
 			ChecksumAlgorithm: types.ChecksumAlgorithmCrc64nvme, ChecksumType: types.ChecksumTypeFullObject})
 	})
 	if err != nil {
@@ -194,7 +196,8 @@ func (u *fileUpload) multipart(ctx context.Context) error {
 }
 
 // sendPart uploads part number, from off on, and sets the sum of p.
-func (u *fileUpload) sendPart(ctx context.Context, id *string, number int32, off int64, p *piece) (types.CompletedPart, error) {
+func (u *fileUpload) sendPart(ctx context.Context, id *string, number int32, off int64,
+	p *piece) (types.CompletedPart, error) {
 	release, err := u.slot(ctx)
 	if err != nil {
 		return types.CompletedPart{}, err
@@ -206,7 +209,8 @@ func (u *fileUpload) sendPart(ctx context.Context, id *string, number int32, off
 	}
 	p.sum = h.Sum(nil)
 	out, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.UploadPartOutput, error) {
-		return c.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id, PartNumber: &number, ContentLength: &p.length,
+		return c.UploadPart(ctx, &s3.UploadPartInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id,
+			PartNumber: &number, ContentLength: &p.length,
 			ChecksumCRC64NVME: encode(p.sum), Body: io.NewSectionReader(u.opened, off, p.length)})
 	})
 	if err != nil {
@@ -219,13 +223,15 @@ func (u *fileUpload) sendPart(ctx context.Context, id *string, number int32, off
 // complete joins the parts to the object. crc is the checksum of the whole object, which S3 compares.
 func (u *fileUpload) complete(ctx context.Context, id *string, parts []types.CompletedPart, crc []byte) error {
 	_, err := call(ctx, u.Store, "s3:PutObject", u.at, func(c *s3.Client) (*s3.CompleteMultipartUploadOutput, error) {
-		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+		return c.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key,
+			UploadId: id, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 			ChecksumCRC64NVME: encode(crc), ChecksumType: types.ChecksumTypeFullObject, MpuObjectSize: &u.file.size})
 	})
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == "NoSuchUpload" {
 		// An attempt whose answer was lost may have completed it.
 		o := &object{location: u.at}
-		if u.head(ctx, o) == nil && o.size == u.file.size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME && o.sum.judge(crc) == verified {
+		if u.head(ctx, o) == nil && o.size == u.file.size && o.sum != nil && o.sum.algorithm == algorithmCRC64NVME &&
+			o.sum.judge(crc) == verified {
 			return nil
 		}
 	}
@@ -237,9 +243,11 @@ func (u *fileUpload) complete(ctx context.Context, id *string, parts []types.Com
 func (u *fileUpload) abort(ctx context.Context, id *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_, _ = call(ctx, u.Store, "s3:AbortMultipartUpload", u.at, func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {
-		return c.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key, UploadId: id})
-	})
+	_, _ = call(ctx, u.Store, "s3:AbortMultipartUpload", u.at,
+		func(c *s3.Client) (*s3.AbortMultipartUploadOutput, error) {
+			return c.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &u.at.bucket, Key: &u.at.key,
+				UploadId: id})
+		})
 }
 
 // Put writes a text as an object, replacing an existing one.
@@ -260,7 +268,8 @@ func (s *Store) Put(ctx context.Context, url, text string) error {
 		media = "text/plain; charset=utf-8"
 	}
 	_, err = call(ctx, s, "s3:PutObject", at, func(c *s3.Client) (*s3.PutObjectOutput, error) {
-		return c.PutObject(ctx, &s3.PutObjectInput{Bucket: &at.bucket, Key: &at.key, Body: strings.NewReader(text), ContentType: &media, ChecksumCRC64NVME: encode(h.Sum(nil))})
+		return c.PutObject(ctx, &s3.PutObjectInput{Bucket: &at.bucket, Key: &at.key, Body: strings.NewReader(text),
+			ContentType: &media, ChecksumCRC64NVME: encode(h.Sum(nil))})
 	})
 	return err
 }

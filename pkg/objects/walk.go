@@ -101,7 +101,8 @@ func (l *leftovers) err(uploaded int64) error {
 	case 1:
 		return fmt.Errorf("%w; everything else was uploaded (files: %d)", l.first, uploaded)
 	}
-	return fmt.Errorf("%w; %d more were not uploaded; everything else was uploaded (files: %d)", l.first, l.n-1, uploaded)
+	return fmt.Errorf("%w; %d more were not uploaded; everything else was uploaded (files: %d)", l.first, l.n-1,
+		uploaded)
 }
 
 // sources returns the files at a path: a single file, or all files below a directory, in the order
@@ -191,10 +192,12 @@ func (w *walk) entry(file, name string, above []fs.FileInfo) error {
 		}
 		return w.dir(file, name, append(slices.Clone(above), info))
 	case info.Mode().IsRegular():
-		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), stored: stored(info), modified: info.ModTime(), mode: info.Mode()})
+		w.files = append(w.files, &source{root: w.root, file: file, name: name, size: info.Size(), stored: stored(info),
+			modified: info.ModTime(), mode: info.Mode()})
 		return nil
 	}
-	return fileErrorf("%s is neither a file nor a directory, but %s, and cannot be copied", w.full(file), kindOf(info.Mode()))
+	return fileErrorf("%s is neither a file nor a directory, but %s, and cannot be copied", w.full(file),
+		kindOf(info.Mode()))
 }
 
 // kindOf names the kind of a file that cannot be copied.
@@ -233,7 +236,8 @@ func (w *walk) follow(file string) (string, fs.FileInfo, error) {
 			return filepath.ToSlash(target), info, nil
 		}
 	}
-	return "", nil, fileErrorf("%s is a link that leads out of %s: copy its target, or remove the link", w.full(file), w.root.Name())
+	return "", nil, fileErrorf("%s is a link that leads out of %s: copy its target, or remove the link", w.full(file),
+		w.root.Name())
 }
 
 // path copies a local file or directory. left is not nil for outputs.

@@ -134,7 +134,9 @@ func (w *web) answered(answer *http.Response, off int64) (io.ReadCloser, int64, 
 		}
 		w.changed = answer.Header.Get("Last-Modified")
 		return answer.Body, answer.ContentLength, nil
-	case off > 0 && answer.StatusCode == http.StatusPartialContent && strings.HasPrefix(answer.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off)) && answer.ContentLength >= 0:
+	case off > 0 && answer.StatusCode == http.StatusPartialContent &&
+		strings.HasPrefix(answer.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", off)) &&
+		answer.ContentLength >= 0:
 		return answer.Body, off + answer.ContentLength, nil
 	}
 	answer.Body.Close()

@@ -45,13 +45,15 @@ func (s *staging) addStaging(g *group, job *Job) {
 	by := stagedBy(j)
 	d := s.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		s.fail(by, ruleStageContainer, "inputs, outputs and checkpoints work only in a job with one container, in containerProperties",
+		s.fail(by, ruleStageContainer,
+			"inputs, outputs and checkpoints work only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
 	command := job.command(d)
 	if len(command) == 0 {
-		s.fail(by, ruleStageCommand, "batchctl stage needs the job's command, which is in another file's definition or in the image",
+		s.fail(by, ruleStageCommand,
+			"batchctl stage needs the job's command, which is in another file's definition or in the image",
 			"give the job a command")
 		return
 	}
@@ -96,7 +98,8 @@ func (s *staging) stageDocument(j *document.Job, job *Job) (*stage.Document, boo
 		}
 		to := &staged.Inputs[i]
 		if pinned := to.SHA256; pinned != "" && pinned != published.SHA256 {
-			s.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s does not match this checksum: its sha256 is %s", in.Source.Text, published.SHA256),
+			s.fail(in.SHA256, ruleStageChanged, fmt.Sprintf("%s does not match this checksum: its sha256 is %s",
+				in.Source.Text, published.SHA256),
 				"if the file is right, write this checksum, or leave it out: submit adds one")
 			return nil, false
 		}
@@ -146,6 +149,8 @@ func (s *staging) fits(j *document.Job, job *Job, by *jsontree.Node) {
 		return
 	}
 	if size, limit := sizeOf(job.Register), MaxDefinition-tagReserve; size > limit {
-		s.fail(by, ruleStageSize, fmt.Sprintf("with its inputs and outputs, the job definition has %d bytes, more than the limit of %d", size, limit), hint)
+		s.fail(by, ruleStageSize,
+			fmt.Sprintf("with its inputs and outputs, the job definition has %d bytes, more than the limit of %d", size,
+				limit), hint)
 	}
 }

@@ -19,7 +19,8 @@ import (
 // A definition that no job uses is registered at its place.
 func Build(files []*document.File, platform *document.Platform, o Options) (*Plan, diag.List) {
 	qs := &queues{&converter{}, platform, o}
-	b := &builder{converter: qs.converter, plan: &Plan{}, definitions: newDefinitions(files), queues: qs, splitter: newSplitter(qs, o)}
+	b := &builder{converter: qs.converter, plan: &Plan{}, definitions: newDefinitions(files), queues: qs,
+		splitter: newSplitter(qs, o)}
 	for _, f := range files {
 		if b.plan.Name == "" {
 			b.plan.Name = f.Name
@@ -47,7 +48,8 @@ type builder struct {
 func (b *builder) addFile(f *document.File) {
 	ordered, cycle := Order(f.Jobs)
 	if cycle != nil {
-		b.fail(cycle[0].Node, "dep-cycle", "jobs wait for each other: "+Cycle(cycle), "remove one of these dependencies")
+		b.fail(cycle[0].Node, "dep-cycle", "jobs wait for each other: "+Cycle(cycle),
+			"remove one of these dependencies")
 		return
 	}
 	names := b.definitions.namesOf(f)
@@ -86,7 +88,8 @@ func Cycle(members []*document.Job) string {
 // addJob adds a job with its requests, its queue and its dependencies.
 func (b *builder) addJob(f *document.File, j *document.Job) {
 	if source := document.ArraySource(j.Array); source != nil && j.Sweep == nil {
-		b.fail(source, "array-unread", "the values of the children are unknown here", "write the job to a file beside its "+source.Name)
+		b.fail(source, "array-unread", "the values of the children are unknown here",
+			"write the job to a file beside its "+source.Name)
 		return
 	}
 	known := b.definitions.of(j)
@@ -127,7 +130,8 @@ func (b *builder) checkNames(jobs []*document.Job) {
 			case n == 0:
 				b.fail(d.Node, "dep-unknown-job", fmt.Sprintf("no job %q", d.Job), "name a job of this file")
 			case n > 1:
-				b.fail(d.Node, "duplicate-job-name", fmt.Sprintf("%d jobs have the name %q", n, d.Job), "give each its own name")
+				b.fail(d.Node, "duplicate-job-name", fmt.Sprintf("%d jobs have the name %q", n, d.Job),
+					"give each its own name")
 			}
 		}
 	}

@@ -30,11 +30,13 @@ func (c *cells) document(j *document.Job, job *Job) {
 	if text == "" {
 		return
 	}
-	request, limit, room := "the job definition", MaxDefinition, spaceForVariable(job.Register, MaxDefinition-tagReserve)
+	request, limit, room := "the job definition", MaxDefinition, spaceForVariable(job.Register,
+		MaxDefinition-tagReserve)
 	if j.Register == nil {
 		overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
 		request, limit = "containerOverrides", MaxOverrides
-		room = min(spaceForVariable(overrides, MaxOverrides-OverridesReserve-cellsReserve), spaceForVariable(job.Submit, MaxSubmit-idReserve))
+		room = min(spaceForVariable(overrides, MaxOverrides-OverridesReserve-cellsReserve),
+			spaceForVariable(job.Submit, MaxSubmit-idReserve))
 	}
 	needed := len(text)
 	if needed <= room { // else it is too long however it is written
@@ -44,7 +46,8 @@ func (c *cells) document(j *document.Job, job *Job) {
 		c.setVariable(j, job, j.Array, sweep.DocumentVariable, text)
 		return
 	}
-	why := fmt.Sprintf("the cells need %d bytes, but %s, which is limited to %d, has space for %d", needed, request, limit, max(0, room))
+	why := fmt.Sprintf("the cells need %d bytes, but %s, which is limited to %d, has space for %d", needed, request,
+		limit, max(0, room))
 	if url, ok := c.stage(j, job, text, why); ok {
 		c.setVariable(j, job, j.Array, sweep.URLVariable, url)
 	}

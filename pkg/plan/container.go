@@ -43,7 +43,8 @@ func (c *variables) givesOther(job *Job, by *jsontree.Node, subject, name, value
 	for _, given := range job.environments() {
 		for _, v := range given {
 			if aws.ToString(v.Name) == name && aws.ToString(v.Value) != value {
-				c.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name, aws.ToString(v.Value), subject, value),
+				c.fail(by, ruleArrayVariable, fmt.Sprintf("the job sets %s to %q, but %s it to %q", name,
+					aws.ToString(v.Value), subject, value),
 					"remove the variable from the job's environment")
 				return true
 			}
@@ -56,13 +57,15 @@ func (c *variables) givesOther(job *Job, by *jsontree.Node, subject, name, value
 func (c *variables) fitsOverrides(job *Job, by *jsontree.Node, rule, with, hint string) {
 	overrides := cmp.Or(job.Submit.ContainerOverrides, &types.ContainerOverrides{})
 	if size, limit := sizeOf(overrides), MaxOverrides-OverridesReserve-cellsReserve; size > limit {
-		c.fail(by, rule, fmt.Sprintf("with %s, containerOverrides has %d bytes, more than the limit of %d", with, size, limit), hint)
+		c.fail(by, rule, fmt.Sprintf("with %s, containerOverrides has %d bytes, more than the limit of %d", with, size,
+			limit), hint)
 	}
 }
 
 // overridesSeveral reports whether the job overrides a definition of several containers.
 func overridesSeveral(j *Job) bool {
-	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil || j.Submit.NodeOverrides != nil
+	return j.Submit.EcsPropertiesOverride != nil || j.Submit.EksPropertiesOverride != nil ||
+		j.Submit.NodeOverrides != nil
 }
 
 // command returns the effective command: that of the overrides, or else that of the definition;
@@ -124,7 +127,8 @@ func withVariables(in *types.ContainerOverrides, v types.KeyValuePair) *types.Co
 
 // set returns a copy of an environment with a variable set.
 func set(environment []types.KeyValuePair, v types.KeyValuePair) []types.KeyValuePair {
-	rest := slices.DeleteFunc(slices.Clone(environment), func(o types.KeyValuePair) bool { return aws.ToString(o.Name) == *v.Name })
+	rest := slices.DeleteFunc(slices.Clone(environment),
+		func(o types.KeyValuePair) bool { return aws.ToString(o.Name) == *v.Name })
 	return append(rest, v)
 }
 

@@ -26,7 +26,8 @@ func (c *converter) lower(tree *jsontree.Node, input any) (ok bool) {
 	if at, ok := errors.AsType[*wire.Error](err); ok {
 		n := tree.At(steps(at.Path)...)
 		if at.Message == wire.UnknownMember && n != nil {
-			c.fail(n, "request-shape", fmt.Sprintf("batchctl cannot send %q: its AWS SDK does not have this member", n.Name), "send the request with a newer AWS CLI")
+			c.fail(n, "request-shape", fmt.Sprintf("batchctl cannot send %q: its AWS SDK does not have this member",
+				n.Name), "send the request with a newer AWS CLI")
 			return false
 		}
 		c.fail(n, "request-shape", at.Message, "")

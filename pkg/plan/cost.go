@@ -172,7 +172,8 @@ func (c *Cost) Seconds() float64 {
 // CostIn returns what the job costs in a room that holds it, by the prices of a
 // Region; "" stands for the table's own.
 func CostIn(r EnvironmentFit, n Need, prices *catalog.Prices, region string) Cost {
-	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts, Children: n.Children, Spot: r.IsSpot(), Platform: n.Platform}
+	c := Cost{Prices: prices, Region: region, Hours: float64(n.TimeoutSeconds) / 3600, Attempts: n.Attempts,
+		Children: n.Children, Spot: r.IsSpot(), Platform: n.Platform}
 	switch {
 	case !r.Fits:
 		return Cost{Unknown: "the job fits nowhere"}
@@ -266,7 +267,8 @@ func (c Cost) NoSpotPrice() string {
 	if len(c.Lines) > 0 {
 		what = c.Lines[0].On
 	}
-	return fmt.Sprintf("no Spot price of %s: add lines of %[2]sTYPE to a price file: --prices FILE", what, catalog.SpotItem)
+	return fmt.Sprintf("no Spot price of %s: add lines of %[2]sTYPE to a price file: --prices FILE", what,
+		catalog.SpotItem)
 }
 
 // sum sets Least and Most from the hourly prices.
@@ -287,7 +289,8 @@ func (c *Cost) line(r EnvironmentFit, part Part, held catalog.Placement, platfor
 		if !fits { // AWS rejects it
 			vcpus, memory = part.VCPUs, part.MemoryMiB
 		}
-		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: vcpus, GB: float64(memory) / 1024, Price: price}
+		l := CostLine{On: "Fargate on " + platform, Nodes: part.Nodes, PerInstance: 1, VCPUs: vcpus,
+			GB: float64(memory) / 1024, Price: price}
 		l.Hour = l.VCPUs*price.VCPU + l.GB*price.GB
 		return l, ok
 	}

@@ -47,7 +47,8 @@ func (ds *dependencies) connect(g *group) (steps []*Job) {
 func (ds *dependencies) waitsOf(g *group, i int) (list []wait) {
 	isChained := false
 	for k, d := range g.parts[i].Submit.DependsOn {
-		w := wait{isID: true, Dependency: document.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type), Node: g.Submit.Get("dependsOn").Index(k)}}
+		w := wait{isID: true, Dependency: document.Dependency{Job: aws.ToString(d.JobId), Type: string(d.Type),
+			Node: g.Submit.Get("dependsOn").Index(k)}}
 		isChained = isChained || w.isItself()
 		if w.isItself() && g.parts[i].size() == 0 && g.Sweep != nil {
 			continue // a single child has no predecessor
@@ -56,7 +57,8 @@ func (ds *dependencies) waitsOf(g *group, i int) (list []wait) {
 	}
 	if isChained && i > 0 {
 		before := g.parts[i-1]
-		list = append(list, wait{Dependency: document.Dependency{Job: before.Name, Node: g.Array}, on: before, isOwn: true})
+		list = append(list, wait{Dependency: document.Dependency{Job: before.Name, Node: g.Array}, on: before,
+			isOwn: true})
 		if g.When != "" {
 			g.parts[i].When = "" // the first of them is held back, and the others come after it
 			return slices.DeleteFunc(list, func(w wait) bool { return !w.isItself() && !w.isOwn })

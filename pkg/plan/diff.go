@@ -59,7 +59,8 @@ func (p position) member(name string) position {
 	if p.name != "" && name == "value" && strings.HasSuffix(p.path, "]") {
 		return position{p.path + ".value", p.name, true} // a variable's value is masked under the variable's name
 	}
-	return position{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"}, p.name)}
+	return position{p.path + "." + name, name, slices.Contains([]string{"parameters", "tags", "labels", "annotations"},
+		p.name)}
 }
 
 // element returns the position of an element of a list.
@@ -102,7 +103,8 @@ func idle(at position, n *jsontree.Node) bool {
 	case n.Kind == jsontree.Array, n.Kind == jsontree.Object:
 		return n.Len() == 0
 	case n.Kind == jsontree.Bool:
-		return n.Text == "false" && !slices.Contains([]string{"allowPrivilegeEscalation", "essential", "hostNetwork"}, at.name)
+		return n.Text == "false" && !slices.Contains([]string{"allowPrivilegeEscalation", "essential", "hostNetwork"},
+			at.name)
 	case n.Kind == jsontree.Number:
 		return n.Text == "0" && (at.name == "vcpus" || at.name == "memory")
 	}
@@ -185,7 +187,8 @@ func find(list *jsontree.Node, key, name string) *jsontree.Node {
 // keyOf returns the member that identifies the elements of both lists; "" if
 // there is none.
 func keyOf(lists ...*jsontree.Node) string {
-	for _, key := range []string{"name", "type", "containerPath", "targetNodes", "consumableResource", "computeEnvironment"} {
+	for _, key := range []string{"name", "type", "containerPath", "targetNodes", "consumableResource",
+		"computeEnvironment"} {
 		if !slices.ContainsFunc(lists, func(list *jsontree.Node) bool { return !identifies(list, key) }) {
 			return key
 		}

@@ -59,7 +59,11 @@ func (r EnvironmentFit) Usable() bool {
 
 // Proven reports whether every part of the job fits a known instance type.
 func (r EnvironmentFit) Proven() bool {
-	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() || !slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool { return p.Instance.Name == "" || p.Reason != "" }))
+	return r.Fits && len(r.Holds) > 0 && (r.environment.IsFargate() ||
+		!slices.ContainsFunc(r.Holds, func(p catalog.Placement) bool {
+			return p.Instance.Name == "" ||
+				p.Reason != ""
+		}))
 }
 
 // IsFargate reports whether jobs run on Fargate there.
@@ -95,7 +99,8 @@ func (w *TargetState) fits(catalogue *catalog.Catalog, q types.JobQueueDetail, n
 
 // fitOf checks a need against one environment of the target.
 func (w *TargetState) fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironmentDetail, n Need) EnvironmentFit {
-	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State, Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
+	r := EnvironmentFit{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(e.Type), State: e.State,
+		Status: e.Status, StatusReason: aws.ToString(e.StatusReason)}
 	c := e.ComputeResources
 	isPod := e.ContainerOrchestrationType == types.OrchestrationTypeEks || e.EksConfiguration != nil
 	// The local machine runs containers and pods.
@@ -111,7 +116,8 @@ func (w *TargetState) fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironme
 	case c == nil:
 		r.MaxvCpus = int(aws.ToInt32(e.UnmanagedvCpus))
 	default:
-		r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)), int(aws.ToInt32(c.DesiredvCpus))
+		r.Type, r.MaxvCpus, r.DesiredvCpus = string(c.Type), int(aws.ToInt32(c.MaxvCpus)),
+			int(aws.ToInt32(c.DesiredvCpus))
 		r.BidPercentage = int(aws.ToInt32(c.BidPercentage))
 	}
 	if batch.HasFixedMachines(e) && !isMachine {
@@ -125,7 +131,8 @@ func (w *TargetState) fitOf(catalogue *catalog.Catalog, e types.ComputeEnvironme
 		r.Machines = w.Machines[r.Name]
 		return onMachines(r, w.MachinesErr, n)
 	}
-	r.environment = catalog.Environment{Name: r.Name, Type: r.Type, InstanceTypes: c.InstanceTypes, MaxvCpus: r.MaxvCpus, Catalog: catalogue}
+	r.environment = catalog.Environment{Name: r.Name, Type: r.Type, InstanceTypes: c.InstanceTypes,
+		MaxvCpus: r.MaxvCpus, Catalog: catalogue}
 	if r.MaxvCpus == 0 {
 		r.Reason = "its maxvCpus is 0"
 		return r
@@ -167,8 +174,10 @@ func onMachines(r EnvironmentFit, unread string, n Need) EnvironmentFit {
 	}
 	for _, p := range n.Parts {
 		one := capacityOf(p)
-		if len(r.Machines) > 0 && !slices.ContainsFunc(r.Machines, func(m batch.Machine) bool { return m.Total.Excess(one) == "" }) {
-			largest := slices.MaxFunc(r.Machines, func(a, b batch.Machine) int { return cmp.Compare(a.Total.MemoryMiB, b.Total.MemoryMiB) })
+		if len(r.Machines) > 0 &&
+			!slices.ContainsFunc(r.Machines, func(m batch.Machine) bool { return m.Total.Excess(one) == "" }) {
+			largest := slices.MaxFunc(r.Machines,
+				func(a, b batch.Machine) int { return cmp.Compare(a.Total.MemoryMiB, b.Total.MemoryMiB) })
 			r.Reason = "no instance is large enough: on the largest, " + largest.Total.Excess(one)
 			return r
 		}

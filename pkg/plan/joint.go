@@ -28,7 +28,8 @@ func joinCommand(platform *types.RuntimePlatform) []string {
 
 // isWindows reports whether containers of the platform run Windows.
 func isWindows(platform *types.RuntimePlatform) bool {
-	return platform != nil && strings.HasPrefix(strings.ToUpper(aws.ToString(platform.OperatingSystemFamily)), "WINDOWS")
+	return platform != nil && strings.HasPrefix(strings.ToUpper(aws.ToString(platform.OperatingSystemFamily)),
+		"WINDOWS")
 }
 
 // joint is what the inserted steps before one group have in common.
@@ -63,12 +64,14 @@ type joints struct {
 // and can be pulled in their environment. It returns false after a problem.
 func (js *joints) joint(g *group) (*joint, bool) {
 	in := g.parts[0].Submit
-	m := &joint{queue: g.ownQueue(), submit: awsbatch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags, PropagateTags: in.PropagateTags,
+	m := &joint{queue: g.ownQueue(), submit: awsbatch.SubmitJobInput{JobDefinition: in.JobDefinition, Tags: in.Tags,
+		PropagateTags:   in.PropagateTags,
 		ShareIdentifier: in.ShareIdentifier, SchedulingPriorityOverride: in.SchedulingPriorityOverride}}
 	d := js.definition(g.parts[0], g.known)
 	switch {
 	case d == nil && overridesSeveral(g.parts[0]):
-		js.fail(nameOf(g.Job), "dep-max-20", fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build an intermediate job from a registered definition with several containers", maxWaits),
+		js.fail(nameOf(g.Job), "dep-max-20",
+			fmt.Sprintf("a job waits for at most %d others, and batchctl cannot build an intermediate job from a registered definition with several containers", maxWaits),
 			"add an intermediate job, or combine the others into one array")
 		return nil, false
 	case d == nil:
@@ -85,7 +88,8 @@ func (js *joints) joint(g *group) (*joint, bool) {
 // members that such a container needs to be placed and started.
 func joinDefinition(d *awsbatch.RegisterJobDefinitionInput) *awsbatch.RegisterJobDefinitionInput {
 	out := &awsbatch.RegisterJobDefinitionInput{
-		Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities, PropagateTags: d.PropagateTags,
+		Type: types.JobDefinitionTypeContainer, PlatformCapabilities: d.PlatformCapabilities,
+		PropagateTags:      d.PropagateTags,
 		SchedulingPriority: d.SchedulingPriority, Tags: d.Tags,
 		RetryStrategy: &types.RetryStrategy{Attempts: aws.Int32(joinAttempts)},
 		Timeout:       &types.JobTimeout{AttemptDurationSeconds: aws.Int32(joinTimeout)},
@@ -113,8 +117,9 @@ func joinDefinition(d *awsbatch.RegisterJobDefinitionInput) *awsbatch.RegisterJo
 // joinContainer copies the members that decide where and how a container starts.
 func joinContainer(c *types.ContainerProperties) *types.ContainerProperties {
 	return &types.ContainerProperties{
-		Image: c.Image, Command: joinCommand(c.RuntimePlatform), ExecutionRoleArn: c.ExecutionRoleArn, RepositoryCredentials: c.RepositoryCredentials,
-		NetworkConfiguration: c.NetworkConfiguration, FargatePlatformConfiguration: c.FargatePlatformConfiguration,
+		Image: c.Image, Command: joinCommand(c.RuntimePlatform), ExecutionRoleArn: c.ExecutionRoleArn,
+		RepositoryCredentials: c.RepositoryCredentials,
+		NetworkConfiguration:  c.NetworkConfiguration, FargatePlatformConfiguration: c.FargatePlatformConfiguration,
 		RuntimePlatform: c.RuntimePlatform, LogConfiguration: c.LogConfiguration,
 	}
 }
@@ -122,8 +127,10 @@ func joinContainer(c *types.ContainerProperties) *types.ContainerProperties {
 // alone returns the first container of a task as a task of its own.
 func alone(task types.EcsTaskProperties) *types.ContainerProperties {
 	first := task.Containers[0]
-	c := &types.ContainerProperties{Image: first.Image, ExecutionRoleArn: task.ExecutionRoleArn, RepositoryCredentials: first.RepositoryCredentials,
-		NetworkConfiguration: task.NetworkConfiguration, RuntimePlatform: task.RuntimePlatform, LogConfiguration: first.LogConfiguration}
+	c := &types.ContainerProperties{Image: first.Image, ExecutionRoleArn: task.ExecutionRoleArn,
+		RepositoryCredentials: first.RepositoryCredentials,
+		NetworkConfiguration:  task.NetworkConfiguration, RuntimePlatform: task.RuntimePlatform,
+		LogConfiguration: first.LogConfiguration}
 	if task.PlatformVersion != nil {
 		c.FargatePlatformConfiguration = &types.FargatePlatformConfiguration{PlatformVersion: task.PlatformVersion}
 	}
@@ -136,7 +143,8 @@ func joinPod(p *types.EksPodProperties) *types.EksProperties {
 	size := map[string]string{"cpu": "1", "memory": fmt.Sprintf("%dMi", joinMemoryMiB)}
 	return &types.EksProperties{PodProperties: &types.EksPodProperties{
 		HostNetwork: p.HostNetwork, DnsPolicy: p.DnsPolicy, ImagePullSecrets: p.ImagePullSecrets, Metadata: p.Metadata,
-		Containers: []types.EksContainer{{Image: first.Image, ImagePullPolicy: first.ImagePullPolicy, Command: joinCommand(nil), SecurityContext: first.SecurityContext,
+		Containers: []types.EksContainer{{Image: first.Image, ImagePullPolicy: first.ImagePullPolicy,
+			Command: joinCommand(nil), SecurityContext: first.SecurityContext,
 			Resources: &types.EksContainerResourceRequirements{Limits: size, Requests: size}}},
 	}}
 }

@@ -258,11 +258,14 @@ func (j *Job) document() jobDocument {
 
 // describe adds what the review found to the job's document.
 func (v JobReview) describe(d *jobDocument) {
-	d.Definition = &definitionDocument{v.Definition.Verdict, v.Definition.Revision, v.Definition.Changes, v.Definition.Reason}
+	d.Definition = &definitionDocument{v.Definition.Verdict, v.Definition.Revision, v.Definition.Changes,
+		v.Definition.Reason}
 	d.NotChecked = v.NotChecked
 	for _, r := range v.Environments {
-		e := environmentDocument{Name: r.Name, From: v.EnvironmentsFrom, Type: r.Type, State: string(r.State), Status: string(r.Status), Usable: r.Usable(),
-			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus, Machines: r.Machines}
+		e := environmentDocument{Name: r.Name, From: v.EnvironmentsFrom, Type: r.Type, State: string(r.State),
+			Status: string(r.Status), Usable: r.Usable(),
+			Fits: r.Fits, Reason: r.Reason, JobsAtOnce: r.AtOnce, MaxvCpus: r.MaxvCpus, DesiredvCpus: r.DesiredvCpus,
+			Machines: r.Machines}
 		if len(r.Holds) > 0 {
 			e.InstanceType, e.JobsPerInstance = r.Holds[0].Instance.Name, r.Holds[0].PerInstance
 		}
@@ -272,10 +275,12 @@ func (v JobReview) describe(d *jobDocument) {
 		d.Cost = &costDocument{Unknown: c.Unknown}
 	} else if c != nil {
 		least, most := c.Range()
-		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Replaces, Least: least, Most: most, PerHour: c.Hours == 0,
+		d.Cost = &costDocument{Prices: c.Prices.String(), Region: c.Region, StandsFor: c.Replaces, Least: least,
+			Most: most, PerHour: c.Hours == 0,
 			ShareHour: c.ShareHour, WholeHour: c.WholeHour, Spot: c.Spot}
 		for _, s := range c.Order {
-			d.Cost.Order = append(d.Cost.Order, stepDocument{s.Name, s.Type, s.Low, s.High, s.Least, s.Most, cmp.Or(s.Unknown, s.LowUnknown)})
+			d.Cost.Order = append(d.Cost.Order, stepDocument{s.Name, s.Type, s.Low, s.High, s.Least, s.Most,
+				cmp.Or(s.Unknown, s.LowUnknown)})
 		}
 	}
 }

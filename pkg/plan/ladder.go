@@ -31,7 +31,8 @@ func (l *ladders) addLadder(g *group, job *Job) {
 		return
 	}
 	if d := l.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		l.fail(j.RungsNode, ruleLadderContainer, "onFailure works only in a job with one container, in containerProperties",
+		l.fail(j.RungsNode, ruleLadderContainer,
+			"onFailure works only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
@@ -91,7 +92,8 @@ func NoticeTagOf(topics []string, own string, tags int) (value, why, hint string
 	case own == "" && tags >= maxOwnTags:
 		return "", fmt.Sprintf("the job has %d tags, so the tag %s does not fit beside those of batchctl; %d is the most", tags, ladder.NoticeTag, maxOwnTags-1), "remove tags"
 	case own != "" && own != value:
-		return "", fmt.Sprintf("the job sets the tag %s to %q, but notify sets it to %q", ladder.NoticeTag, own, value), "remove the tag " + ladder.NoticeTag
+		return "", fmt.Sprintf("the job sets the tag %s to %q, but notify sets it to %q", ladder.NoticeTag, own, value),
+			"remove the tag " + ladder.NoticeTag
 	}
 	return value, "", ""
 }

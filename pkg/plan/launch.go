@@ -36,12 +36,14 @@ func (a *arrays) launch(g *group, job *Job) {
 	}
 	d := a.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		a.fail(j.Array, ruleArrayContainer, "an array with values works only in a job with one container, in containerProperties",
+		a.fail(j.Array, ruleArrayContainer,
+			"an array with values works only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
 	if isSplit && s.Launcher == sweep.Image && s.Kind != sweep.Matrix && s.Kind != sweep.Table {
-		a.fail(j.Array, ruleArraySize, fmt.Sprintf("%d children need several arrays, and the image's own program sees only its index within one array", s.Len()),
+		a.fail(j.Array, ruleArraySize,
+			fmt.Sprintf("%d children need several arrays, and the image's own program sees only its index within one array", s.Len()),
 			fmt.Sprintf(`use at most %d children, or leave out "launcher": "image"`, catalog.MaxArraySize))
 		return
 	}
@@ -87,7 +89,8 @@ func (a *arrays) list(j *document.Job, job *Job) {
 		a.setVariable(j, job, j.Array, sweep.ListVariable, s.List)
 	case s.Launcher == sweep.Image:
 		text := strings.Join(s.Lines, "\n") + "\n"
-		if url, ok := a.cells.stage(j, job, text, "the image's own program reads the command list from another location"); ok {
+		if url, ok := a.cells.stage(j, job, text,
+			"the image's own program reads the command list from another location"); ok {
 			a.setVariable(j, job, j.Array, sweep.ListVariable, url)
 		}
 	}

@@ -37,7 +37,8 @@ func (m *measures) addMeasure(g *group, job *Job) {
 	d := m.definition(job, g.known)
 	if d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
 		if p := m.platform; p == nil || p.Defaults == nil || p.Defaults.Source != j.Measure.Source {
-			m.fail(j.Measure, ruleMeasureContainer, "measure works only in a job with one container, or with its own jobDefinition.ecsProperties",
+			m.fail(j.Measure, ruleMeasureContainer,
+				"measure works only in a job with one container, or with its own jobDefinition.ecsProperties",
 				`set BATCHCTL_MEASURE to "1" in the containers of the definition`)
 		}
 		return

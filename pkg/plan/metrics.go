@@ -18,7 +18,8 @@ func (m *measures) addMetrics(g *group, job *Job) {
 		return
 	}
 	if d := m.definition(job, g.known); d != nil && d.ContainerProperties == nil || overridesSeveral(job) {
-		m.fail(j.MetricsNode, ruleMetricsContainer, "metrics work only in a job with one container, in containerProperties",
+		m.fail(j.MetricsNode, ruleMetricsContainer,
+			"metrics work only in a job with one container, in containerProperties",
 			"write the job with image or containerProperties")
 		return
 	}
@@ -26,6 +27,7 @@ func (m *measures) addMetrics(g *group, job *Job) {
 	if m.givesOther(job, j.MetricsNode, "its metrics set", results.MetricsVariable, text) {
 		return
 	}
-	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides, variable(results.MetricsVariable, text))
+	job.Submit.ContainerOverrides = withVariables(job.Submit.ContainerOverrides,
+		variable(results.MetricsVariable, text))
 	m.fitsOverrides(job, j.MetricsNode, ruleMetricsSize, "metrics", "match less of each line, or leave metrics out")
 }

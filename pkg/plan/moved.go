@@ -119,7 +119,8 @@ func (s *snapshot) addQueues(w *TargetState) error {
 		return nil
 	}
 	for _, q := range w.Queues {
-		state := queueState{Name: aws.ToString(q.JobQueueName), State: q.State, Status: q.Status, SchedulingPolicy: aws.ToString(q.SchedulingPolicyArn)}
+		state := queueState{Name: aws.ToString(q.JobQueueName), State: q.State, Status: q.Status,
+			SchedulingPolicy: aws.ToString(q.SchedulingPolicyArn)}
 		for i, name := range inOrder(q) {
 			state.Environments = append(state.Environments, orderedMember{batch.Name(name), i + 1})
 		}
@@ -139,7 +140,8 @@ func (s *snapshot) addEnvironments(w *TargetState) error {
 		return nil
 	}
 	for _, e := range w.Environments {
-		state := environmentState{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status, Type: e.Type}
+		state := environmentState{Name: aws.ToString(e.ComputeEnvironmentName), State: e.State, Status: e.Status,
+			Type: e.Type}
 		if e.ComputeResources != nil {
 			resources := *e.ComputeResources
 			resources.DesiredvCpus = nil // it changes with the load
@@ -233,7 +235,8 @@ func planDocument(text []byte) (*jsontree.Node, error) {
 	case problems.HasErrors():
 		return nil, fmt.Errorf("not JSON: %s", problems[0].Message)
 	case isNewer(root):
-		return nil, fmt.Errorf("written by a newer batchctl (version %s; this one reads %d): use that version", root.Get("version").Text, FormatVersion)
+		return nil, fmt.Errorf("written by a newer batchctl (version %s; this one reads %d): use that version",
+			root.Get("version").Text, FormatVersion)
 	case !root.Get("requests").Is(jsontree.Array) || !root.Get("jobs").Is(jsontree.Array):
 		return nil, errors.New("it contains no requests and jobs: want a file that plan --out wrote")
 	}

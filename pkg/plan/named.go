@@ -71,7 +71,8 @@ func (qs *queues) checkQueue(at *jsontree.Node, name string) {
 		return
 	}
 	if _, ok := qs.platform.Queue(name); !ok {
-		qs.fail(at, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", name), QueueHint(qs.platform, name))
+		qs.fail(at, "submit-queue-exists", fmt.Sprintf("no queue %q in the platform file", name),
+			QueueHint(qs.platform, name))
 	}
 }
 
@@ -90,7 +91,8 @@ func QueueHint(platform *document.Platform, name string) string {
 	for _, q := range platform.Queues {
 		names = append(names, cmp.Or(q.Alias, q.Name))
 	}
-	return diag.Instead(name, names, diag.Offer{Near: "did you mean %q?", Are: "the queues are", All: "see \"queues\" of the platform file"})
+	return diag.Instead(name, names, diag.Offer{Near: "did you mean %q?", Are: "the queues are",
+		All: "see \"queues\" of the platform file"})
 }
 
 // choose returns the best queue of the platform file, or reports why there is
@@ -103,7 +105,9 @@ func (qs *queues) choose(j *document.Job, register *jsontree.Node) Choice {
 	case !ok && len(qs.platform.Queues) == 1:
 		return Choice{Queue: qs.platform.Queues[0].Name, Reason: "the platform file's only queue"}
 	case !ok:
-		qs.fail(nameOf(j), "no-queue", fmt.Sprintf("job %q names no queue, and its requirements are unknown, so batchctl cannot choose one", j.Name),
+		qs.fail(nameOf(j), "no-queue",
+			fmt.Sprintf("job %q names no queue, and its requirements are unknown, so batchctl cannot choose one",
+				j.Name),
 			"name a queue: "+QueueHint(qs.platform, ""))
 	default:
 		c, err := ChooseQueue(qs.platform, n)

@@ -105,10 +105,11 @@ func NeedOf(definition, submit *jsontree.Node) (n Need, ok bool) {
 		EKS:       definition.Get("eksProperties") != nil,
 		Platform:  fargatePlatform(definition),
 		StorageGB: storage(definition),
-		PublicIP:  containers(definition).Get("networkConfiguration").Get("assignPublicIp").Str() == string(types.AssignPublicIpEnabled),
-		Attempts:  bounded(first(submit, definition, "retryStrategy", "attempts")),
-		Children:  bounded(submit.Get("arrayProperties").Get("size")),
-		Consumes:  consumed(definition, submit),
+		PublicIP: containers(definition).Get("networkConfiguration").Get("assignPublicIp").
+			Str() == string(types.AssignPublicIpEnabled),
+		Attempts: bounded(first(submit, definition, "retryStrategy", "attempts")),
+		Children: bounded(submit.Get("arrayProperties").Get("size")),
+		Consumes: consumed(definition, submit),
 	}
 	if seconds, ok := first(submit, definition, "timeout", "attemptDurationSeconds").Int(); ok {
 		n.TimeoutSeconds = max(0, min(seconds, math.MaxInt32))

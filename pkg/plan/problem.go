@@ -59,8 +59,10 @@ func (v JobReview) problems(w *TargetState) (list []Problem) {
 	case q.Asked && !q.Found && !w.Local:
 		say("", "no job queue %s at %s", queue, w.Target)
 	case q.Found && q.State == types.JQStateDisabled:
-		say("enable it: aws batch update-job-queue --job-queue "+batch.Name(queue)+" --state ENABLED", "job queue %s is DISABLED and rejects jobs", queue)
-	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting || q.Status == types.JQStatusDeleted):
+		say("enable it: aws batch update-job-queue --job-queue "+batch.Name(queue)+" --state ENABLED",
+			"job queue %s is DISABLED and rejects jobs", queue)
+	case q.Found && (q.Status == types.JQStatusInvalid || q.Status == types.JQStatusDeleting ||
+		q.Status == types.JQStatusDeleted):
 		say("", "job queue %s is %s: %s", queue, q.Status, cmp.Or(q.StatusReason, "AWS Batch gives no reason"))
 	}
 	if _, ok := v.Environment(); !ok && len(v.Environments) > 0 && v.Environments[0].IsLocal {
@@ -102,7 +104,8 @@ func (v JobReview) fitsMachine(w *TargetState) bool {
 func (v JobReview) remedy(w *TargetState) string {
 	for _, r := range v.Environments {
 		if r.State == types.CEStateDisabled && r.Fits {
-			return "enable it: aws batch update-compute-environment --compute-environment " + r.Name + " --state ENABLED"
+			return "enable it: aws batch update-compute-environment --compute-environment " + r.Name +
+				" --state ENABLED"
 		}
 	}
 	if w != nil && w.Local && v.fitsMachine(w) {

@@ -84,7 +84,8 @@ func (n Need) Place(e catalog.Environment) catalog.Placement {
 	case e.IsManagedInstances():
 		return catalog.Placement{Cause: catalog.NodesOnSpot, Reason: e.Type + ", and multi-node jobs run only on EC2"}
 	case e.Type == "SPOT":
-		return catalog.Placement{Cause: catalog.NodesOnSpot, Reason: "SPOT, and multi-node jobs do not run on Spot Instances"}
+		return catalog.Placement{Cause: catalog.NodesOnSpot,
+			Reason: "SPOT, and multi-node jobs do not run on Spot Instances"}
 	}
 	var largest catalog.Placement
 	vcpus, doubt := 0.0, ""
@@ -105,8 +106,9 @@ func (n Need) Place(e catalog.Environment) catalog.Placement {
 	}
 	largest.Reason, largest.PerInstance = doubt, min(largest.PerInstance, 1)
 	if e.MaxvCpus > 0 && vcpus > float64(e.MaxvCpus) {
-		return catalog.Placement{Cause: catalog.NodesOverMaxvCpus, Reason: fmt.Sprintf("its %d nodes start together and need %s, more than its maxvCpus of %d",
-			n.nodes(), catalog.VCPUs(vcpus), e.MaxvCpus)}
+		return catalog.Placement{Cause: catalog.NodesOverMaxvCpus,
+			Reason: fmt.Sprintf("its %d nodes start together and need %s, more than its maxvCpus of %d",
+				n.nodes(), catalog.VCPUs(vcpus), e.MaxvCpus)}
 	}
 	return largest
 }
@@ -115,14 +117,16 @@ func (n Need) Place(e catalog.Environment) catalog.Placement {
 func environmentsOf(types *catalog.Catalog, q document.Queue) []catalog.Environment {
 	list := make([]catalog.Environment, len(q.Environments))
 	for i, e := range q.Environments {
-		list[i] = catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus, Catalog: types}
+		list[i] = catalog.Environment{Name: e.Name, Type: e.Type, InstanceTypes: e.InstanceTypes, MaxvCpus: e.MaxvCpus,
+			Catalog: types}
 	}
 	return list
 }
 
 // JustOver returns the saving that a slightly smaller request would bring on the
 // queue (catalog.JustOver).
-func JustOver(types *catalog.Catalog, q document.Queue, r catalog.Request, now catalog.Placement) (catalog.Saving, bool) {
+func JustOver(types *catalog.Catalog, q document.Queue, r catalog.Request,
+	now catalog.Placement) (catalog.Saving, bool) {
 	return catalog.JustOver(environmentsOf(types, q), r, now)
 }
 
@@ -200,7 +204,8 @@ func (e *NoQueueError) refuse(q document.Queue, p catalog.Placement) {
 	name := cmp.Or(q.Alias, q.Name)
 	e.Refusals = append(e.Refusals, Refusal{Queue: name, Reason: p.Reason})
 	other := e.Cause == catalog.WrongPlatform || e.Cause == catalog.NodesOnSpot // a queue of another kind
-	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 || e.Nearest == nil && other && p.Cause != catalog.WrongPlatform {
+	if near := e.Request.Nearer(e.Nearest, p.Nearest); near != e.Nearest || len(e.Refusals) == 1 || e.Nearest == nil &&
+		other && p.Cause != catalog.WrongPlatform {
 		e.Nearest, e.NearestQueue, e.NearestOn, e.Cause = near, name, p.NearestOn, p.Cause
 	}
 }

@@ -205,7 +205,8 @@ func (v *JobReview) worst(w *TargetState, platform *document.Platform, prices *c
 // definition that j names.
 func (p *Plan) registers(j *Job, i int) bool {
 	return slices.ContainsFunc(p.Jobs[:i], func(o *Job) bool {
-		return o.Register != nil && aws.ToString(o.Register.JobDefinitionName) == strings.SplitN(j.definitionWord(), ":", 2)[0]
+		return o.Register != nil && aws.ToString(o.Register.JobDefinitionName) == strings.SplitN(j.definitionWord(),
+			":", 2)[0]
 	})
 }
 
@@ -247,7 +248,8 @@ func (w *TargetState) definition(j *Job) DefinitionReview {
 	case r.Newest == nil:
 		return DefinitionReview{Verdict: DefinitionNew}
 	}
-	return DefinitionReview{Verdict: DefinitionChanged, Revision: revision(r.Newest), Changes: definitionDiff(r.Newest, j)}
+	return DefinitionReview{Verdict: DefinitionChanged, Revision: revision(r.Newest),
+		Changes: definitionDiff(r.Newest, j)}
 }
 
 func revision(d *types.JobDefinition) int { return int(aws.ToInt32(d.Revision)) }
@@ -278,7 +280,8 @@ func described(n *jsontree.Node) *jsontree.Node {
 			}
 			out.Set(m.Name, tags)
 		case "platformCapabilities":
-			if m.Len() != 1 || m.Index(0).Str() != string(types.PlatformCapabilityEc2) { // the default, which Batch fills in
+			if m.Len() != 1 || m.Index(0).
+				Str() != string(types.PlatformCapabilityEc2) { // the default, which Batch fills in
 				out.Set(m.Name, m.Clone())
 			}
 		default:
@@ -296,7 +299,8 @@ func (w *TargetState) queueReview(word string) QueueReview {
 		return QueueReview{Reason: cmp.Or(w.Unreached, w.QueuesErr)}
 	}
 	q, found := w.queue(word)
-	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status, StatusReason: aws.ToString(q.StatusReason)}
+	return QueueReview{Asked: true, Found: found, State: q.State, Status: q.Status,
+		StatusReason: aws.ToString(q.StatusReason)}
 }
 
 // findEnvironments finds the compute environments of the job's queue: the target's, or those of the

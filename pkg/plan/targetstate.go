@@ -118,7 +118,8 @@ func (w *TargetState) queue(word string) (types.JobQueueDetail, bool) {
 // environment finds a compute environment by name or ARN.
 func (w *TargetState) environment(word string) (types.ComputeEnvironmentDetail, bool) {
 	i := slices.IndexFunc(w.Environments, func(e types.ComputeEnvironmentDetail) bool {
-		return aws.ToString(e.ComputeEnvironmentArn) == word || aws.ToString(e.ComputeEnvironmentName) == batch.Name(word)
+		return aws.ToString(e.ComputeEnvironmentArn) == word ||
+			aws.ToString(e.ComputeEnvironmentName) == batch.Name(word)
 	})
 	if i < 0 {
 		return types.ComputeEnvironmentDetail{}, false

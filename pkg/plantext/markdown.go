@@ -65,10 +65,12 @@ func Markdown(files []*File) string {
 	}
 	files = slices.Clone(files)
 	stable.Sort(files, func(a, b *File) int { return a.rank() - b.rank() })
-	fmt.Fprintf(&b, "%s\n\n| file | verdict | jobs | runs on | price |\n| --- | --- | --- | --- | --- |\n", summary(files))
+	fmt.Fprintf(&b, "%s\n\n| file | verdict | jobs | runs on | price |\n| --- | --- | --- | --- | --- |\n",
+		summary(files))
 	hidden := 0
 	for _, f := range files {
-		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.shown(slashed(f.Path)), f.verdict(), f.jobs(), f.places(), f.price())
+		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.shown(slashed(f.Path)), f.verdict(), f.jobs(), f.places(),
+			f.price())
 		if hidden > 0 || b.Len()+len(row) > mostRows {
 			hidden++
 			continue
@@ -112,7 +114,8 @@ func summary(files []*File) string {
 		if f.Review != nil {
 			total := f.Review.Total()
 			sum.Least, sum.Most = sum.Least+total.Least, sum.Most+total.Most
-			sum.Priced, sum.Unbounded, sum.Unknown = sum.Priced+total.Priced, sum.Unbounded+total.Unbounded, sum.Unknown+total.Unknown
+			sum.Priced, sum.Unbounded, sum.Unknown = sum.Priced+total.Priced, sum.Unbounded+total.Unbounded,
+				sum.Unknown+total.Unknown
 		}
 	}
 	text := plural(len(files), "file") + ": "

@@ -78,7 +78,8 @@ func Price(c *plan.Cost) string {
 	switch {
 	case c.IsUpTo():
 		text = "up to " + Dollars(most)
-	case slices.ContainsFunc(c.Order, func(s plan.Step) bool { return s.Cost.Spot && s.Unknown == "" }) && text != Dollars(most):
+	case slices.ContainsFunc(c.Order, func(s plan.Step) bool { return s.Cost.Spot && s.Unknown == "" }) &&
+		text != Dollars(most):
 		text = "about " + Dollars(least) + " (Spot) to " + Dollars(most)
 	}
 	text += " (on demand)"
@@ -93,7 +94,8 @@ func Price(c *plan.Cost) string {
 
 // SpotNote warns that Spot prices vary, with the days of the table's prices.
 func SpotNote(prices *catalog.Prices) string {
-	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(), "that of "+cmp.Or(prices.Day(), "the table's day"))
+	return "Spot prices vary; the range is " + cmp.Or(prices.SpotBetween(),
+		"that of "+cmp.Or(prices.Day(), "the table's day"))
 }
 
 // Arithmetic shows how a bound is calculated: "1/4 of m5.xlarge at $0.192/h x 1h
@@ -151,7 +153,8 @@ func lineOf(l plan.CostLine, least bool) string {
 	}
 	switch {
 	case l.Price != catalog.FargatePrice{}:
-		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU), figure(l.GB), figure(l.Price.GB))
+		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU),
+			figure(l.GB), figure(l.Price.GB))
 	case least && l.PerInstance > 1:
 		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
 	}

@@ -66,8 +66,10 @@ func Of(job types.JobDetail, number int, o Options) (*Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Attempt{Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName), Number: number, Attempts: len(job.Attempts),
-		Queue: batch.Name(aws.ToString(job.JobQueue)), Index: -1, Container: properties(job.Container), Command: o.Command, Original: job.Attempts[number-1]}
+	a := &Attempt{Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName), Number: number,
+		Attempts: len(job.Attempts),
+		Queue:    batch.Name(aws.ToString(job.JobQueue)), Index: -1, Container: properties(job.Container),
+		Command: o.Command, Original: job.Attempts[number-1]}
 	a.Directory = attempt.WorkingDirectory(job.Parameters[batch.DirectoryParameter], a.Container.Environment)
 	a.ComputeEnvironment = environmentOf(a.Original.Container)
 	if p := job.ArrayProperties; p != nil && p.Index != nil {
@@ -118,7 +120,8 @@ func (a *Attempt) gpus() int {
 // variables returns the variables that Batch sets in the container of an attempt (AWS Batch user
 // guide, "AWS Batch job environment variables").
 func (a *Attempt) variables() []types.KeyValuePair {
-	set := []types.KeyValuePair{variable("AWS_BATCH_JOB_ID", a.Job), variable("AWS_BATCH_JOB_ATTEMPT", strconv.Itoa(a.Number)), variable("AWS_BATCH_JQ_NAME", a.Queue)}
+	set := []types.KeyValuePair{variable("AWS_BATCH_JOB_ID", a.Job), variable("AWS_BATCH_JOB_ATTEMPT",
+		strconv.Itoa(a.Number)), variable("AWS_BATCH_JQ_NAME", a.Queue)}
 	if a.ComputeEnvironment != "" {
 		set = append(set, variable("AWS_BATCH_CE_NAME", a.ComputeEnvironment))
 	}
@@ -140,7 +143,8 @@ func variable(name, value string) types.KeyValuePair {
 func over(base, more []types.KeyValuePair) []types.KeyValuePair {
 	var out []types.KeyValuePair
 	for _, v := range slices.Concat(base, more) {
-		at := slices.IndexFunc(out, func(w types.KeyValuePair) bool { return aws.ToString(w.Name) == aws.ToString(v.Name) })
+		at := slices.IndexFunc(out,
+			func(w types.KeyValuePair) bool { return aws.ToString(w.Name) == aws.ToString(v.Name) })
 		if at < 0 {
 			out = append(out, v)
 		} else {

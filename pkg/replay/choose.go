@@ -34,7 +34,8 @@ func runnable(job *types.JobDetail) error {
 	id := aws.ToString(job.JobId)
 	switch p := job.ArrayProperties; {
 	case p != nil && p.Index == nil && aws.ToInt32(p.Size) > 0:
-		return fmt.Errorf("job %s is an array of %d children, and only its children ran; choose one, such as %s:0", id, *p.Size, id)
+		return fmt.Errorf("job %s is an array of %d children, and only its children ran; choose one, such as %s:0", id,
+			*p.Size, id)
 	case job.NodeProperties != nil, job.NodeDetails != nil:
 		return fmt.Errorf("job %s has several nodes, and replay runs only jobs of one node: a node alone would wait for the others", id)
 	case job.EksProperties != nil, len(job.EksAttempts) > 0:
@@ -61,9 +62,11 @@ func choose(job *types.JobDetail, attempt int) (int, error) {
 	case attempt < 0:
 		return 0, errors.New("attempts are numbered from 1")
 	case len(ended) == 0 && over:
-		return 0, fmt.Errorf("job %s never ran, so there is no attempt to replay: it is %s%s", id, job.Status, reason(job))
+		return 0, fmt.Errorf("job %s never ran, so there is no attempt to replay: it is %s%s", id, job.Status,
+			reason(job))
 	case len(ended) == 0:
-		return 0, fmt.Errorf("no attempt of job %s has ended: it is %s; wait for it: batchctl wait %s", id, job.Status, id)
+		return 0, fmt.Errorf("no attempt of job %s has ended: it is %s; wait for it: batchctl wait %s", id, job.Status,
+			id)
 	case attempt == 0:
 		return ended[len(ended)-1], nil
 	}
@@ -73,7 +76,8 @@ func choose(job *types.JobDetail, attempt int) (int, error) {
 		}
 	}
 	if !over && attempt <= len(ended)+1 {
-		return 0, fmt.Errorf("attempt %d of job %s has not ended: the job is %s; %s", attempt, id, job.Status, listAttempts(ended))
+		return 0, fmt.Errorf("attempt %d of job %s has not ended: the job is %s; %s", attempt, id, job.Status,
+			listAttempts(ended))
 	}
 	return 0, fmt.Errorf("job %s has no attempt %d: %s ended", id, attempt, listAttempts(ended))
 }

@@ -43,7 +43,8 @@ func properties(d *types.ContainerDetail) *types.ContainerProperties {
 // linux returns nil where the job set nothing: AWS Batch describes every container on EC2 with
 // linuxParameters, mostly empty ones.
 func linux(l *types.LinuxParameters) *types.LinuxParameters {
-	if l == nil || len(l.Devices) == 0 && len(l.Tmpfs) == 0 && l.InitProcessEnabled == nil && l.MaxSwap == nil && l.SharedMemorySize == nil && l.Swappiness == nil {
+	if l == nil || len(l.Devices) == 0 && len(l.Tmpfs) == 0 && l.InitProcessEnabled == nil && l.MaxSwap == nil &&
+		l.SharedMemorySize == nil && l.Swappiness == nil {
 		return nil
 	}
 	return l

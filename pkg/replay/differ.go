@@ -38,8 +38,10 @@ func (a *Attempt) Differences(x attempt.Executor, gpus []string) []Difference {
 		switch {
 		case m.Name == "image": // an unused image need not be the same
 			drop("image", "executionRoleArn")
-			all = append(all, Difference{m.Name, aws.ToString(a.Container.Image) + " is not used: the command runs as a process on this machine"})
-		case m.Name == "mountPoints" && attempt.Contained(x) && slices.ContainsFunc(all, func(d Difference) bool { return d.What == "volumes" }):
+			all = append(all, Difference{m.Name, aws.ToString(a.Container.Image) +
+				" is not used: the command runs as a process on this machine"})
+		case m.Name == "mountPoints" && attempt.Contained(x) && slices.ContainsFunc(all,
+			func(d Difference) bool { return d.What == "volumes" }):
 		case m.Name == "mountPoints": // a process has no volumes
 			drop("volumes")
 			all = append(all, Difference{m.Name, m.Why})
@@ -66,7 +68,8 @@ func (a *Attempt) compare(job *types.JobDetail, o Options) []Difference {
 	all = append(all, a.unknown()...)
 	if job.ConsumableResourceProperties != nil && !local {
 		for _, r := range job.ConsumableResourceProperties.ConsumableResourceList {
-			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) + " is not reserved for the replay"})
+			all = append(all, Difference{"consumableResources", aws.ToString(r.ConsumableResource) +
+				" is not reserved for the replay"})
 		}
 	}
 	if o.Command != nil {
@@ -94,7 +97,9 @@ func (a *Attempt) secrets(o Options) []Difference {
 		if slices.ContainsFunc(o.Environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == name }) {
 			continue
 		}
-		all = append(all, Difference{"secrets", fmt.Sprintf("%s is not set, because its value is in %s; set it with --env %s=VALUE", name, aws.ToString(s.ValueFrom), name)})
+		all = append(all, Difference{"secrets",
+			fmt.Sprintf("%s is not set, because its value is in %s; set it with --env %s=VALUE", name,
+				aws.ToString(s.ValueFrom), name)})
 	}
 	return all
 }
@@ -106,7 +111,8 @@ func (a *Attempt) roles() []Difference {
 		all = append(all, Difference{"jobRoleArn", "calls to AWS are not made as " + role})
 	}
 	if role := aws.ToString(a.Container.ExecutionRoleArn); role != "" {
-		all = append(all, Difference{"executionRoleArn", "the image is pulled with this machine's own login, not as " + role})
+		all = append(all, Difference{"executionRoleArn", "the image is pulled with this machine's own login, not as " +
+			role})
 	}
 	return all
 }
@@ -118,11 +124,13 @@ func (a *Attempt) volumes() []Difference {
 		name := aws.ToString(v.Name)
 		switch {
 		case v.EfsVolumeConfiguration != nil:
-			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in EFS, %s", name, aws.ToString(v.EfsVolumeConfiguration.FileSystemId))})
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in EFS, %s", name,
+				aws.ToString(v.EfsVolumeConfiguration.FileSystemId))})
 		case v.S3filesVolumeConfiguration != nil:
 			all = append(all, Difference{"volumes", fmt.Sprintf("%s is not mounted: it is in S3 Files", name)})
 		case v.Host != nil && aws.ToString(v.Host.SourcePath) != "":
-			all = append(all, Difference{"volumes", fmt.Sprintf("%s is %s on this machine, not on the instance", name, *v.Host.SourcePath)})
+			all = append(all, Difference{"volumes", fmt.Sprintf("%s is %s on this machine, not on the instance", name,
+				*v.Host.SourcePath)})
 		}
 	}
 	return all
@@ -137,10 +145,12 @@ func (a *Attempt) instance(job *types.JobDetail) []Difference {
 	if slices.Contains(job.PlatformCapabilities, types.PlatformCapabilityFargate) {
 		text = "Fargate"
 	}
-	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; the replay runs on this machine (%s, %d CPUs)", text, runtime.GOARCH, runtime.NumCPU())}}
+	all := []Difference{{"instance", fmt.Sprintf("it ran on %s; the replay runs on this machine (%s, %d CPUs)", text,
+		runtime.GOARCH, runtime.NumCPU())}}
 	if p := a.Container.RuntimePlatform; p != nil {
 		if arch := aws.ToString(p.CpuArchitecture); arch != "" && architectures[arch] != runtime.GOARCH {
-			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, and this machine is %s", arch, runtime.GOARCH)})
+			all = append(all, Difference{"runtimePlatform", fmt.Sprintf("the job is for %s, and this machine is %s",
+				arch, runtime.GOARCH)})
 		}
 	}
 	return all
@@ -150,7 +160,8 @@ func (a *Attempt) instance(job *types.JobDetail) []Difference {
 func (a *Attempt) unknown() []Difference {
 	var all []Difference
 	if a.ComputeEnvironment == "" {
-		all = append(all, Difference{"AWS_BATCH_CE_NAME", "not set: the attempt's description does not name its compute environment"})
+		all = append(all, Difference{"AWS_BATCH_CE_NAME",
+			"not set: the attempt's description does not name its compute environment"})
 	}
 	if a.Index >= 0 && a.Size == 0 {
 		all = append(all, Difference{"AWS_BATCH_JOB_ARRAY_SIZE", "not set: the array's description is not available"})

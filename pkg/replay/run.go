@@ -34,7 +34,8 @@ type RunOptions struct {
 // SIGTERM, and SIGKILL 30 seconds later. The error is then ErrTimeout or ctx's cause. Any other
 // error is why the command could not run normally. exit is the command's exit code, negative if it
 // has none.
-func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *os.File, o RunOptions) (exit int, err error) {
+func (a *Attempt) Run(ctx context.Context, x attempt.Executor, dir string, log *os.File,
+	o RunOptions) (exit int, err error) {
 	if dir != a.Directory || dir == "" {
 		if dir, err = fresh(dir); err != nil {
 			return -1, err
@@ -83,7 +84,8 @@ func fresh(dir string) (string, error) {
 		return "", fmt.Errorf("read the directory of the attempt: %w", err)
 	}
 	if len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another directory", dir)
+		return "", fmt.Errorf("%s is not empty, and an attempt starts in an empty directory: name another directory",
+			dir)
 	}
 	return dir, nil
 }

@@ -184,7 +184,8 @@ func CheckExpression(text string) *ExpressionError {
 		return &ExpressionError{0, len(text), fmt.Sprintf(format, args...), hint}
 	}
 	if len(text) > maxExpression {
-		return whole("match less of the line", "the expression has %d bytes, more than the limit of %d", len(text), maxExpression)
+		return whole("match less of the line", "the expression has %d bytes, more than the limit of %d", len(text),
+			maxExpression)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err == nil {
@@ -198,7 +199,8 @@ func CheckExpression(text string) *ExpressionError {
 	case n == 0:
 		return whole("put parentheses around the number: ([0-9.]+)", "the expression has no group for the number")
 	case n > 1:
-		fault := whole("write (?:...) for a group that is not the number", "the expression has %d groups; one matches the number", n)
+		fault := whole("write (?:...) for a group that is not the number",
+			"the expression has %d groups; one matches the number", n)
 		if len(groups.captures) == n {
 			fault.Start, fault.End = groups.captures[1], groups.endOf(groups.captures[1], text)
 		}
@@ -216,7 +218,8 @@ func CheckExpression(text string) *ExpressionError {
 
 // syntaxFault places an error of the regexp package, and says how RE2 differs where that is the cause.
 func syntaxFault(text string, err error) *ExpressionError {
-	fault := &ExpressionError{0, len(text), "invalid regular expression: " + err.Error(), "see https://github.com/google/re2/wiki/Syntax"}
+	fault := &ExpressionError{0, len(text), "invalid regular expression: " + err.Error(),
+		"see https://github.com/google/re2/wiki/Syntax"}
 	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
 		return fault
@@ -226,12 +229,14 @@ func syntaxFault(text string, err error) *ExpressionError {
 	behind := max(strings.Index(text, "(?<="), strings.Index(text, "(?<!"))
 	switch {
 	case e.Code == syntax.ErrInvalidNamedCapture && behind >= 0:
-		fault.Start, fault.End, fault.Message = behind, behind+4, "invalid regular expression: look-behind: "+text[behind:behind+4]
+		fault.Start, fault.End, fault.Message = behind, behind+4, "invalid regular expression: look-behind: "+
+			text[behind:behind+4]
 	case e.Code == syntax.ErrMissingParen && len(groups.open) > 0:
 		fault.Start = groups.open[len(groups.open)-1]
 		fault.End, fault.Hint = fault.Start+1, `close the group with ")", or write "\\(" for the character`
 	case e.Code == syntax.ErrUnexpectedParen && groups.surplus >= 0:
-		fault.Start, fault.End, fault.Hint = groups.surplus, groups.surplus+1, `remove it, or write "\\)" for the character`
+		fault.Start, fault.End, fault.Hint = groups.surplus, groups.surplus+1,
+			`remove it, or write "\\)" for the character`
 	case e.Expr != text && strings.Contains(text, e.Expr) && e.Expr != "":
 		fault.Start = strings.Index(text, e.Expr)
 		fault.End = fault.Start + len(e.Expr)
@@ -239,7 +244,8 @@ func syntaxFault(text string, err error) *ExpressionError {
 			fault.Message += ": " + e.Expr
 		}
 	}
-	if strings.Contains(fault.Message, "look-behind") || e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape && strings.ContainsAny(e.Expr, "123456789") {
+	if strings.Contains(fault.Message, "look-behind") || e.Code == syntax.ErrInvalidPerlOp ||
+		e.Code == syntax.ErrInvalidEscape && strings.ContainsAny(e.Expr, "123456789") {
 		fault.Hint = "write it without look-around and back-references, in the syntax of RE2"
 	}
 	return fault
@@ -372,7 +378,8 @@ func CheckMetricName(name string) (wrong, hint string) {
 	case slices.Contains(ownColumns, name):
 		return fmt.Sprintf("%s is a column of every table of results", name), "give the metric another name"
 	case len(name) > maxMetricName:
-		return fmt.Sprintf("the name of the metric has %d bytes, more than the limit of %d", len(name), maxMetricName), "shorten it"
+		return fmt.Sprintf("the name of the metric has %d bytes, more than the limit of %d", len(name), maxMetricName),
+			"shorten it"
 	case name == "" || strings.IndexFunc(name, func(r rune) bool { return !fits(r) }) >= 0 || !starts(rune(name[0])):
 		fixed := strings.Trim(strings.Map(func(r rune) rune {
 			if fits(r) {

@@ -160,7 +160,8 @@ func (o *Output) Objects() ([]string, error) {
 	case o == nil:
 		return nil, nil
 	case o.tooMuch:
-		return nil, fmt.Errorf("it printed more than %d MiB of objects: use only the last object of each child", maxHeld>>20)
+		return nil, fmt.Errorf("it printed more than %d MiB of objects: use only the last object of each child",
+			maxHeld>>20)
 	case o.all:
 		return o.objects, nil
 	}

@@ -182,7 +182,8 @@ func (t *Table) read(r *row, object string) error {
 	at := map[int]int{} // of this row, by key
 	for path, v := range members(object) {
 		if t.held += len(v.Text) + cellCost; t.held > maxHeld {
-			return fmt.Errorf("the results are longer than %d MiB: print less, or collect fewer children at once", maxHeld>>20)
+			return fmt.Errorf("the results are longer than %d MiB: print less, or collect fewer children at once",
+				maxHeld>>20)
 		}
 		key := t.keyAt[path]
 		if i, twice := at[key]; twice {

@@ -37,18 +37,21 @@ func (e *Error) Error() string {
 
 // Denied reports whether these credentials may not call the operation.
 func (e *Error) Denied() bool {
-	return slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized", "AuthorizationError"}, e.Code)
+	return slices.Contains([]string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "NotAuthorized",
+		"AuthorizationError"}, e.Code)
 }
 
 // Missing reports whether the requested resource does not exist.
 func (e *Error) Missing() bool {
-	return slices.Contains([]string{"NoSuchEntity", "NoSuchResourceException", "NoSuchBucket", "NoSuchKey"}, e.Code) || strings.HasSuffix(strings.TrimSuffix(e.Code, "Exception"), "NotFound")
+	return slices.Contains([]string{"NoSuchEntity", "NoSuchResourceException", "NoSuchBucket", "NoSuchKey"}, e.Code) ||
+		strings.HasSuffix(strings.TrimSuffix(e.Code, "Exception"), "NotFound")
 }
 
 // throttled reports whether there were too many calls.
 func (e *Error) throttled() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable ||
-		slices.Contains([]string{"Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException", "RequestLimitExceeded", "RequestThrottled", "SlowDown"}, e.Code)
+		slices.Contains([]string{"Throttling", "ThrottlingException", "ThrottledException", "TooManyRequestsException",
+			"RequestLimitExceeded", "RequestThrottled", "SlowDown"}, e.Code)
 }
 
 // Denied reports whether err means that the credentials do not allow a call.

@@ -98,12 +98,14 @@ func (c *Client) ScalingGroups(ctx context.Context, match func(name string) bool
 
 // Activities returns the latest activities of a group, newest first.
 func (c *Client) Activities(ctx context.Context, group string) (all []Activity, err error) {
-	out, err := Again(ctx, autoscaling.NewFromConfig(c.inRegion()).DescribeScalingActivities, &autoscaling.DescribeScalingActivitiesInput{AutoScalingGroupName: &group, MaxRecords: aws.Int32(20)})
+	out, err := Again(ctx, autoscaling.NewFromConfig(c.inRegion()).DescribeScalingActivities,
+		&autoscaling.DescribeScalingActivitiesInput{AutoScalingGroupName: &group, MaxRecords: aws.Int32(20)})
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range out.Activities {
-		activity := Activity{Status: string(a.StatusCode), Description: aws.ToString(a.Description), Message: aws.ToString(a.StatusMessage)}
+		activity := Activity{Status: string(a.StatusCode), Description: aws.ToString(a.Description),
+			Message: aws.ToString(a.StatusMessage)}
 		if a.StartTime != nil {
 			activity.At = a.StartTime.UnixMilli()
 		}
@@ -176,20 +178,23 @@ func (c *Client) SpotRequest(ctx context.Context, id string) (*SpotRequest, erro
 // maxInstances of them. A cluster that does not exist has none.
 func (c *Client) ContainerInstances(ctx context.Context, cluster string) (all []ContainerInstance, err error) {
 	api := awsecs.NewFromConfig(c.inRegion())
-	list, err := Again(ctx, api.ListContainerInstances, &awsecs.ListContainerInstancesInput{Cluster: &cluster, MaxResults: aws.Int32(maxInstances)})
+	list, err := Again(ctx, api.ListContainerInstances, &awsecs.ListContainerInstancesInput{Cluster: &cluster,
+		MaxResults: aws.Int32(maxInstances)})
 	if Missing(err) || err == nil && len(list.ContainerInstanceArns) == 0 {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	out, err := Again(ctx, api.DescribeContainerInstances, &awsecs.DescribeContainerInstancesInput{Cluster: &cluster, ContainerInstances: list.ContainerInstanceArns})
+	out, err := Again(ctx, api.DescribeContainerInstances, &awsecs.DescribeContainerInstancesInput{Cluster: &cluster,
+		ContainerInstances: list.ContainerInstanceArns})
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range out.ContainerInstances {
 		machine := batch.Machine{Total: capacity(i.RegisteredResources), Free: capacity(i.RemainingResources)}
-		all = append(all, ContainerInstance{aws.ToString(i.Ec2InstanceId), aws.ToString(i.Status), i.AgentConnected, int64(i.RunningTasksCount), machine})
+		all = append(all, ContainerInstance{aws.ToString(i.Ec2InstanceId), aws.ToString(i.Status), i.AgentConnected,
+			int64(i.RunningTasksCount), machine})
 	}
 	return all, nil
 }

@@ -32,7 +32,8 @@ type Image struct {
 func ParseImage(name string) (i Image, ok bool) {
 	host, rest, found := strings.Cut(name, "/")
 	parts := strings.Split(host, ".")
-	if !found || len(parts) < 6 || parts[1] != "dkr" || !strings.HasPrefix(parts[2], "ecr") || !strings.HasPrefix(parts[4], "amazonaws") {
+	if !found || len(parts) < 6 || parts[1] != "dkr" || !strings.HasPrefix(parts[2], "ecr") ||
+		!strings.HasPrefix(parts[4], "amazonaws") {
 		return i, false
 	}
 	i = Image{Name: name, Registry: parts[0], Region: parts[3]}
@@ -56,7 +57,8 @@ func (c *Client) FindImage(ctx context.Context, i Image) (Image, error) {
 	if i.Registry != "" {
 		registry = &i.Registry
 	}
-	found, err := Again(ctx, api.DescribeImages, &ecr.DescribeImagesInput{RegistryId: registry, RepositoryName: &i.Repository, ImageIds: ids})
+	found, err := Again(ctx, api.DescribeImages, &ecr.DescribeImagesInput{RegistryId: registry,
+		RepositoryName: &i.Repository, ImageIds: ids})
 	if e, ok := errors.AsType[*Error](err); ok && e.Missing() {
 		i.NoRepository = strings.HasPrefix(e.Code, "Repository")
 		return i, nil
@@ -66,7 +68,8 @@ func (c *Client) FindImage(ctx context.Context, i Image) (Image, error) {
 	}
 	if i.Found = len(found.ImageDetails) > 0; i.Found {
 		// If the manifest cannot be read or has no platforms, they stay unknown.
-		got, err := Again(ctx, api.BatchGetImage, &ecr.BatchGetImageInput{RegistryId: registry, RepositoryName: &i.Repository, ImageIds: ids})
+		got, err := Again(ctx, api.BatchGetImage, &ecr.BatchGetImageInput{RegistryId: registry,
+			RepositoryName: &i.Repository, ImageIds: ids})
 		if err == nil && len(got.Images) > 0 {
 			i.Architectures = architectures(aws.ToString(got.Images[0].ImageManifest))
 		}

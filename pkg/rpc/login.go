@@ -37,8 +37,9 @@ func Login(err error) *LoginError {
 
 // The codes of services that reject credentials. The names differ by protocol and service.
 var (
-	expiredCodes   = []string{"ExpiredToken", "ExpiredTokenException"}
-	unknownCodes   = []string{"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "AuthFailure", "MissingAuthenticationToken", "MissingAuthenticationTokenException"}
+	expiredCodes = []string{"ExpiredToken", "ExpiredTokenException"}
+	unknownCodes = []string{"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId",
+		"AuthFailure", "MissingAuthenticationToken", "MissingAuthenticationTokenException"}
 	signatureCodes = []string{"SignatureDoesNotMatch", "InvalidSignatureException"}
 	timeCodes      = []string{"RequestExpired", "RequestTimeTooSkewed", "RequestInTheFuture"}
 )
@@ -66,7 +67,8 @@ func AsLogin(err error) error {
 		e.What = "AWS does not accept these credentials (" + code + ")"
 		e.Fix = "check the key: aws sts get-caller-identity; it may be deleted or inactive, lack its session token, or the Region may not be enabled in the account"
 	case (isTime || slices.Contains(signatureCodes, code)) && skew.Abs() >= skewLimit:
-		e.What = fmt.Sprintf("the local clock differs by %s from the clock of AWS (%s)", strings.TrimSuffix(skew.Abs().String(), "0s"), code)
+		e.What = fmt.Sprintf("the local clock differs by %s from the clock of AWS (%s)",
+			strings.TrimSuffix(skew.Abs().String(), "0s"), code)
 		e.Fix = "set the local clock, for example with NTP"
 	case isTime:
 		e.What = "the signature of the request has expired (" + code + ")"
@@ -89,7 +91,8 @@ func codeAndTime(err error) (code string, server time.Time) {
 	if !ok {
 		return "", time.Time{}
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil &&
+		answer.Response.Response != nil {
 		server = dateOf(answer.Response.Header)
 	}
 	return api.ErrorCode(), server

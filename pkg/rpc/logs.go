@@ -25,8 +25,10 @@ func newLogs(cfg aws.Config) *cloudwatchlogs.Client {
 // logCalls are the calls of one client of CloudWatch Logs. They are functions because the
 // linker keeps all methods of a client that a field has: 3.4 MB.
 type logCalls struct {
-	events func(context.Context, *cloudwatchlogs.GetLogEventsInput, ...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.GetLogEventsOutput, error)
-	groups func(context.Context, *cloudwatchlogs.DescribeLogGroupsInput, ...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.DescribeLogGroupsOutput, error)
+	events func(context.Context, *cloudwatchlogs.GetLogEventsInput,
+		...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.GetLogEventsOutput, error)
+	groups func(context.Context, *cloudwatchlogs.DescribeLogGroupsInput,
+		...func(*cloudwatchlogs.Options)) (*cloudwatchlogs.DescribeLogGroupsOutput, error)
 }
 
 // logCallsOf returns the calls of a new client.
@@ -36,18 +38,21 @@ func logCallsOf(cfg aws.Config) logCalls {
 }
 
 // GetLogEvents reads a page of a log stream.
-func (c *Client) GetLogEvents(ctx context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+func (c *Client) GetLogEvents(ctx context.Context,
+	in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	return c.logs.events(ctx, in)
 }
 
 // DescribeLogGroups reads a page of the log groups of the account.
-func (c *Client) DescribeLogGroups(ctx context.Context, in *cloudwatchlogs.DescribeLogGroupsInput) (*cloudwatchlogs.DescribeLogGroupsOutput, error) {
+func (c *Client) DescribeLogGroups(ctx context.Context,
+	in *cloudwatchlogs.DescribeLogGroupsInput) (*cloudwatchlogs.DescribeLogGroupsOutput, error) {
 	return c.logs.groups(ctx, in)
 }
 
 // DeleteLogStream deletes a stream with its events. A stream that does not exist is no error.
 func (c *Client) DeleteLogStream(ctx context.Context, group, stream string) error {
-	_, err := Again(ctx, cloudwatchlogs.NewFromConfig(c.inRegion()).DeleteLogStream, &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: &group, LogStreamName: &stream})
+	_, err := Again(ctx, cloudwatchlogs.NewFromConfig(c.inRegion()).DeleteLogStream,
+		&cloudwatchlogs.DeleteLogStreamInput{LogGroupName: &group, LogStreamName: &stream})
 	if Missing(err) {
 		return nil
 	}
@@ -63,11 +68,13 @@ func readPages(stack *middleware.Stack) error {
 		return nil
 	}
 	_, err := stack.Deserialize.Swap(id, middleware.DeserializeMiddlewareFunc(id,
-		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.DeserializeInput,
+			next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleDeserialize(ctx, in)
 			answer, ok := out.RawResponse.(*smithyhttp.Response)
 			if err != nil || !ok || answer.StatusCode/100 != 2 {
-				given := func(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
+				given := func(context.Context,
+					middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
 					return out, metadata, err
 				}
 				return sdk.HandleDeserialize(ctx, in, middleware.DeserializeHandlerFunc(given))
@@ -88,7 +95,8 @@ func readPages(stack *middleware.Stack) error {
 
 // logEvents converts a page of package wire to the SDK's type.
 func logEvents(page wire.GetLogEventsOutput) *cloudwatchlogs.GetLogEventsOutput {
-	out := &cloudwatchlogs.GetLogEventsOutput{Events: make([]types.OutputLogEvent, len(page.Events)), NextForwardToken: page.NextForwardToken, NextBackwardToken: page.NextBackwardToken}
+	out := &cloudwatchlogs.GetLogEventsOutput{Events: make([]types.OutputLogEvent, len(page.Events)),
+		NextForwardToken: page.NextForwardToken, NextBackwardToken: page.NextBackwardToken}
 	for i, e := range page.Events {
 		out.Events[i] = types.OutputLogEvent{Message: e.Message, Timestamp: e.Timestamp, IngestionTime: e.IngestionTime}
 	}

@@ -80,7 +80,8 @@ func (c *Client) Machines(ctx context.Context, arns []string) (map[string]Machin
 	api := awsecs.NewFromConfig(c.inRegion())
 	machines, hosts := map[string]Machine{}, map[string]string{} // hosts: the EC2 instance of each
 	for cluster, arns := range clusters {
-		out, err := Again(ctx, api.DescribeContainerInstances, &awsecs.DescribeContainerInstancesInput{Cluster: &cluster, ContainerInstances: arns})
+		out, err := Again(ctx, api.DescribeContainerInstances,
+			&awsecs.DescribeContainerInstancesInput{Cluster: &cluster, ContainerInstances: arns})
 		if Missing(err) {
 			continue
 		}

@@ -69,7 +69,8 @@ func Silent(address string, limit time.Duration) error {
 // Within limits each attempt of an SDK call. After the limit the error is that of Silent.
 func Within(limit time.Duration) func(*middleware.Stack) error {
 	bound := middleware.FinalizeMiddlewareFunc("BatchctlWithin",
-		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.FinalizeInput,
+			next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 			attempt, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			out, metadata, err := next.HandleFinalize(attempt, in)
@@ -90,7 +91,8 @@ func Within(limit time.Duration) func(*middleware.Stack) error {
 // an error the transport would close the connection, and the rest of the answer would be lost.
 func WholeRequest(stack *middleware.Stack) error {
 	return stack.Build.Add(middleware.BuildMiddlewareFunc("BatchctlWholeRequest",
-		func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.BuildInput,
+			next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
 			if r, ok := in.Request.(*smithyhttp.Request); ok {
 				if body, ok := r.GetStream().(io.ReadSeeker); ok {
 					whole, err := r.SetStream(struct{ io.ReadSeeker }{body}) // without WriteTo
@@ -151,8 +153,10 @@ func Cause(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return (&NetworkError{Endpoint: endpointIn(u.URL), Err: u}).Error()
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.HTTPStatusCode() >= http.StatusMultipleChoices {
-		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network", answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok &&
+		answer.HTTPStatusCode() >= http.StatusMultipleChoices {
+		return fmt.Sprintf("HTTP %d %s, which is not an answer of AWS; check the target and the network",
+			answer.HTTPStatusCode(), http.StatusText(answer.HTTPStatusCode()))
 	}
 	if unread, ok := errors.AsType[*smithy.DeserializationError](err); ok {
 		return "the answer cannot be read: " + cmp.Or(errors.Unwrap(unread.Err), unread.Err).Error()

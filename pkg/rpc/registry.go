@@ -38,7 +38,8 @@ func (c *Client) LogInToRegistry(ctx context.Context) (l RegistryLogin, err erro
 func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []string, exists bool, err error) {
 	api := ecr.NewFromConfig(c.inRegion())
 	err = Pages(func(token *string) (*string, error) {
-		out, err := Again(ctx, api.ListImages, &ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1000), NextToken: token})
+		out, err := Again(ctx, api.ListImages, &ecr.ListImagesInput{RepositoryName: &repository,
+			MaxResults: aws.Int32(1000), NextToken: token})
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,8 @@ func (c *Client) RepositoryTags(ctx context.Context, repository string) (tags []
 // HasImages reports whether an ECR repository contains images. A repository that does not
 // exist contains none.
 func (c *Client) HasImages(ctx context.Context, repository string) (bool, error) {
-	out, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).ListImages, &ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1)})
+	out, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).ListImages,
+		&ecr.ListImagesInput{RepositoryName: &repository, MaxResults: aws.Int32(1)})
 	if err != nil {
 		if Missing(err) {
 			err = nil
@@ -71,7 +73,8 @@ func (c *Client) HasImages(ctx context.Context, repository string) (bool, error)
 
 // DeleteRepository deletes a repository with its images. A missing repository is no error.
 func (c *Client) DeleteRepository(ctx context.Context, repository string) error {
-	_, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).DeleteRepository, &ecr.DeleteRepositoryInput{RepositoryName: &repository, Force: true})
+	_, err := Again(ctx, ecr.NewFromConfig(c.inRegion()).DeleteRepository,
+		&ecr.DeleteRepositoryInput{RepositoryName: &repository, Force: true})
 	if Missing(err) {
 		return nil
 	}

@@ -101,7 +101,8 @@ func (c *Client) Forbidden(ctx context.Context, actions map[string][]string) (fo
 		}
 		for _, r := range out.Results {
 			if r.Decision != "allowed" {
-				forbidden = append(forbidden, Permission{action, strings.TrimPrefix(r.Resource, "*"), r.Decision == "explicitDeny", len(r.Missing) > 0})
+				forbidden = append(forbidden, Permission{action, strings.TrimPrefix(r.Resource, "*"),
+					r.Decision == "explicitDeny", len(r.Missing) > 0})
 			}
 		}
 	}

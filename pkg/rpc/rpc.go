@@ -77,7 +77,8 @@ func (c *Caller) REST(ctx context.Context, s Service, operation string, in, out 
 }
 
 // decoded sends a request and decodes its answer in JSON.
-func (c *Caller) decoded(ctx context.Context, s Service, operation string, header http.Header, body []byte, out any) error {
+func (c *Caller) decoded(ctx context.Context, s Service, operation string, header http.Header, body []byte,
+	out any) error {
 	answer, err := c.call(ctx, s, operation, header, body)
 	if err != nil {
 		return err
@@ -138,7 +139,8 @@ func (c *Caller) inRegion() aws.Config {
 }
 
 // call sends a request, and repeats it once if the service throttles it.
-func (c *Caller) call(ctx context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+func (c *Caller) call(ctx context.Context, s Service, operation string, header http.Header,
+	body []byte) ([]byte, error) {
 	return again(ctx, func() ([]byte, error) { return c.attempt(ctx, s, operation, header, body) })
 }
 
@@ -167,7 +169,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // attempt sends one request within callTimeout and reads its answer.
-func (c *Caller) attempt(whole context.Context, s Service, operation string, header http.Header, body []byte) ([]byte, error) {
+func (c *Caller) attempt(whole context.Context, s Service, operation string, header http.Header,
+	body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(whole, callTimeout)
 	defer cancel()
 	r, err := c.signed(ctx, s, header, body)

@@ -17,16 +17,18 @@ import (
 // without the SDK's retries, and with the address of each request recorded.
 func SDK(cfg aws.Config) aws.Config {
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-	note := middleware.FinalizeMiddlewareFunc("NoteAddress", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	note := middleware.FinalizeMiddlewareFunc("NoteAddress", func(ctx context.Context, in middleware.FinalizeInput,
+		next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 		r, isRequest := in.Request.(*smithyhttp.Request)
 		if address, ok := ctx.Value(addressKey{}).(*string); ok && isRequest {
 			*address = r.URL.String()
 		}
 		return next.HandleFinalize(ctx, in)
 	})
-	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], WholeRequest, func(stack *middleware.Stack) error {
-		return stack.Finalize.Add(note, middleware.After)
-	})
+	cfg.APIOptions = append(cfg.APIOptions[:len(cfg.APIOptions):len(cfg.APIOptions)], WholeRequest,
+		func(stack *middleware.Stack) error {
+			return stack.Finalize.Add(note, middleware.After)
+		})
 	return cfg
 }
 
@@ -35,7 +37,8 @@ type addressKey struct{}
 
 // Attempt makes one attempt of a call of an SDK client with a configuration of SDK, within
 // callTimeout. An error answer is an *Error, and a call without an answer a *NetworkError.
-func Attempt[In, Out, Option any](whole context.Context, call func(context.Context, In, ...func(Option)) (Out, error), in In) (out Out, err error) {
+func Attempt[In, Out, Option any](whole context.Context, call func(context.Context, In, ...func(Option)) (Out, error),
+	in In) (out Out, err error) {
 	var address string
 	ctx, cancel := context.WithTimeout(context.WithValue(whole, addressKey{}, &address), callTimeout)
 	defer cancel()
@@ -46,7 +49,8 @@ func Attempt[In, Out, Option any](whole context.Context, call func(context.Conte
 }
 
 // Again makes an attempt, and repeats it once after a pause if the service throttles it.
-func Again[In, Out, Option any](ctx context.Context, call func(context.Context, In, ...func(Option)) (Out, error), in In) (Out, error) {
+func Again[In, Out, Option any](ctx context.Context, call func(context.Context, In, ...func(Option)) (Out, error),
+	in In) (Out, error) {
 	return again(ctx, func() (Out, error) { return Attempt(ctx, call, in) })
 }
 
@@ -71,7 +75,8 @@ func sdkError(whole context.Context, address string, err error) error {
 	switch {
 	case isAPI && api.ErrorCode() != "UnknownError":
 		_, date := codeAndTime(err)
-		return AsLogin(&Error{Service: service, Operation: op.OperationName, Code: api.ErrorCode(), Message: api.ErrorMessage(), Status: status, date: date})
+		return AsLogin(&Error{Service: service, Operation: op.OperationName, Code: api.ErrorCode(),
+			Message: api.ErrorMessage(), Status: status, date: date})
 	case status/100 > 2:
 		return &Error{Service: service, Operation: op.OperationName, Status: status}
 	}

@@ -42,7 +42,8 @@ func secretARN(valueFrom string) string {
 
 // secret queries a secret of Secrets Manager.
 func (c *Client) secret(ctx context.Context, arn string) (s SecretState, err error) {
-	out, err := Again(ctx, secretsmanager.NewFromConfig(c.inRegion()).DescribeSecret, &secretsmanager.DescribeSecretInput{SecretId: &arn})
+	out, err := Again(ctx, secretsmanager.NewFromConfig(c.inRegion()).
+		DescribeSecret, &secretsmanager.DescribeSecretInput{SecretId: &arn})
 	if err != nil {
 		if Missing(err) {
 			err = nil
@@ -80,7 +81,8 @@ func (c *Client) Quota(ctx context.Context, service, code string) (value float64
 	var out struct {
 		Quota struct{ Value float64 }
 	}
-	err = c.JSON(ctx, ServiceQuotas, "GetServiceQuota", map[string]string{"ServiceCode": service, "QuotaCode": code}, &out)
+	err = c.JSON(ctx, ServiceQuotas, "GetServiceQuota", map[string]string{"ServiceCode": service, "QuotaCode": code},
+		&out)
 	if Missing(err) {
 		return 0, false, nil
 	}

@@ -159,7 +159,8 @@ func (f *finder) step() {
 	switch c := f.text[f.pos]; {
 	case c == '{' || c == '[':
 		f.pos++
-		f.push(frame{array: c == '[', key: t.key, references: t.references || t.key == "secrets" || t.key == "secretOptions"})
+		f.push(frame{array: c == '[', key: t.key, references: t.references || t.key == "secrets" ||
+			t.key == "secretOptions"})
 	case c == '}' || c == ']':
 		f.pos++
 		f.close()
@@ -261,7 +262,8 @@ func (f *finder) bareName() {
 	}
 	name := Span{f.pos, i}
 	f.pos = i
-	if (name.Start > 0 && isJoint(f.text[name.Start-1]) || name.End < len(f.text) && f.text[name.End] == '+') && !f.top().colon {
+	if (name.Start > 0 && isJoint(f.text[name.Start-1]) || name.End < len(f.text) && f.text[name.End] == '+') &&
+		!f.top().colon {
 		// A part of a path or of base64 is not a name, and not a value alone.
 		for name.Start > 0 && isPathByte(f.text[name.Start-1]) {
 			name.Start--
@@ -412,7 +414,8 @@ func decode(content string) (text string, back []int) {
 			}
 		}
 		// A pair of surrogates is one letter.
-		if size == 6 && isHighSurrogate(content[i:]) && i+12 <= len(content) && content[i+6] == '\\' && content[i+7] == 'u' {
+		if size == 6 && isHighSurrogate(content[i:]) && i+12 <= len(content) && content[i+6] == '\\' &&
+			content[i+7] == 'u' {
 			size = 12
 		}
 		n := 1
@@ -449,5 +452,6 @@ func isJoint(c byte) bool { return c == '/' || c == '+' }
 func isPathByte(c byte) bool { return isWord(c) || c == '/' || c == '+' }
 
 func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '$'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' ||
+		c == '$'
 }

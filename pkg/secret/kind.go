@@ -100,7 +100,8 @@ func FindArgs(args []string) []Argument {
 
 // scan is Find for a text that is inside depth others.
 func scan(name, value string, depth int) (found []Credential) {
-	if len(value) < least || depth > maxDepth || len(value) < leastFormat && isPlainWord(value) && !mentionsSecret(name) {
+	if len(value) < least || depth > maxDepth || len(value) < leastFormat && isPlainWord(value) &&
+		!mentionsSecret(name) {
 		return nil
 	}
 	add := func(c Credential) { found = append(found, c) }
@@ -155,7 +156,8 @@ func encoded(value string, depth int) []Credential {
 		return nil
 	}
 	text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value)) // it skips line ends
-	if err != nil || !utf8.Valid(text) || strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) >= 0 {
+	if err != nil || !utf8.Valid(text) || strings.IndexFunc(string(text),
+		func(r rune) bool { return !unicode.IsPrint(r) && !unicode.IsSpace(r) }) >= 0 {
 		return nil
 	}
 	for _, c := range scan("", string(text), depth+1) {
@@ -177,7 +179,8 @@ func isBase64(text string) bool {
 // mayHoldDocument reports whether a text can have names and values over several lines, as
 // JSON and YAML have.
 func mayHoldDocument(text string) bool {
-	return strings.ContainsAny(text, `"'`) && strings.ContainsAny(text, "{[") || strings.IndexByte(text, '\n') >= 0 && strings.IndexByte(text, ':') >= 0
+	return strings.ContainsAny(text, `"'`) && strings.ContainsAny(text, "{[") || strings.IndexByte(text, '\n') >= 0 &&
+		strings.IndexByte(text, ':') >= 0
 }
 
 // isDocument reports whether a text begins as JSON does.
@@ -261,7 +264,8 @@ func accessKeysIn(value string, found func(Credential)) {
 			}
 			continue
 		}
-		if start >= 0 && i-start == accessKeyLength && alone(value, start, i) && isRandom(value[start:i]) && !isExample(value[start:i]) {
+		if start >= 0 && i-start == accessKeyLength && alone(value, start, i) && isRandom(value[start:i]) &&
+			!isExample(value[start:i]) {
 			found(Credential{Span{start, i}, "an AWS secret access key", false})
 		}
 		start = -1
@@ -292,8 +296,10 @@ func unmarkedIn(value string, found func(Credential) bool) {
 				end++
 			}
 			for start := max(0, i-longestID); start <= i-shortestID && end-next > 25; start++ {
-				if strings.IndexByte("MNO", value[start]) >= 0 && allIn(value[start:i], isTokenByte) && apart(value, start, end) &&
-					hasCases(value[start:i]) && mixed(value[start:i]) && hasCases(value[next:end]) && mixed(value[next:end]) {
+				if strings.IndexByte("MNO", value[start]) >= 0 && allIn(value[start:i], isTokenByte) &&
+					apart(value, start, end) &&
+					hasCases(value[start:i]) && mixed(value[start:i]) && hasCases(value[next:end]) &&
+					mixed(value[next:end]) {
 					if !found(Credential{Span{start, end}, "a Discord token", false}) {
 						return
 					}
@@ -334,7 +340,8 @@ func hasCases(text string) bool {
 
 // alone reports whether a run of letters is a separate word.
 func alone(value string, start, end int) bool {
-	return (start == 0 || strings.IndexByte("-_.@:%", value[start-1]) < 0) && (end == len(value) || strings.IndexByte("-_.@=%:", value[end]) < 0)
+	return (start == 0 || strings.IndexByte("-_.@:%", value[start-1]) < 0) &&
+		(end == len(value) || strings.IndexByte("-_.@=%:", value[end]) < 0)
 }
 
 // isRandom reports whether a text of base64 looks random.
@@ -356,7 +363,8 @@ func isRandom(s string) bool {
 		}
 		last = kind
 	}
-	return kinds[0] >= 5 && kinds[1] >= 5 && kinds[2] >= 1 && kinds[3] <= 6 && changes >= len(s)*2/5 && entropy(s) >= 4.2
+	return kinds[0] >= 5 && kinds[1] >= 5 && kinds[2] >= 1 && kinds[3] <= 6 && changes >= len(s)*2/5 &&
+		entropy(s) >= 4.2
 }
 
 // maxSetting is the greatest length of a setting that is no credential whatever its name, and of a path.
@@ -365,7 +373,8 @@ const maxSetting = 1 << 12
 // isSetting reports whether a value is a switch, a number, a placeholder or a location.
 func isSetting(value string) bool {
 	start := value[:min(len(value), maxSetting)]
-	return len(value) <= maxSetting && plainValue().MatchString(value) || isPlaceholder(value) || somewhere().MatchString(start)
+	return len(value) <= maxSetting && plainValue().MatchString(value) || isPlaceholder(value) || somewhere().
+		MatchString(start)
 }
 
 // isPlaceholder reports whether a value contains a variable or stands for another value.
@@ -386,7 +395,8 @@ func isPlaceholder(value string) bool {
 		rest = after
 	}
 	for _, ends := range [][2]string{{"%", "%"}, {"<", ">"}, {"[", "]"}, {"__", "__"}} {
-		if inside, ok := strings.CutPrefix(value, ends[0]); ok && strings.HasSuffix(inside, ends[1]) && strings.IndexByte(value, '\n') < 0 {
+		if inside, ok := strings.CutPrefix(value, ends[0]); ok && strings.HasSuffix(inside, ends[1]) &&
+			strings.IndexByte(value, '\n') < 0 {
 			return true
 		}
 	}
@@ -410,7 +420,8 @@ func kindOf(name, value string) string {
 		return ""
 	}
 	value = withoutScheme(value)
-	if isExample(value) && (len(value) == len("AKIAIOSFODNN7EXAMPLE") || len(value) >= accessKeyLength) && isBase64(value) {
+	if isExample(value) && (len(value) == len("AKIAIOSFODNN7EXAMPLE") || len(value) >= accessKeyLength) &&
+		isBase64(value) {
 		return ""
 	}
 	if longBase64().MatchString(value) && entropy(value) >= 4.2 && mixed(value) && strings.ToLower(value) != value {
@@ -429,10 +440,12 @@ func kindOf(name, value string) string {
 			return "a secret"
 		}
 	case "key":
-		if len(value) <= maxSetting && pathToFile().MatchString(value) || strings.EqualFold(name, "key") && uuid().MatchString(value) {
+		if len(value) <= maxSetting && pathToFile().MatchString(value) || strings.EqualFold(name, "key") && uuid().
+			MatchString(value) {
 			return "" // of an object in a bucket, of a record
 		}
-		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 && mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
+		if len(value) >= 16 && !words().MatchString(value) && (hexKey().MatchString(value) || entropy(value) >= 3.2 &&
+			mixed(value) && strings.Count(value, "/") < 3 && !strings.Contains(value, " ")) {
 			return "a key"
 		}
 		if len(value) >= 8 && isStrong(value) {
@@ -448,7 +461,8 @@ func kindOf(name, value string) string {
 // isStrong reports whether a short text looks like a password that a person chose:
 // capitals, small letters, digits and signs that names and paths do not have.
 func isStrong(value string) bool {
-	return mixed(value) && strings.ToLower(value) != value && strings.ToUpper(value) != value && strings.ContainsAny(value, "!#$%&*^~") && !strings.ContainsAny(value, " /,;=")
+	return mixed(value) && strings.ToLower(value) != value && strings.ToUpper(value) != value &&
+		strings.ContainsAny(value, "!#$%&*^~") && !strings.ContainsAny(value, " /,;=")
 }
 
 // withoutScheme removes the scheme from the value of an Authorization header.
@@ -460,7 +474,8 @@ func withoutScheme(value string) string {
 }
 
 // schemes are the schemes of Authorization headers, in lower case.
-var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "bot": true, "apikey": true, "ssws": true, "key": true}
+var schemes = map[string]bool{"bearer": true, "basic": true, "token": true, "bot": true, "apikey": true, "ssws": true,
+	"key": true}
 
 // isLogin reports whether a value is base64 of user:password, the form of registries and
 // of HTTP (RFC 7617).
@@ -483,7 +498,8 @@ func isLogin(value string) bool {
 
 // mixed reports whether a text has letters and digits.
 func mixed(s string) bool {
-	return strings.ContainsAny(s, "0123456789") && strings.IndexFunc(s, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }) >= 0
+	return strings.ContainsAny(s, "0123456789") && strings.IndexFunc(s,
+		func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }) >= 0
 }
 
 // entropy returns Shannon's entropy in bits per byte.

@@ -157,7 +157,8 @@ func (s *search) match(m *mark, at int) (Credential, bool) {
 	seen.steps += len(body)
 	switch {
 	case f.need&opens != 0:
-		if f.need&pem != 0 && !strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(body, "-----"), " BLOCK"), "PRIVATE KEY") {
+		if f.need&pem != 0 && !strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(body, "-----"), " BLOCK"),
+			"PRIVATE KEY") {
 			return Credential{}, false
 		}
 		end = s.keyEnd(end)
@@ -274,7 +275,8 @@ func (s *starts) add(m mark) {
 var markStarts = sync.OnceValue(func() *starts {
 	s := &starts{marks: make([][]mark, 1)}
 	for i := range formats {
-		f := &compiled{format: &formats[i], index: i, body: lazyGrammar(formats[i].body), back: lazyGrammar(formats[i].back)}
+		f := &compiled{format: &formats[i], index: i, body: lazyGrammar(formats[i].body),
+			back: lazyGrammar(formats[i].back)}
 		for _, text := range strings.Fields(f.marks) {
 			text = strings.ReplaceAll(text, "␣", " ")
 			stem, open := strings.CutSuffix(text, "*")

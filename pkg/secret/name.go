@@ -19,7 +19,8 @@ func mentionsSecret(name string) bool {
 }
 
 // secondLetters are the second letters of these words.
-var secondLetters = [256]bool{'a': true, 'A': true, 'w': true, 'W': true, 'e': true, 'E': true, 'o': true, 'O': true, 'r': true, 'R': true, 'u': true, 'U': true}
+var secondLetters = [256]bool{'a': true, 'A': true, 'w': true, 'W': true, 'e': true, 'E': true, 'o': true, 'O': true,
+	'r': true, 'R': true, 'u': true, 'U': true}
 
 // secretWordAt reports whether one of secretWords is at an offset before the last byte of a text.
 func secretWordAt(text string, at int) bool {
@@ -111,15 +112,18 @@ func kindOfName(name string) string {
 			return ""
 		}
 	}
-	if n := len(parts); last == "TOKEN" && n > 1 && (slices.Contains(notSecretTokens, parts[n-2]) || n == 2 && parts[0] == "CLIENT") {
+	if n := len(parts); last == "TOKEN" && n > 1 && (slices.Contains(notSecretTokens, parts[n-2]) || n == 2 &&
+		parts[0] == "CLIENT") {
 		return ""
 	}
 	switch {
-	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"), slices.Contains(passNames, last), last == "PWD" && len(parts) > 1:
+	case strings.HasSuffix(last, "PASSWORD"), strings.HasSuffix(last, "PASSWD"), strings.HasSuffix(last, "PASSPHRASE"),
+		slices.Contains(passNames, last), last == "PWD" && len(parts) > 1:
 		return "password"
 	case last == "PW", last == "PASSCODE", strings.HasPrefix(name, "TF_TOKEN_"): // Terraform's end with a host
 		return "secret"
-	case strings.HasSuffix(last, "SECRET"), strings.HasSuffix(last, "TOKEN"), last == "CREDENTIAL", last == "CREDENTIALS", last == "CREDS", last == "PAT" && len(parts) > 1, strings.HasSuffix(last, "APIKEY"):
+	case strings.HasSuffix(last, "SECRET"), strings.HasSuffix(last, "TOKEN"), last == "CREDENTIAL",
+		last == "CREDENTIALS", last == "CREDS", last == "PAT" && len(parts) > 1, strings.HasSuffix(last, "APIKEY"):
 		return "secret"
 	case last == "KEY":
 		for _, p := range parts[:len(parts)-1] {
@@ -128,7 +132,8 @@ func kindOfName(name string) string {
 			}
 		}
 		return "key"
-	case last == "SALT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") && len(last) > 6:
+	case last == "SALT", last == "AUTH", last == "BEARER", last == "AUTHORIZATION", strings.HasSuffix(last, "KEY") &&
+		len(last) > 6:
 		return "key"
 	}
 	for _, p := range parts {

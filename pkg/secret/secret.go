@@ -124,7 +124,8 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 			continue
 		}
 		start, end := i, i+piece
-		for before := p.form[:p.start]; before != "" && start > max(0, i-maxBefore) && before[len(before)-1] == text[start-1]; start-- {
+		for before := p.form[:p.start]; before != "" && start > max(0, i-maxBefore) &&
+			before[len(before)-1] == text[start-1]; start-- {
 			before = before[:len(before)-1]
 		}
 		for after := p.form[p.start+piece:]; after != "" && end < len(text) && after[0] == text[end]; end++ {

@@ -126,7 +126,8 @@ func scanTokens(list []token, depth int, found func(int, Credential)) {
 			if what := kindOf(w.text[strings.LastIndexByte(w.text, ':')+1:], value); what != "" {
 				found(i+1, Credential{Span{start, start + len(value)}, what, false})
 			}
-		case w.text == "login" && slices.Contains(logins, baseName(before)) && len(next) >= 16 && !strings.HasPrefix(next, "-") && mixed(next) && isPassword(next):
+		case w.text == "login" && slices.Contains(logins, baseName(before)) && len(next) >= 16 &&
+			!strings.HasPrefix(next, "-") && mixed(next) && isPassword(next):
 			found(i+1, Credential{Span{0, len(next)}, "a token", false})
 		}
 		if depth > 0 && depth <= maxDepth && strings.ContainsAny(w.text, " \n") {
@@ -167,8 +168,10 @@ func queries(url string, found func(Credential)) {
 
 // tools maps programs to their short flag for a password or for user:password.
 var tools = map[string]string{
-	"login": "-p", "sshpass": "-p", "mongo": "-p", "mongosh": "-p", "mongodump": "-p", "mongorestore": "-p", "mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p",
-	"mariadb": "-p", "mariadb-dump": "-p", "curl": "-u", "wget": "-u", "http": "-a", "redis-cli": "-a", "sqlcmd": "-P", "ldapsearch": "-w", "smbclient": "-U", "az": "-p", "cqlsh": "-p",
+	"login": "-p", "sshpass": "-p", "mongo": "-p", "mongosh": "-p", "mongodump": "-p", "mongorestore": "-p",
+	"mysql": "-p", "mysqldump": "-p", "mysqladmin": "-p",
+	"mariadb": "-p", "mariadb-dump": "-p", "curl": "-u", "wget": "-u", "http": "-a", "redis-cli": "-a", "sqlcmd": "-P",
+	"ldapsearch": "-w", "smbclient": "-U", "az": "-p", "cqlsh": "-p",
 	"zip": "-P", "unzip": "-P", "7z": "-p", "7za": "-p",
 }
 
@@ -187,10 +190,12 @@ func shortFlag(tool, flag, value string) (int, string) {
 	}
 	switch {
 	case takes != "" && flag == takes || flag == "-P" && takes == "-P":
-		if isPassword(value) && !strings.HasPrefix(value, "-") && takes != "-u" && takes != "-U" && !strings.HasPrefix(tool, "7z") {
+		if isPassword(value) && !strings.HasPrefix(value, "-") && takes != "-u" && takes != "-U" &&
+			!strings.HasPrefix(tool, "7z") {
 			return 0, "a password"
 		}
-	case flag == "-p" && len(value) >= 16 && mixed(value) && entropy(value) >= 3.5 && isPassword(value) && !strings.ContainsAny(value, ":/.,"):
+	case flag == "-p" && len(value) >= 16 && mixed(value) && entropy(value) >= 3.5 && isPassword(value) &&
+		!strings.ContainsAny(value, ":/.,"):
 		return 0, "a password"
 	}
 	return 0, ""
@@ -222,7 +227,8 @@ func glued(tool, arg string) int {
 		if at := loginPassword(tool, takes, value); at > 0 {
 			return at + 1
 		}
-	case (strings.HasPrefix(tool, "my") || strings.HasPrefix(tool, "maria") || strings.HasPrefix(tool, "7z") || tool == "sshpass") && isPassword(value):
+	case (strings.HasPrefix(tool, "my") || strings.HasPrefix(tool, "maria") || strings.HasPrefix(tool, "7z") ||
+		tool == "sshpass") && isPassword(value):
 		return 1
 	}
 	return 0
@@ -262,7 +268,8 @@ func headersIn(text string, found func(Credential)) {
 			continue
 		}
 		what := kindOf(name, value)
-		if what == "" && m[4] >= 0 && kindOfName(name) != "" && len(value) >= 8 && isPassword(value) && !words().MatchString(value) {
+		if what == "" && m[4] >= 0 && kindOfName(name) != "" && len(value) >= 8 && isPassword(value) && !words().
+			MatchString(value) {
 			what = "a token"
 		}
 		if what != "" {
@@ -273,7 +280,10 @@ func headersIn(text string, found func(Credential)) {
 
 // isFlagName reports whether a text can be a variable's name or a flag.
 func isFlagName(name string) bool {
-	return name != "" && !slices.ContainsFunc([]byte(name), func(c byte) bool { return !isWord(c) && c != '[' && c != ']' && c != '/' })
+	return name != "" && !slices.ContainsFunc([]byte(name), func(c byte) bool {
+		return !isWord(c) && c != '[' &&
+			c != ']' && c != '/'
+	})
 }
 
 // unquoted returns a value without the quotes around it, and its offset.

@@ -127,7 +127,8 @@ func (s *Stager) keep(ctx context.Context, c *Checkpoint) (*keeping, error) {
 	job, _ := s.expansion(jobIDVariable)
 	attempt, _ := s.expansion(attemptVariable)
 	k := &keeping{signals: make(chan os.Signal, 8),
-		Keeper: &Keeper{Store: s.Checkpoints, Place: c.To, Dir: filepath.FromSlash(c.Path), Every: c.interval(), Job: job, Attempt: attempt, Say: s.say}}
+		Keeper: &Keeper{Store: s.Checkpoints, Place: c.To, Dir: filepath.FromSlash(c.Path), Every: c.interval(),
+			Job: job, Attempt: attempt, Say: s.say}}
 	restored, err := s.restore(ctx, k)
 	if err != nil {
 		return nil, err

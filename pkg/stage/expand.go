@@ -185,7 +185,8 @@ func (d *Document) apart() error {
 				return fmt.Errorf("inputs[%d] and inputs[%d] both go to %s", min(i, j), max(i, j), outer.To)
 			}
 			if is, known := outer.isDirectory(); known && !is && !strings.HasSuffix(outer.To, "/") {
-				return fmt.Errorf("inputs[%d] goes to %s, which is below the file %s of inputs[%d]", j, inner.To, outer.To, i)
+				return fmt.Errorf("inputs[%d] goes to %s, which is below the file %s of inputs[%d]", j, inner.To,
+					outer.To, i)
 			}
 		}
 	}

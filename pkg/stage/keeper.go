@@ -24,7 +24,8 @@ type CheckpointStore interface {
 	Download(ctx context.Context, in Input) (Moved, error)
 	// Keep uploads files of a directory under their hashes, and returns them with the hashes. It skips what the place
 	// has, except the hashes in again. It fails if a file changes meanwhile.
-	Keep(ctx context.Context, place, dir string, files []checkpoint.File, again map[string]bool) ([]checkpoint.File, Moved, error)
+	Keep(ctx context.Context, place, dir string, files []checkpoint.File,
+		again map[string]bool) ([]checkpoint.File, Moved, error)
 	// Names returns the names of everything in a place.
 	Names(ctx context.Context, place string) ([]string, error)
 	// Read and Write are for a text; Write writes all of it or nothing.
@@ -129,7 +130,8 @@ func (k *Keeper) Restore(ctx context.Context) (restored bool, err error) {
 func (k *Keeper) claim(ctx context.Context) error {
 	k.contents.Epoch++
 	k.epoch = k.contents.Epoch
-	claim := checkpoint.Manifest{ID: checkpoint.ID{Epoch: k.epoch}, Job: k.Job, Attempt: k.Attempt, Written: time.Now().UTC()}
+	claim := checkpoint.Manifest{ID: checkpoint.ID{Epoch: k.epoch}, Job: k.Job, Attempt: k.Attempt, Written: time.Now().
+		UTC()}
 	if err := k.Store.Write(ctx, k.Place, claim.Name(), claim.Encode()); err != nil {
 		return fmt.Errorf("start a new series of checkpoints: %w", err)
 	}
@@ -160,7 +162,10 @@ func (k *Keeper) restore(ctx context.Context, id checkpoint.ID) (checkpoint.Mani
 	if err != nil {
 		return m, err
 	}
-	if !slices.EqualFunc(found, m.Files, func(a, b checkpoint.File) bool { return a.Path == b.Path && a.Size == b.Size && a.Link == b.Link }) {
+	if !slices.EqualFunc(found, m.Files, func(a, b checkpoint.File) bool {
+		return a.Path == b.Path &&
+			a.Size == b.Size && a.Link == b.Link
+	}) {
 		return m, errors.New("another process writes to the directory")
 	}
 	return m, nil
@@ -320,7 +325,8 @@ func (k *Keeper) save(ctx context.Context, quiet time.Duration) (saved bool, err
 		return false, err
 	}
 	k.number++ // a write that failed may have reached the place: its name is not used again
-	m := checkpoint.Manifest{ID: checkpoint.ID{Epoch: k.epoch, Number: k.number}, Job: k.Job, Attempt: k.Attempt, Written: time.Now().UTC(), Files: files}
+	m := checkpoint.Manifest{ID: checkpoint.ID{Epoch: k.epoch, Number: k.number}, Job: k.Job, Attempt: k.Attempt,
+		Written: time.Now().UTC(), Files: files}
 	k.contents.Generations = append(k.contents.Generations, m.ID)
 	if err := k.Store.Write(ctx, k.Place, m.Name(), m.Encode()); err != nil {
 		return false, err

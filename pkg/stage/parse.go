@@ -57,7 +57,8 @@ func Parse(text string) (Document, error) {
 			return Document{}, fmt.Errorf("version is not a number: %w", versionErr)
 		}
 		if d.Version != Version {
-			return Document{}, fmt.Errorf("the document has version %d, but this batchctl supports version %d: %s", d.Version, Version, update)
+			return Document{}, fmt.Errorf("the document has version %d, but this batchctl supports version %d: %s",
+				d.Version, Version, update)
 		}
 	}
 	if err != nil {
@@ -167,7 +168,8 @@ func (in *Input) check() error {
 	if in.SHA256 == "" {
 		return nil
 	}
-	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 || in.SHA256 != strings.ToLower(in.SHA256) {
+	if sum, err := hex.DecodeString(in.SHA256); err != nil || len(sum) != 32 ||
+		in.SHA256 != strings.ToLower(in.SHA256) {
 		return fmt.Errorf("sha256 %q does not have 64 hexadecimal digits in lower case", in.SHA256)
 	}
 	if in.Tree || strings.HasSuffix(in.From, "/") {

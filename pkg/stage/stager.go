@@ -188,20 +188,21 @@ func (s *Stager) In(ctx context.Context, d Document) error {
 	}
 	var moves []move
 	for i, in := range d.Inputs {
-		moves = append(moves, move{"input", Shown(in.From), strings.TrimSuffix(in.To, "/"), s.inputName(in), func(ctx context.Context) (Moved, error) {
-			defer close(done[i])
-			for j, outer := range d.Inputs {
-				if i == j || !contains(outer.To, in.To) {
-					continue
+		moves = append(moves, move{"input", Shown(in.From), strings.TrimSuffix(in.To, "/"), s.inputName(in),
+			func(ctx context.Context) (Moved, error) {
+				defer close(done[i])
+				for j, outer := range d.Inputs {
+					if i == j || !contains(outer.To, in.To) {
+						continue
+					}
+					select {
+					case <-done[j]:
+					case <-ctx.Done():
+						return Moved{}, context.Cause(ctx)
+					}
 				}
-				select {
-				case <-done[j]:
-				case <-ctx.Done():
-					return Moved{}, context.Cause(ctx)
-				}
-			}
-			return s.Carrier.Download(ctx, in)
-		}})
+				return s.Carrier.Download(ctx, in)
+			}})
 	}
 	err := s.all(ctx, moves, cancel)
 	if asked, ok := errors.AsType[*askedToEnd](context.Cause(ctx)); ok {
@@ -367,7 +368,8 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			mu.Unlock()
 			took := time.Since(begin)
 			bytes := s.Carrier.Transferred() - before
-			s.say("%d of %d %ss in progress: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes), seconds(took), rate(bytes, took))
+			s.say("%d of %d %ss in progress: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes),
+				seconds(took), rate(bytes, took))
 		}
 	}
 }

@@ -45,11 +45,13 @@ func (d *Document) Names() (names []string) {
 // findTask finds the id of the ECS task that stands for the job's id, if a location needs it.
 func (s *Stager) findTask(d *Document) (err error) {
 	endpoint, _ := s.variable(MetadataVariable)
-	if id, _ := s.variable(jobIDVariable); id != "" || endpoint == "" || s.TaskID == nil || !slices.Contains(d.Names(), jobIDVariable) {
+	if id, _ := s.variable(jobIDVariable); id != "" || endpoint == "" || s.TaskID == nil ||
+		!slices.Contains(d.Names(), jobIDVariable) {
 		return nil
 	}
 	if s.task, err = s.TaskID(endpoint); err != nil {
-		return fmt.Errorf("${%s}: AWS Batch did not start this container, and the id of its ECS task is unknown: %w", jobIDVariable, err)
+		return fmt.Errorf("${%s}: AWS Batch did not start this container, and the id of its ECS task is unknown: %w",
+			jobIDVariable, err)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func (s *Sweep) Check() error {
 	if err == nil && s.Size != 0 && (s.Kind == Matrix || s.Kind == Table) {
 		err = fmt.Errorf("the cells of a %s give its size", s.Kind)
 	}
-	if err == nil && len(s.Names) == 0 && (len(s.Axes) > 0 || len(s.Excluded) > 0 || len(s.Rows) > 0 || len(s.Templates) > 0) {
+	if err == nil && len(s.Names) == 0 && (len(s.Axes) > 0 || len(s.Excluded) > 0 || len(s.Rows) > 0 ||
+		len(s.Templates) > 0) {
 		err = fmt.Errorf("a sweep of kind %q has no names, so it cannot have values", s.Kind)
 	}
 	if err != nil {
@@ -105,7 +106,8 @@ func (s *Sweep) checkNames() error {
 		}
 		for c, value := range row {
 			if !ValidValue(value) {
-				return fmt.Errorf("row %d: the value of %s has a line break, NUL or bytes that are not UTF-8", i, s.Names[c])
+				return fmt.Errorf("row %d: the value of %s has a line break, NUL or bytes that are not UTF-8", i,
+					s.Names[c])
 			}
 		}
 	}

@@ -99,7 +99,8 @@ func (c *Child) document(ctx context.Context, env environment) (*Sweep, error) {
 	text, source := env.get(DocumentVariable), DocumentVariable
 	if text == "" {
 		if source = env.get(URLVariable); source == "" {
-			return nil, end(ExitUsage, "neither %s nor %s is set: submit the job with batchctl", DocumentVariable, URLVariable)
+			return nil, end(ExitUsage, "neither %s nor %s is set: submit the job with batchctl", DocumentVariable,
+				URLVariable)
 		}
 		var err error
 		if text, err = c.read(ctx, source); err != nil {

@@ -37,7 +37,8 @@ func UserCommand(command []string) ([]string, Launcher) {
 	if len(command) > 3 && command[0] == binaryName && command[1] == "measure" && command[2] == "--" { // of pkg/usage
 		command = command[3:]
 	}
-	if len(command) >= 4 && command[0] == "sh" && command[1] == "-c" && slices.Contains([]string{Program, LinesProgram}, command[2]) {
+	if len(command) >= 4 && command[0] == "sh" && command[1] == "-c" &&
+		slices.Contains([]string{Program, LinesProgram}, command[2]) {
 		return command[4:], Shell
 	}
 	if len(command) >= 2 && command[0] == binaryName && command[1] == childCommand {

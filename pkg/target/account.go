@@ -24,7 +24,8 @@ const mostAccounts = 200
 func AccountsIn(stateDir string) accounts { return accounts{filepath.Join(stateDir, "accounts.json")} }
 
 // Of returns the account of the credentials, from the cache or by calling query.
-func (a accounts) Of(ctx context.Context, cfg aws.Config, query func(context.Context, aws.Config) (string, error)) (string, error) {
+func (a accounts) Of(ctx context.Context, cfg aws.Config, query func(context.Context,
+	aws.Config) (string, error)) (string, error) {
 	credentials, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
 		return "", err

@@ -103,7 +103,8 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
 	}
 	var identity webIdentity
-	options = append(options, config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = &identity }))
+	options = append(options,
+		config.WithWebIdentityRoleCredentialOptions(func(o *stscreds.WebIdentityRoleOptions) { o.Client = &identity }))
 	if entry.Profile != "" {
 		options = append(options, config.WithSharedConfigProfile(entry.Profile))
 	}
@@ -120,9 +121,10 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 	identity.cfg = cfg.Copy()
 	identity.cfg.Credentials = nil // the token is the credential
 	if entry.RoleARN != "" {
-		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN, func(o *stscreds.AssumeRoleOptions) {
-			o.RoleSessionName = "batchctl"
-		})
+		role := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), entry.RoleARN,
+			func(o *stscreds.AssumeRoleOptions) {
+				o.RoleSessionName = "batchctl"
+			})
 		cfg.Credentials = aws.NewCredentialsCache(role)
 	}
 	cfg.Credentials = namedCredentials{cfg.Credentials, profileOf(entry), sharedConfig(cfg)}
@@ -138,7 +140,8 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 type webIdentity struct{ cfg aws.Config }
 
 // AssumeRoleWithWebIdentity sends the request with the complete configuration.
-func (w *webIdentity) AssumeRoleWithWebIdentity(ctx context.Context, in *sts.AssumeRoleWithWebIdentityInput, options ...func(*sts.Options)) (*sts.AssumeRoleWithWebIdentityOutput, error) {
+func (w *webIdentity) AssumeRoleWithWebIdentity(ctx context.Context, in *sts.AssumeRoleWithWebIdentityInput,
+	options ...func(*sts.Options)) (*sts.AssumeRoleWithWebIdentityOutput, error) {
 	return sts.NewFromConfig(w.cfg).AssumeRoleWithWebIdentity(ctx, in, options...)
 }
 
@@ -188,7 +191,8 @@ func WrongAccount(target, want, got string, err error) error {
 		return exit.Fail(exit.NotDone, "check the account of target %s (%s): %v", target, want, err).
 			Try("check the target's address, and that its role allows sts:GetCallerIdentity; or remove \"accountId\" of the target from batchctl.json")
 	}
-	return exit.Fail(exit.NotDone, "target %s is account %s, but the credentials are for account %s: nothing was sent", target, want, got).
+	return exit.Fail(exit.NotDone, "target %s is account %s, but the credentials are for account %s: nothing was sent",
+		target, want, got).
 		Try("choose a profile of that account: --profile NAME, or \"profile\" of the target in batchctl.json")
 }
 

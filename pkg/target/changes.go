@@ -33,7 +33,8 @@ func (t *Target) Changes(ctx context.Context, changed func()) error {
 		return err
 	}
 	none := sha256.Sum256(nil)
-	if err := v4.NewSigner().SignHTTP(ctx, key, r, hex.EncodeToString(none[:]), "batch", t.Config.Region, time.Now()); err != nil {
+	if err := v4.NewSigner().SignHTTP(ctx, key, r, hex.EncodeToString(none[:]), "batch", t.Config.Region,
+		time.Now()); err != nil {
 		return err
 	}
 	// The engine is on this machine: a proxy of the environment is not for it.

@@ -19,9 +19,11 @@ import (
 // Except for the first two lines they are for docker, podman and their credential helpers, and for
 // drivers.
 var daemonVariables = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "SYSTEMROOT", "USERPROFILE", "TEMP", "TMP",
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "SYSTEMROOT", "USERPROFILE", "TEMP",
+	"TMP",
 	"BATCHCTL_*", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR",
-	"XDG_*", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "DOCKER_API_VERSION",
+	"XDG_*", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONFIG", "DOCKER_CONTEXT", "DOCKER_CERT_PATH",
+	"DOCKER_TLS_VERIFY", "DOCKER_API_VERSION",
 	"CONTAINER_HOST", "CONTAINERS_*", "REGISTRY_AUTH_FILE", "SSL_CERT_FILE", "SSL_CERT_DIR",
 	"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE",
 	"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_*",
@@ -38,7 +40,8 @@ func daemonEnvironment(environ []string) (kept []string) {
 	for _, v := range environ {
 		name, value, _ := strings.Cut(v, "=")
 		// NVIDIA_* and the like also match the keys of services.
-		if slices.ContainsFunc(credentialSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {
+		if slices.ContainsFunc(credentialSuffixes,
+			func(suffix string) bool { return strings.HasSuffix(name, suffix) }) {
 			continue
 		}
 		proxy := slices.Contains(proxyVariables, strings.ToUpper(name)) && !strings.Contains(value, "@")

@@ -83,7 +83,8 @@ func (t *Target) EnsureQueues(ctx context.Context, made *plan.Plan) error {
 
 // MachineHere returns the compute environment of a local engine that was never used, and its machine. It reads and
 // writes no state directory. entry is the platform file's entry of the target.
-func MachineHere(ctx context.Context, entry document.Target) ([]types.ComputeEnvironmentDetail, map[string][]batch.Machine, error) {
+func MachineHere(ctx context.Context,
+	entry document.Target) ([]types.ComputeEnvironmentDetail, map[string][]batch.Machine, error) {
 	o := EngineOptions("", entry, ExecutorChoice{})
 	o.ReadOnly = true
 	engine, err := local.Open(o)
@@ -142,7 +143,8 @@ func startEngine(ctx context.Context, con *term.Console, dir string, arguments [
 			err = launch(limit, log, arguments)
 		}
 		if errors.Is(err, io.EOF) {
-			return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s", lastMessage(logPath, begun)).Try("its log: %s", logPath)
+			return local.Connection{}, exit.Fail(exit.NotDone, "the local engine did not start: %s",
+				lastMessage(logPath, begun)).Try("its log: %s", logPath)
 		}
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 			return local.Connection{}, exit.Fail(exit.NotDone, "start the local engine: %v", err)
@@ -153,7 +155,8 @@ func startEngine(ctx context.Context, con *term.Console, dir string, arguments [
 		}
 		// The engine that had the directory has ended since, or was replaced and its successor has not begun.
 		if attempt == startAttempts || limit.Err() != nil {
-			return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).Try("its log: %s", logPath)
+			return connection, exit.Fail(exit.NotDone, "the local engine does not answer: %v", err).
+				Try("its log: %s", logPath)
 		}
 	}
 }
@@ -248,7 +251,8 @@ type Engine interface {
 // EndJobs ends the jobs of an engine before it stops.
 func EndJobs(ctx context.Context, engine Engine) error {
 	if _, err := engine.EndJobs(ctx); err != nil {
-		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).Try("jobs that are still running will be killed")
+		return exit.Fail(exit.NotDone, "stop the local engine: %v", err).
+			Try("jobs that are still running will be killed")
 	}
 	return nil
 }

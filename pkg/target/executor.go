@@ -37,13 +37,16 @@ type ExecutorChoice struct {
 // Choose returns the choice of the command line and the platform file. Commands without the flags
 // accept any engine.
 func (o ExecutorOptions) Choose(entry document.Target) (ExecutorChoice, error) {
-	choice := ExecutorChoice{name: cmp.Or(o.Name, entry.Executor, container.Process), process: o.AllowProcess, privileged: o.AllowPrivileged,
-		root: o.AllowRoot || os.Getenv(allowRoot) == "1", runs: o.Runs}
-	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged || len(o.AllowMounts) > 0)
+	choice := ExecutorChoice{name: cmp.Or(o.Name, entry.Executor, container.Process), process: o.AllowProcess,
+		privileged: o.AllowPrivileged,
+		root:       o.AllowRoot || os.Getenv(allowRoot) == "1", runs: o.Runs}
+	choice.given = o.Runs && (o.Name != "" || entry.Executor != "" || choice.process || choice.privileged ||
+		len(o.AllowMounts) > 0)
 	names := container.Executors()
 	if !slices.Contains(names, choice.name) {
 		return choice, exit.Usage("unknown --executor %q", choice.name).
-			Try("%s", diag.Instead(choice.name, names, diag.Offer{Near: "did you mean --executor %s?", Are: "the executors are"}))
+			Try("%s", diag.Instead(choice.name, names, diag.Offer{Near: "did you mean --executor %s?",
+				Are: "the executors are"}))
 	}
 	for _, dir := range o.AllowMounts {
 		dir, err := filepath.Abs(dir)
@@ -106,10 +109,13 @@ func OpenExecutor(ctx context.Context, dir string, choice ExecutorChoice) (Execu
 	if err != nil {
 		return Executor{}, exit.Fail(exit.NotDone, "make batchctl available to jobs: %v", err)
 	}
-	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process, Options: container.Options{
-		Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts, Processes: process.New(shippedWorkloads(), bin)}})
+	x, err := container.NewChoice(ctx, container.ChoiceOptions{AllowProcesses: choice.process,
+		Options: container.Options{
+			Program: choice.name, Dir: dir, AllowPrivileged: choice.privileged, AllowMounts: choice.mounts,
+			Processes: process.New(shippedWorkloads(), bin)}})
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
-		return Executor{}, exit.Fail(exit.NotDone, "--executor %s: %s", choice.name, unavailable.Problem).Try("%s", unavailable.Hint)
+		return Executor{}, exit.Fail(exit.NotDone, "--executor %s: %s", choice.name, unavailable.Problem).
+			Try("%s", unavailable.Hint)
 	}
 	if err != nil {
 		return Executor{}, exit.Fail(exit.NotDone, "--executor %s: %v", choice.name, err)
@@ -169,6 +175,7 @@ func joined(dir string, want ExecutorChoice) (label string, err error) {
 			return label, nil
 		}
 	}
-	return label, exit.Fail(exit.NotDone, "the engine that serves %s was started with %s", dir, strings.ReplaceAll(flags, "\n", " ")).
+	return label, exit.Fail(exit.NotDone, "the engine that serves %s was started with %s", dir,
+		strings.ReplaceAll(flags, "\n", " ")).
 		Try("stop it: batchctl serve --stop    or use another state directory: --state-dir DIRECTORY")
 }

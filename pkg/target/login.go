@@ -32,7 +32,8 @@ const (
 // namesLogin makes every client of a configuration return a *rpc.LoginError if a service rejects the credentials.
 func namesLogin(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BatchctlLogin",
-		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.InitializeInput,
+			next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleInitialize(ctx, in)
 			return out, metadata, rpc.AsLogin(err)
 		}), middleware.Before)
@@ -59,21 +60,25 @@ func (n namedCredentials) Retrieve(ctx context.Context) (aws.Credentials, error)
 func (n namedCredentials) fault(err error) error {
 	fault := func(what, fix string) error { return &rpc.LoginError{What: what, Fix: fix, Err: err} }
 	if process, ok := errors.AsType[*processcreds.ProviderError](err); ok {
-		return fault("credential_process of profile "+n.name()+" failed: "+process.Err.Error(), "run its command from ~/.aws/config yourself; its output must be JSON with AccessKeyId and SecretAccessKey")
+		return fault("credential_process of profile "+n.name()+" failed: "+process.Err.Error(),
+			"run its command from ~/.aws/config yourself; its output must be JSON with AccessKeyId and SecretAccessKey")
 	}
 	op, isCall := firstCall(err)
 	api, isAnswer := errors.AsType[smithy.APIError](err)
 	_, noToken := errors.AsType[*ssocreds.InvalidTokenError](err)
 	switch {
 	case isCall && op.ServiceID == sts.ServiceID && isAnswer && (&rpc.Error{Code: api.ErrorCode()}).Denied():
-		return fault("not allowed to assume the role: "+api.ErrorMessage(), "allow sts:AssumeRole for these credentials, and name them in the role's trust policy")
+		return fault("not allowed to assume the role: "+api.ErrorMessage(),
+			"allow sts:AssumeRole for these credentials, and name them in the role's trust policy")
 	case isCall && op.ServiceID == sts.ServiceID && isAnswer && n.tokenFile() != "":
-		return fault("AWS STS rejected the token in "+n.tokenFile()+": "+rpc.Cause(err), "check the role's trust policy and its OIDC provider, and that the token is new")
+		return fault("AWS STS rejected the token in "+n.tokenFile()+": "+rpc.Cause(err),
+			"check the role's trust policy and its OIDC provider, and that the token is new")
 	case isCall && op.ServiceID == sts.ServiceID && (isAnswer || rpc.Unreached(err)):
 		if known := rpc.AsLogin(err); rpc.Login(known) != nil {
 			return known // the role's source has credentials that AWS does not accept
 		}
-		return fault("cannot assume the role: "+rpc.Cause(op), "check the role and the network; batchctl calls sts:"+op.Operation())
+		return fault("cannot assume the role: "+rpc.Cause(op), "check the role and the network; batchctl calls sts:"+
+			op.Operation())
 	case noToken, isCall && isAnswer && (op.ServiceID == idSSO || op.ServiceID == idSSOTokens):
 		return fault("the AWS SSO session has expired, or there is none", "log in: aws sso login"+n.flag())
 	case isCall && op.ServiceID == idSignin:
@@ -84,7 +89,8 @@ func (n namedCredentials) fault(err error) error {
 		return fault("cannot get AWS credentials: "+rpc.Cause(op), n.remedy())
 	}
 	if file := n.tokenFile(); file != "" && unreadable(file) {
-		return fault("cannot read the web identity token in "+file, "check AWS_WEB_IDENTITY_TOKEN_FILE: it names the file with the token that the CI system wrote")
+		return fault("cannot read the web identity token in "+file,
+			"check AWS_WEB_IDENTITY_TOKEN_FILE: it names the file with the token that the CI system wrote")
 	}
 	switch source := lastSource(n.shared); {
 	case source.LoginSession != "":
@@ -93,7 +99,8 @@ func (n namedCredentials) fault(err error) error {
 		return fault("the AWS SSO session has expired, or there is none", "log in: aws sso login"+n.flag())
 	}
 	if address := containerEndpoint(); address != "" {
-		return fault(noCredentials+": the container's endpoint for them, "+address+", failed: "+innermost(err), "check the role of the ECS task or the EKS pod, and AWS_CONTAINER_CREDENTIALS_FULL_URI")
+		return fault(noCredentials+": the container's endpoint for them, "+address+", failed: "+innermost(err),
+			"check the role of the ECS task or the EKS pod, and AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	}
 	return fault("cannot get AWS credentials: "+innermost(err), n.remedy())
 }
@@ -125,12 +132,14 @@ func (n namedCredentials) remedy() string {
 	if os.Getenv("AWS_BATCH_JOB_ID") != "" {
 		return "give the job a jobRoleArn"
 	}
-	return "run aws configure, log in with aws sso login" + n.flag() + ", set AWS_PROFILE or \"profile\" of the target in batchctl.json, or give this machine a role"
+	return "run aws configure, log in with aws sso login" + n.flag() +
+		", set AWS_PROFILE or \"profile\" of the target in batchctl.json, or give this machine a role"
 }
 
 // flag selects the profile with the first credentials in a command of the AWS CLI.
 func (n namedCredentials) flag() string {
-	if name := cmp.Or(lastSource(n.shared).Profile, n.profile); name != "" && name != config.DefaultSharedConfigProfile {
+	if name := cmp.Or(lastSource(n.shared).Profile, n.profile); name != "" &&
+		name != config.DefaultSharedConfigProfile {
 		return " --profile " + term.Quoted(name)
 	}
 	return ""
@@ -194,17 +203,22 @@ func innermost(err error) string {
 func configFault(entry document.Target, err error) error {
 	fault := func(what, fix string) error { return &rpc.LoginError{What: what, Fix: fix, Err: err} }
 	if missing, ok := errors.AsType[config.SharedConfigProfileNotExistError](err); ok {
-		return fault("no AWS profile "+missing.Profile, "list the profiles: aws configure list-profiles; or create it: aws configure --profile "+term.Quoted(missing.Profile))
+		return fault("no AWS profile "+missing.Profile,
+			"list the profiles: aws configure list-profiles; or create it: aws configure --profile "+
+				term.Quoted(missing.Profile))
 	}
 	if unread, ok := errors.AsType[config.SharedConfigLoadError](err); ok {
-		return fault("cannot read "+unread.Filename+": "+innermost(unread.Err), "correct the file, or name another one: AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE")
+		return fault("cannot read "+unread.Filename+": "+innermost(unread.Err),
+			"correct the file, or name another one: AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE")
 	}
 	if role, ok := errors.AsType[config.SharedConfigAssumeRoleError](err); ok {
-		return fault("profile "+role.Profile+" has no credentials to assume "+role.RoleARN, "correct source_profile or credential_source in ~/.aws/config")
+		return fault("profile "+role.Profile+" has no credentials to assume "+role.RoleARN,
+			"correct source_profile or credential_source in ~/.aws/config")
 	}
 	if os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" && os.Getenv("AWS_ROLE_ARN") == "" {
 		return fault(err.Error(), "set AWS_ROLE_ARN to the role for the token in AWS_WEB_IDENTITY_TOKEN_FILE")
 	}
 	// Only the outer errors name the variable or the file.
-	return fault("invalid AWS configuration: "+err.Error(), "check the AWS_* variables and ~/.aws/config, profile "+cmp.Or(profileOf(entry), "default"))
+	return fault("invalid AWS configuration: "+err.Error(), "check the AWS_* variables and ~/.aws/config, profile "+
+		cmp.Or(profileOf(entry), "default"))
 }

@@ -73,7 +73,8 @@ func (o Options) elsewhere(name string) Options {
 
 // RecallAt is Recall for jobs of several targets: at has the name of the target of each job that is
 // not at t.
-func (t *Target) RecallAt(ctx context.Context, ids []string, at map[string]string) (jobs []once.Recalled, failed error) {
+func (t *Target) RecallAt(ctx context.Context, ids []string,
+	at map[string]string) (jobs []once.Recalled, failed error) {
 	byName := map[string][]string{}
 	for _, id := range ids {
 		byName[at[id]] = append(byName[at[id]], id)

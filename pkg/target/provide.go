@@ -28,7 +28,8 @@ func OpenSecrets(flag string) (*secretsource.Source, error) {
 	source, err := secretsource.Open(flag)
 	switch {
 	case errors.Is(err, secretsource.ErrUsage):
-		return nil, exit.Usage("invalid --secrets-from %q", flag).Try("use env, file:PATH, or file for the file %s", secretsource.DefaultFile)
+		return nil, exit.Usage("invalid --secrets-from %q", flag).Try("use env, file:PATH, or file for the file %s",
+			secretsource.DefaultFile)
 	case err != nil:
 		return nil, exit.Fail(exit.NotDone, "--secrets-from: %v", err)
 	}
@@ -84,7 +85,8 @@ func LocalProvider(o Options, platform *document.Platform) (*Provider, error) {
 
 // StartsImage reports whether the job's image decides what runs: an executor of containers starts it.
 func (p *Provider) StartsImage(j *plan.Job) bool {
-	return p != nil && j.Register != nil && j.Submit != nil && cmp.Or(attempt.ChosenIn(j.Register, j.Submit), p.executor, container.Process) != container.Process
+	return p != nil && j.Register != nil && j.Submit != nil && cmp.Or(attempt.ChosenIn(j.Register, j.Submit),
+		p.executor, container.Process) != container.Process
 }
 
 // Lacking returns why the local engine could not start a job, as far as this process knows. It is

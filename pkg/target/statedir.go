@@ -24,14 +24,19 @@ func CheckStateDir(con *term.Console, dir string, why Need) error {
 		if err != nil {
 			to = "DIRECTORY"
 		}
-		return exit.Fail(exit.NotDone, "open state directory %s: it is a symbolic link", dir).Try("name the directory itself: --state-dir %s    or BATCHCTL_STATE_DIR", term.Quoted(to))
+		return exit.Fail(exit.NotDone, "open state directory %s: it is a symbolic link", dir).
+			Try("name the directory itself: --state-dir %s    or BATCHCTL_STATE_DIR", term.Quoted(to))
 	case !info.IsDir():
-		return exit.Fail(exit.NotDone, "open state directory %s: it is not a directory", dir).Try("name another one: --state-dir DIRECTORY")
+		return exit.Fail(exit.NotDone, "open state directory %s: it is not a directory", dir).
+			Try("name another one: --state-dir DIRECTORY")
 	// Other users can create a directory of that name among the temporary files, and in a parent that they can change.
 	case !isOurs(info):
-		return exit.Fail(exit.NotDone, "open state directory %s: it belongs to another user, who can change its record of jobs", dir).Try("choose another one: --state-dir DIRECTORY    or BATCHCTL_STATE_DIR")
+		return exit.Fail(exit.NotDone,
+			"open state directory %s: it belongs to another user, who can change its record of jobs", dir).
+			Try("choose another one: --state-dir DIRECTORY    or BATCHCTL_STATE_DIR")
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so other users can change it", dir, info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
+		return exit.Fail(exit.NotDone, "open state directory %s: it has mode %04o, so other users can change it", dir,
+			info.Mode().Perm()).Try("run: chmod 700 %s", term.Quoted(dir))
 	}
 	if why == ToRead || runtime.GOOS == "windows" {
 		return nil

@@ -137,7 +137,8 @@ func (o Options) FlagsTo(platform *document.Platform, name string) (flags string
 }
 
 // Open opens the target with this name.
-func Open(ctx context.Context, con *term.Console, o Options, platform *document.Platform, name string, why Need) (*Target, error) {
+func Open(ctx context.Context, con *term.Console, o Options, platform *document.Platform, name string,
+	why Need) (*Target, error) {
 	dir, err := o.Dir()
 	if err != nil {
 		return nil, err
@@ -152,16 +153,19 @@ func Open(ctx context.Context, con *term.Console, o Options, platform *document.
 	if platform != nil {
 		entry, _ = platform.Target(name)
 	}
-	t := &Target{Name: name, Flags: o.FlagsTo(platform, name), Submissions: LedgerIn(con, dir), Close: func() error { return nil }}
+	t := &Target{Name: name, Flags: o.FlagsTo(platform, name), Submissions: LedgerIn(con, dir),
+		Close: func() error { return nil }}
 	switch {
 	case !isEndpoint(o.EndpointURL):
 		err = exit.Usage("invalid --endpoint-url %q", o.EndpointURL).Try("use a URL such as http://127.0.0.1:5000")
 	case !isRegion(o.Region):
 		err = exit.Usage("invalid --region %q", o.Region).Try("use a Region such as eu-central-1")
 	case name == Local && o.NamesAWS():
-		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").Try("remove them, or add --target aws")
+		err = exit.Usage("--region, --profile and --endpoint-url apply only to an AWS target").
+			Try("remove them, or add --target aws")
 	case name != Local && o.Executor.SecretsFrom != "":
-		err = exit.Usage("--secrets-from applies only to the local target").Try("remove it: AWS reads the secrets from their valueFrom")
+		err = exit.Usage("--secrets-from applies only to the local target").
+			Try("remove it: AWS reads the secrets from their valueFrom")
 	case name == Local:
 		var choice ExecutorChoice
 		if choice, err = o.Executor.Choose(entry); err == nil {
@@ -242,7 +246,8 @@ func Unknown(name string, platform *document.Platform) error {
 		where = "from " + platform.Root.Source.Name
 	}
 	return exit.Usage("unknown target %q", name).
-		Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --target %s?", Are: "known targets (" + where + ")"}))
+		Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --target %s?",
+			Are: "known targets (" + where + ")"}))
 }
 
 // rememberPlatform records the platform file of a target, for later commands. It ignores errors:
@@ -272,7 +277,8 @@ func (o Options) Dir() (string, error) {
 		return dir, nil
 	}
 	if err != nil {
-		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).Try("set HOME, or choose a directory: --state-dir DIRECTORY")
+		return "", exit.Fail(exit.NotDone, "find the state directory: %v", err).
+			Try("set HOME, or choose a directory: --state-dir DIRECTORY")
 	}
 	return filepath.Abs(filepath.Join(home, ".local", "state", "batchctl")) // the engine runs elsewhere
 }
@@ -303,7 +309,8 @@ func homeDirectory() (string, error) {
 
 // openLocal connects to the engine of the state directory. If none runs, the need decides what
 // happens.
-func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, entry document.Target, choice ExecutorChoice, why Need) error {
+func openLocal(ctx context.Context, con *term.Console, t *Target, dir string, entry document.Target,
+	choice ExecutorChoice, why Need) error {
 	t.Label = Local
 	connection, err := local.Connect(dir)
 	if err == nil && why != ToRead && choice.runs {
@@ -437,8 +444,10 @@ func printUnknown(con *term.Console, t *Target) {
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"), since.Format(time.RFC3339))
-	fmt.Fprintf(con.Err, "  start an engine, which retries or fails %s: batchctl wait %s%s\n", itOrThem(jobs), batch.ShortID(id), t.Flags)
+	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"),
+		since.Format(time.RFC3339))
+	fmt.Fprintf(con.Err, "  start an engine, which retries or fails %s: batchctl wait %s%s\n", itOrThem(jobs),
+		batch.ShortID(id), t.Flags)
 }
 
 func itOrThem(n int) string {
@@ -450,7 +459,8 @@ func itOrThem(n int) string {
 
 // openAfter opens the engine of another process that did not answer a moment ago: it answers now,
 // or it is about to end.
-func openAfter(ctx context.Context, con *term.Console, t *Target, o local.Options, x Executor, locked *local.LockedError) error {
+func openAfter(ctx context.Context, con *term.Console, t *Target, o local.Options, x Executor,
+	locked *local.LockedError) error {
 	if connection, err := joinEngine(ctx, o.Dir); err == nil {
 		return connect(con, t, connection, o.Dir, x.ExecutorChoice)
 	}
@@ -459,7 +469,8 @@ func openAfter(ctx context.Context, con *term.Console, t *Target, o local.Option
 	if local.WaitClosed(wait, o.Dir) == nil {
 		return openEngine(ctx, con, t, o, x, true)
 	}
-	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir, locked.PID).
+	return exit.Fail(exit.NotDone, "the state directory %s is in use by process %d, which does not answer", o.Dir,
+		locked.PID).
 		Try("stop that process, or use another directory: --state-dir DIRECTORY")
 }
 
@@ -481,7 +492,8 @@ func printOthers(ctx context.Context, con *term.Console, t *Target) {
 		fmt.Fprintln(con.Err, "waiting for other batchctl commands that use this engine (Ctrl-C stops waiting)")
 		return
 	}
-	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n", term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
+	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n",
+		term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
 }
 
 // noticing prints the notices in the engine's answers, each once. That the image is not used is printed once per state

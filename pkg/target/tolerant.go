@@ -23,14 +23,16 @@ import (
 // do answers of S3, which are contents of objects, or XML.
 func tolerant(stack *middleware.Stack) error {
 	return stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("BatchctlTolerant",
-		func(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+		func(ctx context.Context, in middleware.DeserializeInput,
+			next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 			out, metadata, err := next.HandleDeserialize(ctx, in)
 			answer, ok := out.RawResponse.(*smithyhttp.Response)
 			service := awsmiddleware.GetServiceID(ctx)
 			if err != nil || !ok || answer.Body == nil || service == s3.ServiceID {
 				return out, metadata, err
 			}
-			answer.Body = PlainIntegers(answer.Body, service == awsbatch.ServiceID || service == cloudwatchlogs.ServiceID)
+			answer.Body = PlainIntegers(answer.Body, service == awsbatch.ServiceID ||
+				service == cloudwatchlogs.ServiceID)
 			return out, metadata, nil
 		}), middleware.After)
 }
@@ -40,7 +42,8 @@ func tolerant(stack *middleware.Stack) error {
 // which the SDK needs to decide on retries.
 func PlainIntegers(answer io.ReadCloser, truncate bool) io.ReadCloser {
 	text, err := io.ReadAll(client.Bounded(answer))
-	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) || bytes.HasPrefix(trimmed, []byte("["))) {
+	if trimmed := bytes.TrimSpace(text); err == nil && (bytes.HasPrefix(trimmed, []byte("{")) ||
+		bytes.HasPrefix(trimmed, []byte("["))) {
 		text = wire.PlainIntegers(text, truncate)
 	}
 	return &readAnswer{io.MultiReader(bytes.NewReader(text), Broken{err}), answer}

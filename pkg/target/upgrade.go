@@ -21,7 +21,8 @@ const leaveTimeout = 15 * time.Second
 // upgrade replaces an older background engine that nothing uses by one of this program, and returns
 // the connection to the engine that serves dir then. An older engine that is in use, or that belongs
 // to a command in the foreground, is used unchanged, with a note.
-func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir string, choice ExecutorChoice) (local.Connection, error) {
+func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir string,
+	choice ExecutorChoice) (local.Connection, error) {
 	own := buildinfo.Own()
 	if !older.Build.Before(own) {
 		return older, nil
@@ -41,7 +42,8 @@ func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir
 		note("it belongs to another command (process %d), so this command uses it; to upgrade, stop that command and start it again", older.PID)
 		return older, nil
 	case !slices.Contains(older.Background, "--daemon"):
-		return older, exit.Fail(exit.NotDone, "replace the local engine: the arguments in %s/connection.json are not those of a background engine", dir)
+		return older, exit.Fail(exit.NotDone,
+			"replace the local engine: the arguments in %s/connection.json are not those of a background engine", dir)
 	}
 	err := older.HandOver(ctx)
 	if stays, ok := errors.AsType[*local.StaysError](err); ok {
@@ -55,7 +57,8 @@ func upgrade(ctx context.Context, con *term.Console, older local.Connection, dir
 	leaving, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	if err := older.WaitClosed(leaving); err != nil {
-		return older, exit.Fail(exit.NotDone, "replace the local engine: process %d is still running: %v", older.PID, err)
+		return older, exit.Fail(exit.NotDone, "replace the local engine: process %d is still running: %v", older.PID,
+			err)
 	}
 	connection, err := startEngine(ctx, con, dir, older.Background)
 	if err == nil {
@@ -83,7 +86,9 @@ func EndIdleEngine(ctx context.Context, con *term.Console, o Options, purpose st
 			return nil
 		}
 	}
-	return exit.Fail(exit.NotDone, "%s needs an engine of its own, but the engine of batchctl %s runs in %s since %s (process %d): %v",
+	return exit.Fail(exit.NotDone,
+		"%s needs an engine of its own, but the engine of batchctl %s runs in %s since %s (process %d): %v",
 		purpose, cmp.Or(engine.Command, "(unknown)"), dir, engine.Since.Local().Format(time.DateTime), engine.PID, err).
-		Try("stop it and its jobs: batchctl serve --stop%s    or use another directory: --state-dir DIRECTORY", o.FlagsTo(nil, Local))
+		Try("stop it and its jobs: batchctl serve --stop%s    or use another directory: --state-dir DIRECTORY",
+			o.FlagsTo(nil, Local))
 }

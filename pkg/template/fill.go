@@ -33,7 +33,8 @@ func Parse(src *diag.Source) (*jsontree.Node, diag.List) {
 	root, problems := jsontree.Parse(src)
 	for i := range problems {
 		if problems[i].Rule == jsontree.RulePlaceholder {
-			problems[i].Message = "a placeholder outside of quotes: " + src.Text[problems[i].Span.Start:problems[i].Span.End]
+			problems[i].Message = "a placeholder outside of quotes: " +
+				src.Text[problems[i].Span.Start:problems[i].Span.End]
 			problems[i].Hint = `write it as a string, such as "{{ name }}": a number or a boolean replaces the quotes, too`
 		}
 	}

@@ -74,7 +74,8 @@ func hasPassword(u *url.Userinfo) bool {
 
 // ofRepository are the variables that make git use another repository than the one it is asked to use. A hook of git
 // sets them.
-var ofRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+var ofRepository = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_TEMPLATE_DIR"}
 
 // gitEnvironment returns the environment of git: no questions, and no transport that runs commands.
@@ -83,7 +84,8 @@ func gitEnvironment(environ []string) []string {
 		name, _, _ := strings.Cut(v, "=")
 		return slices.Contains(ofRepository, name)
 	})
-	return append(environ, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh:file", "GIT_LITERAL_PATHSPECS=1", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	return append(environ, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh:file", "GIT_LITERAL_PATHSPECS=1",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
 }
 
 // repository is an empty repository that fetches one commit. It has no work tree: a checkout would follow links of the
@@ -95,8 +97,10 @@ type repository struct {
 
 // run runs git in the repository and passes its output to read; nil reads nothing.
 func (g *repository) run(ctx context.Context, read func(io.Reader) error, args ...string) error {
-	args = append([]string{"-C", g.dir, "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "gc.auto=0",
-		"-c", "maintenance.auto=false", "-c", "fetch.recurseSubmodules=false", "-c", "protocol.ext.allow=never"}, args...)
+	args = append([]string{"-C", g.dir, "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c",
+		"gc.auto=0",
+		"-c", "maintenance.auto=false", "-c", "fetch.recurseSubmodules=false", "-c", "protocol.ext.allow=never"},
+		args...)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, g.git, args...)
@@ -162,7 +166,8 @@ func (r *Reader) fromGit(ctx context.Context, at location) (*Content, error) {
 	if ref == "" {
 		ref = "HEAD"
 	}
-	if err := g.run(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", at.repository, ref+":refs/batchctl/template"); err != nil {
+	if err := g.run(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--",
+		at.repository, ref+":refs/batchctl/template"); err != nil {
 		return nil, err
 	}
 	entries, err := g.list(ctx, at.below)

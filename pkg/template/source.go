@@ -84,7 +84,8 @@ func (r *Reader) read(ctx context.Context, source string) (*Content, error) {
 		}
 		return r.fromGit(ctx, at)
 	}
-	if host, name, ok := strings.Cut(source, ":"); ok && strings.Contains(host, "@") && !strings.ContainsAny(host, `/\`) {
+	if host, name, ok := strings.Cut(source, ":"); ok && strings.Contains(host, "@") &&
+		!strings.ContainsAny(host, `/\`) {
 		return nil, fmt.Errorf("write it as a URL: ssh://%s/%s", host, strings.TrimPrefix(name, "/"))
 	}
 	return r.fromPath(ctx, source)

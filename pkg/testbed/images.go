@@ -109,7 +109,8 @@ func newImage(kind string, program []byte, dockerfile string, args []string, sid
 		_, _ = fmt.Fprintf(h, "%d ", len(part))
 		_, _ = h.Write(part) // a hash takes everything
 	}
-	return &Image{Sides: slices.Sorted(slices.Values(sides)), Program: program, dockerfile: dockerfile, args: args, Tag: kind + "-" + hex.EncodeToString(h.Sum(nil))[:12]}
+	return &Image{Sides: slices.Sorted(slices.Values(sides)), Program: program, dockerfile: dockerfile, args: args,
+		Tag: kind + "-" + hex.EncodeToString(h.Sum(nil))[:12]}
 }
 
 // linuxProgram reads a program for Linux on x86_64, and reports whether it needs
@@ -146,5 +147,6 @@ func (image *Image) Build(ctx context.Context, builder *container.Images, log io
 	if err := os.Chmod(path, 0o755); err != nil { // whatever the umask: a container's user starts it
 		return err
 	}
-	return builder.Build(ctx, container.Build{Name: image.Name, Platform: "linux/amd64", Dockerfile: image.dockerfile, Dir: dir, Args: image.args}, log)
+	return builder.Build(ctx, container.Build{Name: image.Name, Platform: "linux/amd64", Dockerfile: image.dockerfile,
+		Dir: dir, Args: image.args}, log)
 }

@@ -28,7 +28,8 @@ func JobNames(prefix string) (names []string) {
 // own, a machine of 16 vCPUs on the CPU's side, and half an hour once, which bounds what it costs.
 // image is "" where that of the job file stands.
 func Settings(prefix, side, workload, image string) []string {
-	settings := []string{"name=" + JobName(prefix, side, workload), "queue=" + strings.ToLower(side), "timeout=30m", `retryStrategy={"attempts": 1}`}
+	settings := []string{"name=" + JobName(prefix, side, workload), "queue=" + strings.ToLower(side), "timeout=30m",
+		`retryStrategy={"attempts": 1}`}
 	if side == "CPU" {
 		settings = append(settings, "resources.vcpus=16", "resources.memory=8 GiB")
 	} else {

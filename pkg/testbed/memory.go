@@ -62,7 +62,8 @@ func Recall(dir string) (*Memory, error) {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "read %s: %v", m.path, exit.Cause(err)).Try("use another directory: --out DIRECTORY    or remove the file: batchctl then no longer knows the jobs of that benchmark")
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", m.path, exit.Cause(err)).
+			Try("use another directory: --out DIRECTORY    or remove the file: batchctl then no longer knows the jobs of that benchmark")
 	}
 	return m, nil
 }
@@ -71,10 +72,12 @@ func Recall(dir string) (*Memory, error) {
 func (m *Memory) Belongs(target, prefix, dir string) error {
 	switch {
 	case m.Target != "" && m.Target != target:
-		return exit.Fail(exit.NotDone, "%s is the directory of a benchmark in %s, but this is %s: nothing was done", dir, m.Target, target).
+		return exit.Fail(exit.NotDone, "%s is the directory of a benchmark in %s, but this is %s: nothing was done",
+			dir, m.Target, target).
 			Try("name another one: --out DIRECTORY    or that target: --target NAME")
 	case m.Prefix != "" && m.Prefix != prefix:
-		return exit.Fail(exit.NotDone, "%s is the directory of a benchmark with --prefix %s: nothing was done", dir, m.Prefix).
+		return exit.Fail(exit.NotDone, "%s is the directory of a benchmark with --prefix %s: nothing was done", dir,
+			m.Prefix).
 			Try("pass --prefix %s, or another directory: --out DIRECTORY", m.Prefix)
 	}
 	return nil

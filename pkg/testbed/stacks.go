@@ -34,7 +34,8 @@ func Wanted(parameters map[string]string) []infra.Template {
 func Parameters(prefix string) map[string]string {
 	return map[string]string{
 		"Nat": "true", "RepositoryName": Repository(prefix), "RootVolumeSize": "60",
-		"CpuInstanceTypes": "c6i.4xlarge,m6i.4xlarge", "CpuMaxvCpus": "16", "GpuInstanceTypes": "g4dn.xlarge,g5.xlarge", "GpuMaxvCpus": "4",
+		"CpuInstanceTypes": "c6i.4xlarge,m6i.4xlarge", "CpuMaxvCpus": "16", "GpuInstanceTypes": "g4dn.xlarge,g5.xlarge",
+		"GpuMaxvCpus": "4",
 	}
 }
 
@@ -55,7 +56,8 @@ func Queues(prefix string, parameters map[string]string) []infra.Queue {
 		_, _ = fmt.Sscan(parameters[parameter(side, "MaxvCpus")], &most) // CloudFormation refuses what is no number
 		name := prefix + "-" + strings.ToLower(side)
 		queues = append(queues, infra.Queue{Alias: strings.ToLower(side), JobQueue: name,
-			Environments: []infra.Environment{{Name: name, Type: "EC2", InstanceTypes: InstanceTypes(parameters, side), MaxvCpus: most}}})
+			Environments: []infra.Environment{{Name: name, Type: "EC2", InstanceTypes: InstanceTypes(parameters, side),
+				MaxvCpus: most}}})
 	}
 	return queues
 }

@@ -79,7 +79,8 @@ func MotoLoads(t testing.TB, address, region, service string) {
 		r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 		r.Header.Set("X-Amz-Target", target)
 	}
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/"+region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=x")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=x/20260101/"+region+"/"+service+
+		"/aws4_request, SignedHeaders=host, Signature=x")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

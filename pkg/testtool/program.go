@@ -67,7 +67,8 @@ func BuildError(what, out string, err error) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("build %s: cannot find go in PATH", what)
 	case strings.Contains(all, "no space left on device"), strings.Contains(all, "disk quota exceeded"):
-		return fmt.Errorf("build %s: the disk is full: free space in %s and in your caches (`go env GOCACHE`)", what, os.TempDir())
+		return fmt.Errorf("build %s: the disk is full: free space in %s and in your caches (`go env GOCACHE`)", what,
+			os.TempDir())
 	}
 	return fmt.Errorf("build %s: %w\n%s", what, err, out)
 }

@@ -170,7 +170,8 @@ func (r *record) start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started = true
-	r.tests, r.programs, r.reasons, r.long, r.running = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	r.tests, r.programs, r.reasons, r.long, r.running = map[string]bool{}, map[string]bool{}, map[string]bool{},
+		map[string]bool{}, map[string]bool{}
 	r.built, r.probes = map[string]func() (string, error){}, map[string]func() error{}
 }
 
@@ -232,7 +233,8 @@ func (r *record) report() string {
 		parts = append(parts, fmt.Sprintf("skipped %s: %s", count(len(r.tests), "test"), strings.Join(why, "; ")))
 	}
 	if len(r.long) > 0 {
-		parts = append(parts, fmt.Sprintf("skipped %s: set %s=1 to run them", count(len(r.long), "long test"), LongTests))
+		parts = append(parts, fmt.Sprintf("skipped %s: set %s=1 to run them", count(len(r.long), "long test"),
+			LongTests))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -84,7 +84,8 @@ func Directories(path string) (dirs []string) {
 // groupIn returns the control group, given the texts of /proc/PID/cgroup and /proc/self/mountinfo. On a machine with
 // both versions, that with the memory controller counts.
 func groupIn(groups, mounts string) Group {
-	one := Group{1, Directory(groups, mounts, "memory"), Directory(groups, mounts, "cpuacct"), Directory(groups, mounts, "blkio")}
+	one := Group{1, Directory(groups, mounts, "memory"), Directory(groups, mounts, "cpuacct"),
+		Directory(groups, mounts, "blkio")}
 	if one.Memory != "" {
 		return one
 	}

@@ -46,13 +46,15 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 	for _, o := range q.detail.ComputeEnvironmentOrder {
 		names = append(names, aws.ToString(o.ComputeEnvironment))
 	}
-	found, err := v.batch.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
+	found, err := v.batch.DescribeComputeEnvironments(ctx,
+		&awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: names})
 	if q.environmentsErr = err; err == nil {
 		q.environments = found.ComputeEnvironments
 	}
 	// The answer has its own order.
 	stable.Sort(q.environments, func(a, b types.ComputeEnvironmentDetail) int {
-		return slices.Index(names, aws.ToString(a.ComputeEnvironmentArn)) - slices.Index(names, aws.ToString(b.ComputeEnvironmentArn))
+		return slices.Index(names, aws.ToString(a.ComputeEnvironmentArn)) - slices.Index(names,
+			aws.ToString(b.ComputeEnvironmentArn))
 	})
 	return q
 }
@@ -77,13 +79,15 @@ func (v *Verifier) queueResult(ctx context.Context, name, share string) Result {
 	case d == nil:
 		return failed("list the queues: batchctl queues", "no job queue %s in this account and Region", name)
 	case d.State != types.JQStateEnabled:
-		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "it is %s and accepts no jobs", d.State)
+		return failed("aws batch update-job-queue --job-queue "+name+" --state ENABLED", "it is %s and accepts no jobs",
+			d.State)
 	case d.Status != types.JQStatusValid:
 		return failed("ask the platform team to fix it", "its status is %s: %s", d.Status, aws.ToString(d.StatusReason))
 	case d.SchedulingPolicyArn != nil && share == "":
 		return failed("set shareIdentifier", "it has a fair-share policy, but the job has no shareIdentifier")
 	case d.SchedulingPolicyArn == nil && share != "":
-		return failed("remove shareIdentifier, or use a queue with a scheduling policy", "it has no scheduling policy, so AWS Batch rejects the job's shareIdentifier")
+		return failed("remove shareIdentifier, or use a queue with a scheduling policy",
+			"it has no scheduling policy, so AWS Batch rejects the job's shareIdentifier")
 	}
 	return pass("ENABLED and VALID")
 }
@@ -159,8 +163,9 @@ func fit(e types.ComputeEnvironmentDetail, need plan.Need, list *catalog.Catalog
 	if c == nil {
 		return nil
 	}
-	p := need.Place(catalog.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(c.Type), InstanceTypes: c.InstanceTypes,
-		MaxvCpus: int(aws.ToInt32(c.MaxvCpus)), Catalog: list})
+	p := need.Place(catalog.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Type: string(c.Type),
+		InstanceTypes: c.InstanceTypes,
+		MaxvCpus:      int(aws.ToInt32(c.MaxvCpus)), Catalog: list})
 	return &p
 }
 
@@ -181,9 +186,12 @@ func checkProfiles(ctx context.Context, v *Verifier, j *job) (results []Result) 
 			case err != nil:
 				return unknown(err)
 			case !found:
-				return failed("create it, with a role that has AmazonEC2ContainerServiceforEC2Role", "no instance profile %s, which compute environment %s names", profile, aws.ToString(e.ComputeEnvironmentName))
+				return failed("create it, with a role that has AmazonEC2ContainerServiceforEC2Role",
+					"no instance profile %s, which compute environment %s names", profile,
+					aws.ToString(e.ComputeEnvironmentName))
 			case len(roles) == 0:
-				return failed("add a role that has AmazonEC2ContainerServiceforEC2Role", "the instance profile has no role, so its instances cannot register with ECS")
+				return failed("add a role that has AmazonEC2ContainerServiceforEC2Role",
+					"the instance profile has no role, so its instances cannot register with ECS")
 			}
 			return pass("it has role %s", strings.Join(roles, ", "))
 		}))
@@ -202,7 +210,8 @@ func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Resul
 	for c := range list.Children() {
 		name := c.Get("consumableResource").Str()
 		asked, _ := c.Get("quantity").Int()
-		out, err := v.batch.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		out, err := v.batch.DescribeConsumableResource(ctx,
+			&awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
 		r := Result{}
 		switch {
 		case err != nil && strings.Contains(err.Error(), "not exist"):
@@ -210,7 +219,8 @@ func checkConsumables(ctx context.Context, v *Verifier, j *job) (results []Resul
 		case err != nil:
 			r = unknown(err)
 		case aws.ToInt64(out.TotalQuantity) < asked:
-			r = failed("request less of it", "its total is %d, but the job requests %d", aws.ToInt64(out.TotalQuantity), asked)
+			r = failed("request less of it", "its total is %d, but the job requests %d", aws.ToInt64(out.TotalQuantity),
+				asked)
 		default:
 			r = pass("its total is %d; the job requests %d", aws.ToInt64(out.TotalQuantity), asked)
 		}

@@ -24,7 +24,8 @@ func checkImages(ctx context.Context, v *Verifier, j *job) (results []Result) {
 	containers, tasks := j.containers()
 	arch := ""
 	for _, t := range tasks {
-		arch = map[string]string{"ARM64": "arm64", "X86_64": "amd64"}[strings.ToUpper(t.Get("runtimePlatform").Get("cpuArchitecture").Str())]
+		arch = map[string]string{"ARM64": "arm64", "X86_64": "amd64"}[strings.ToUpper(t.Get("runtimePlatform").
+			Get("cpuArchitecture").Str())]
 	}
 	for _, c := range containers {
 		name := c.Get("image").Str()
@@ -53,11 +54,13 @@ func (v *Verifier) image(ctx context.Context, name, arch string) Result {
 	case err != nil:
 		return unknown(err)
 	case i.NoRepository:
-		return failed("push the image, or correct its name", "no repository %s in registry %s, Region %s", i.Repository, i.Registry, i.Region)
+		return failed("push the image, or correct its name", "no repository %s in registry %s, Region %s", i.Repository,
+			i.Registry, i.Region)
 	case !i.Found:
 		return failed("push the image, or correct its tag", "the repository has no image %s", i.Tag+i.Digest)
 	case arch != "" && len(i.Architectures) > 0 && !slices.Contains(i.Architectures, arch):
-		return failed("build it for "+arch+": docker buildx build --platform linux/"+arch, "it is built for %s, but the job runs on %s", strings.Join(i.Architectures, ", "), arch)
+		return failed("build it for "+arch+": docker buildx build --platform linux/"+arch,
+			"it is built for %s, but the job runs on %s", strings.Join(i.Architectures, ", "), arch)
 	case len(i.Architectures) > 0:
 		return pass("it exists, for %s", strings.Join(i.Architectures, ", "))
 	}
@@ -89,7 +92,8 @@ func (v *Verifier) role(ctx context.Context, arn string) Result {
 	case !role.Found:
 		return failed("correct the ARN, or create the role", "no role %s in this account", role.Name)
 	case !role.Trusts(tasksService):
-		return failed("add "+tasksService+" to its trust policy", "its trust policy does not allow %s to assume it", tasksService)
+		return failed("add "+tasksService+" to its trust policy", "its trust policy does not allow %s to assume it",
+			tasksService)
 	case role.Conditional:
 		return pass("%s may assume it; the conditions of its trust policy are not checked", tasksService)
 	}
@@ -124,7 +128,8 @@ func (v *Verifier) secret(ctx context.Context, from string) Result {
 	case !s.Found:
 		return failed("correct valueFrom, or create it", "it does not exist")
 	case s.Deleted:
-		return failed("aws secretsmanager restore-secret, or use another one", "it is scheduled for deletion and cannot be read")
+		return failed("aws secretsmanager restore-secret, or use another one",
+			"it is scheduled for deletion and cannot be read")
 	case s.Key != "" && !strings.HasPrefix(s.Key, "alias/aws/"):
 		return pass("it exists; the execution role's permission to read it and to use its key is not checked")
 	}
@@ -160,7 +165,8 @@ func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) 
 			results = append(results, r)
 		default:
 			region := options.Get("awslogs-region").Str()
-			results = append(results, v.once("log-group", group, func() Result { return v.logGroup(ctx, group, region) }))
+			results = append(results,
+				v.once("log-group", group, func() Result { return v.logGroup(ctx, group, region) }))
 		}
 	}
 	return results
@@ -168,7 +174,8 @@ func checkLogGroup(ctx context.Context, v *Verifier, j *job) (results []Result) 
 
 // logGroup queries one log group; region "" means the target's.
 func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
-	out, err := v.rpc.In(region).DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &group})
+	out, err := v.rpc.In(region).
+		DescribeLogGroups(ctx, &cloudwatchlogs.DescribeLogGroupsInput{LogGroupNamePrefix: &group})
 	if err != nil {
 		return unknown(err)
 	}
@@ -178,7 +185,8 @@ func (v *Verifier) logGroup(ctx context.Context, group, region string) Result {
 			return pass("it exists")
 		}
 	}
-	return failed("aws logs create-log-group --log-group-name "+group+", or set awslogs-create-group to \"true\"", "no such log group: jobs that use it do not start")
+	return failed("aws logs create-log-group --log-group-name "+group+", or set awslogs-create-group to \"true\"",
+		"no such log group: jobs that use it do not start")
 }
 
 // quotaOf returns the service and the code of the quota that counts the vCPUs of an instance type
@@ -206,7 +214,8 @@ func quotaOf(kind types.CRType, instance string) (service, code string) {
 		return "ec2", choose("L-DB2E81BA", "L-3819A6DF")
 	case family == "p":
 		return "ec2", choose("L-417A185B", "L-7212CCBC")
-	case len(family) > 0 && strings.ContainsRune("acdhimrtz", rune(family[0])) && family != "inf" && family != "trn" && family != "hpc" && family != "dl":
+	case len(family) > 0 && strings.ContainsRune("acdhimrtz", rune(family[0])) && family != "inf" && family != "trn" &&
+		family != "hpc" && family != "dl":
 		return "ec2", choose("L-1216C47A", "L-34B43A08")
 	}
 	return "", ""
@@ -252,8 +261,11 @@ func (v *Verifier) quota(ctx context.Context, service, code string, needs float6
 	case !known:
 		return unknown(errors.New("the account has no value for this quota"))
 	case value < needs:
-		return failed("request more: aws service-quotas request-service-quota-increase --service-code "+service+" --quota-code "+code+" --desired-value N",
-			"the quota allows %s of this kind, but one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
+		return failed("request more: aws service-quotas request-service-quota-increase --service-code "+service+
+			" --quota-code "+code+" --desired-value N",
+			"the quota allows %s of this kind, but one instance for the job has %s", catalog.VCPUs(value),
+			catalog.VCPUs(needs))
 	}
-	return pass("the quota allows %s of this kind; one instance for the job has %s", catalog.VCPUs(value), catalog.VCPUs(needs))
+	return pass("the quota allows %s of this kind; one instance for the job has %s", catalog.VCPUs(value),
+		catalog.VCPUs(needs))
 }

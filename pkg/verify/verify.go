@@ -76,10 +76,13 @@ type Check struct {
 // Checks returns all checks in their order. Later checks use the results of earlier ones.
 func Checks() []Check {
 	return []Check{
-		{"definition", "A job definition that the file names but does not contain is registered and ACTIVE.", checkDefinition},
+		{"definition", "A job definition that the file names but does not contain is registered and ACTIVE.",
+			checkDefinition},
 		{"queue", "The job queue exists, is ENABLED and VALID, and matches the job's share identifier.", checkQueue},
-		{"environments", "The job fits a compute environment of the queue that is ENABLED and VALID.", checkEnvironments},
-		{"instance-profile", "The instance profiles of those compute environments exist and have a role.", checkProfiles},
+		{"environments", "The job fits a compute environment of the queue that is ENABLED and VALID.",
+			checkEnvironments},
+		{"instance-profile", "The instance profiles of those compute environments exist and have a role.",
+			checkProfiles},
 		{"image", "The image exists in its registry, for the CPU architecture of the job.", checkImages},
 		{"roles", "The job role and the execution role exist, and ECS tasks may assume them.", checkRoles},
 		{"secrets", "The secrets and parameters exist.", checkSecrets},
@@ -271,7 +274,8 @@ func checkDefinition(ctx context.Context, v *Verifier, j *job) []Result {
 	case err != nil:
 		r = unknown(err)
 	case found == nil:
-		r = failed("register it first: batchctl submit with its file, or correct the name", "no active job definition %s", name)
+		r = failed("register it first: batchctl submit with its file, or correct the name",
+			"no active job definition %s", name)
 	default:
 		r = pass("revision %d is ACTIVE", aws.ToInt32(found.Revision))
 		if j.definition, err = tree(found); err != nil {

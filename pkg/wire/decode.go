@@ -146,7 +146,8 @@ func (d *decoder) entries(v reflect.Value, path string, token token) error {
 
 // members reads an object. target returns where the value of a name is stored, and done is called
 // for each value that was not null.
-func (d *decoder) members(path string, token token, target func(string) (reflect.Value, error), done func(string, reflect.Value)) error {
+func (d *decoder) members(path string, token token, target func(string) (reflect.Value, error),
+	done func(string, reflect.Value)) error {
 	if token.kind != '{' {
 		return wrongType(path, "an object", token)
 	}
@@ -258,6 +259,7 @@ func unknown(path, name string, members []member) error {
 // wrongType returns the error for a value of the wrong type. expected is a phrase such as "a
 // string".
 func wrongType(path, expected string, token token) error {
-	got := map[byte]string{'n': "null", '{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", '0': "the number " + token.text}[token.kind]
+	got := map[byte]string{'n': "null", '{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false",
+		'0': "the number " + token.text}[token.kind]
 	return &Error{path, fmt.Sprintf("must be %s, not %s", expected, got)}
 }

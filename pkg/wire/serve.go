@@ -39,7 +39,8 @@ func ClientException(format string, args ...any) *Fault {
 
 // ServerException returns Batch's answer to an internal error. The SDKs retry it.
 func ServerException(format string, args ...any) *Fault {
-	return &Fault{Type: "ServerException", Status: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
+	return &Fault{Type: "ServerException", Status: http.StatusInternalServerError,
+		Message: fmt.Sprintf(format, args...)}
 }
 
 // WriteFault answers with f. The header serves restJson1 (Batch), the __type

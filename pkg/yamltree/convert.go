@@ -79,7 +79,8 @@ func (p *parser) take(kind jsontree.Kind, text string, start, end int) *jsontree
 func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 	tag, body = diag.Span{Start: start, End: start}, start
 	// A tag and an anchor can come in either order.
-	named, tagged := y.Anchor != "", y.Style&yaml.TaggedStyle != 0 || y.Kind == yaml.ScalarNode && y.Value != "" && strings.HasPrefix(p.text[start:], "!")
+	named, tagged := y.Anchor != "", y.Style&yaml.TaggedStyle != 0 || y.Kind == yaml.ScalarNode && y.Value != "" &&
+		strings.HasPrefix(p.text[start:], "!")
 	for i := start; named || tagged; {
 		i = p.skip(i)
 		if i >= len(p.text) {
@@ -100,7 +101,8 @@ func (p *parser) properties(y *yaml.Node, start int) (tag diag.Span, body int) {
 		body, i = end, end
 	}
 	// An empty scalar has nothing after its tag: what follows belongs to the next node.
-	if next := p.skip(body); body > start && (y.Kind != yaml.ScalarNode || y.Value != "" || next < len(p.text) && strings.IndexByte(`"'|>`, p.text[next]) >= 0) {
+	if next := p.skip(body); body > start && (y.Kind != yaml.ScalarNode || y.Value != "" || next < len(p.text) &&
+		strings.IndexByte(`"'|>`, p.text[next]) >= 0) {
 		body = next
 	}
 	return tag, body
@@ -260,7 +262,9 @@ func (p *parser) mapping(y *yaml.Node, start, depth int) *jsontree.Node {
 func (p *parser) warnTwice(name string, first, second diag.Span) {
 	p.twice = true
 	if len(p.list) < maxErrors {
-		p.report(RuleDuplicateKey, second.Start, second.End, "keep one of the two", "%s is given twice, first on line %d; CloudFormation uses this one", strconv.Quote(name), p.line(first.Start)+1)
+		p.report(RuleDuplicateKey, second.Start, second.End, "keep one of the two",
+			"%s is given twice, first on line %d; CloudFormation uses this one", strconv.Quote(name),
+			p.line(first.Start)+1)
 		p.list[len(p.list)-1].Severity = diag.Warning
 	}
 }
@@ -274,7 +278,8 @@ func (p *parser) key(y *yaml.Node) (name string, at diag.Span, ok bool) {
 		return y.Alias.Value, diag.Span{Start: start, End: start + 1 + len(y.Value)}, true
 	}
 	if y.Kind != yaml.ScalarNode {
-		p.report(RuleSyntax, start, start+1, "use text as the name", "a list or an object cannot be the name of a member")
+		p.report(RuleSyntax, start, start+1, "use text as the name",
+			"a list or an object cannot be the name of a member")
 		return "", at, false
 	}
 	_, body := p.properties(y, start)

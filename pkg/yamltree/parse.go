@@ -91,7 +91,9 @@ func (p *parser) report(rule string, start, end int, hint, format string, args .
 	if p.gaveUp {
 		return
 	}
-	p.list = append(p.list, diag.Diagnostic{Rule: rule, Source: p.src, Span: diag.Span{Start: start, End: min(max(start, end), len(p.text))}, Message: fmt.Sprintf(format, args...), Hint: hint})
+	p.list = append(p.list, diag.Diagnostic{Rule: rule, Source: p.src,
+		Span: diag.Span{Start: start, End: min(max(start, end), len(p.text))}, Message: fmt.Sprintf(format, args...),
+		Hint: hint})
 }
 
 // giveUp reports a problem after which the parser stops.
@@ -104,7 +106,8 @@ func (p *parser) giveUp(start, end int, hint, format string, args ...any) {
 func (p *parser) readable() bool {
 	switch i := strings.IndexByte(p.text, 0); {
 	case len(p.text) > maxBytes:
-		p.giveUp(0, 0, "split the template into nested stacks: CloudFormation accepts 1 MB", "the text is longer than %d MiB", maxBytes>>20)
+		p.giveUp(0, 0, "split the template into nested stacks: CloudFormation accepts 1 MB",
+			"the text is longer than %d MiB", maxBytes>>20)
 	case i >= 0:
 		p.giveUp(i, i+1, "save the file as UTF-8", "the file contains a NUL byte: it is not UTF-8 text")
 	case !utf8.ValidString(p.text):
@@ -210,7 +213,8 @@ func (p *parser) refused(err error) {
 	}
 	hint := p.advice(at, bad.Message)
 	// At the end of the text, the location of the open quote or bracket helps more.
-	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open && (strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
+	if open := strings.TrimSpace(p.text[at:]) == "" && bad.ContextMark.Line > 0; open &&
+		(strings.Contains(bad.ContextMsg, "quoted") || strings.Contains(bad.ContextMsg, "flow")) {
 		at = p.at(bad.ContextMark.Line, bad.ContextMark.Column)
 		end, message, hint = at+1, "the quote or bracket here is not closed", "add the closing quote or bracket"
 	}

@@ -11,8 +11,10 @@ import (
 )
 
 // functions are the functions of CloudFormation with a short form, by that name.
-var functions = []string{"And", "Base64", "Cidr", "Condition", "Contains", "EachMemberEquals", "EachMemberIn", "Equals", "FindInMap", "GetAZs", "GetAtt", "GetStackOutput",
-	"If", "ImportValue", "Join", "Length", "Not", "Or", "Ref", "RefAll", "Select", "Split", "Sub", "ToJsonString", "Transform", "ValueOf", "ValueOfAll"}
+var functions = []string{"And", "Base64", "Cidr", "Condition", "Contains", "EachMemberEquals", "EachMemberIn", "Equals",
+	"FindInMap", "GetAZs", "GetAtt", "GetStackOutput",
+	"If", "ImportValue", "Join", "Length", "Not", "Or", "Ref", "RefAll", "Select", "Split", "Sub", "ToJsonString",
+	"Transform", "ValueOf", "ValueOfAll"}
 
 // isYAMLTag reports whether a tag belongs to YAML itself.
 func isYAMLTag(tag string) bool {

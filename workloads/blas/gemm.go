@@ -26,7 +26,8 @@ type Options struct {
 // on the number of threads.
 //
 // Gemm panics if a shape does not fit its slice.
-func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int, o Options) {
+func Gemm[T Float](transA, transB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
+	o Options) {
 	if fault := Misfit(transA, transB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc); fault != "" {
 		panic("blas: " + fault)
 	}

@@ -56,5 +56,6 @@ func limited(wanted string, available []ISA) (ISA, error) {
 	for _, isa := range available {
 		names = append(names, string(isa))
 	}
-	return available[0], fmt.Errorf("%s=%s: this machine has no such kernels (it has: %s)", ISAVariable, wanted, strings.Join(names, ", "))
+	return available[0], fmt.Errorf("%s=%s: this machine has no such kernels (it has: %s)", ISAVariable, wanted,
+		strings.Join(names, ", "))
 }

@@ -10,7 +10,8 @@ import (
 // system saves: package cpu checks XCR0 for both.
 func supported() []ISA {
 	var all []ISA
-	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX2 &&
+		cpu.X86.HasFMA {
 		all = append(all, AVX512)
 	}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {

@@ -43,7 +43,8 @@ func kernelFor[T Float](isa ISA) kernel[T] {
 			return k
 		}
 	}
-	return kernel[T]{mr: portableRows, nr: portableColumns, multiply: multiplyPortable[T], packRows: packPortable[T], transpose: transposePortable[T]}
+	return kernel[T]{mr: portableRows, nr: portableColumns, multiply: multiplyPortable[T], packRows: packPortable[T],
+		transpose: transposePortable[T]}
 }
 
 // last returns the width of the narrowest panel that fits the columns, fewer than nr, and its

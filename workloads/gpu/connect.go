@@ -8,7 +8,8 @@ import (
 
 // errNoBinding is the answer of a program without a way to the driver.
 var errNoBinding = &UnavailableError{
-	Reason: "this program is built without GPU support", Remedy: "use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl",
+	Reason: "this program is built without GPU support",
+	Remedy: "use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl",
 }
 
 // Connect opens the driver by the binding of that name, or, without one, by the first
@@ -38,7 +39,8 @@ func (p Platform) Connect(name string) (Driver, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		return nil, &UnavailableError{Binding: name, Reason: fmt.Sprintf("unknown binding %s", name), Remedy: "this program has: " + strings.Join(names, ", ")}
+		return nil, &UnavailableError{Binding: name, Reason: fmt.Sprintf("unknown binding %s", name),
+			Remedy: "this program has: " + strings.Join(names, ", ")}
 	}
 	return nil, &UnavailableError{Binding: name, Reason: strings.Join(reasons, "; "), Remedy: remedy}
 }

@@ -55,9 +55,12 @@ func describe(d Driver, ordinal int) (Info, error) {
 	major, minor := ask.attribute(CapabilityMajor), ask.attribute(CapabilityMinor)
 	info := Info{
 		Ordinal: ordinal, Capability: 10*major + minor, Multiprocessors: ask.attribute(MultiprocessorCount),
-		PCI:      fmt.Sprintf("%04x:%02x:%02x", ask.attribute(PCIDomain), ask.attribute(PCIBus), ask.attribute(PCIDevice)),
-		ClockKHz: ask.attribute(ClockKHz), MemoryClockKHz: ask.attribute(MemoryClockKHz), MemoryBusBits: ask.attribute(MemoryBusBits),
-		L2Bytes: ask.attribute(L2Bytes), SharedBytes: max(ask.attribute(MaxSharedPerBlock), ask.attribute(SharedPerBlockOptin)),
+		PCI: fmt.Sprintf("%04x:%02x:%02x", ask.attribute(PCIDomain), ask.attribute(PCIBus),
+			ask.attribute(PCIDevice)),
+		ClockKHz: ask.attribute(ClockKHz), MemoryClockKHz: ask.attribute(MemoryClockKHz),
+		MemoryBusBits: ask.attribute(MemoryBusBits),
+		L2Bytes:       ask.attribute(L2Bytes), SharedBytes: max(ask.attribute(MaxSharedPerBlock),
+			ask.attribute(SharedPerBlockOptin)),
 		ECC: ask.attribute(ECCEnabled) == 1,
 	}
 	var errName, errUUID, errMemory error

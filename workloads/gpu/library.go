@@ -12,7 +12,8 @@ type Library struct {
 func (c *Card) Load(ptx string) (*Library, error) {
 	m, err := c.driver.LoadModule(ptx)
 	if err != nil {
-		return nil, fmt.Errorf("compile PTX for %s with compute capability %d.%d: %w", c, c.Info.Capability/10, c.Info.Capability%10, c.note(err))
+		return nil, fmt.Errorf("compile PTX for %s with compute capability %d.%d: %w", c, c.Info.Capability/10,
+			c.Info.Capability%10, c.note(err))
 	}
 	l := &Library{Module: m, card: c}
 	c.hold(l, "a library", func() error { return c.driver.UnloadModule(m) })
@@ -26,7 +27,8 @@ func (l *Library) Close() error { return l.card.release(l, "a library") }
 func (l *Library) Kernel(name string, shared int) (*Kernel, error) {
 	c := l.card
 	if shared > c.Info.SharedBytes {
-		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory per block, and %s has %d", name, shared, c, c.Info.SharedBytes)
+		return nil, fmt.Errorf("kernel %s needs %d bytes of shared memory per block, and %s has %d", name, shared, c,
+			c.Info.SharedBytes)
 	}
 	f, err := c.driver.Function(l.Module, name)
 	if err != nil {

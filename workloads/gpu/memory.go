@@ -116,7 +116,8 @@ func (c *Card) freeAll() error {
 		names = append(names, h.what+h.place)
 		errs = append(errs, c.note(h.free()))
 	}
-	return errors.Join(append([]error{fmt.Errorf("%s was closed before this was freed: %s", c, strings.Join(names, ", "))}, errs...)...)
+	return errors.Join(append([]error{fmt.Errorf("%s was closed before this was freed: %s", c,
+		strings.Join(names, ", "))}, errs...)...)
 }
 
 // amount prints a size in MiB or GiB, and small ones in bytes.

@@ -56,7 +56,8 @@ func (q *Queue) CopyIn2D(dst Pointer, src []byte, pitch, width, rows int64) erro
 	if err := spans(src, pitch, width, rows); err != nil {
 		return fmt.Errorf("copy rows to the card: %w", err)
 	}
-	return q.done("copy rows to the card", q.card.driver.CopyIn2D(dst, unsafe.Pointer(&src[0]), pitch, width, rows, q.Stream))
+	return q.done("copy rows to the card", q.card.driver.CopyIn2D(dst, unsafe.Pointer(&src[0]), pitch, width, rows,
+		q.Stream))
 }
 
 // CopyOut2D puts a copy of rows of width bytes from src on the queue. At src the rows have no gap; in
@@ -68,13 +69,15 @@ func (q *Queue) CopyOut2D(dst []byte, src Pointer, pitch, width, rows int64) err
 	if err := spans(dst, pitch, width, rows); err != nil {
 		return fmt.Errorf("copy rows from the card: %w", err)
 	}
-	return q.done("copy rows from the card", q.card.driver.CopyOut2D(unsafe.Pointer(&dst[0]), src, pitch, width, rows, q.Stream))
+	return q.done("copy rows from the card", q.card.driver.CopyOut2D(unsafe.Pointer(&dst[0]), src, pitch, width, rows,
+		q.Stream))
 }
 
 // spans is an error unless the memory has the rows: the driver would copy beyond it.
 func spans(memory []byte, pitch, width, rows int64) error {
 	if width < 0 || rows < 0 || pitch < width || int64(len(memory)) < (rows-1)*pitch+width {
-		return fmt.Errorf("%d bytes are too few for %d rows of %d bytes, %d bytes apart", len(memory), rows, width, pitch)
+		return fmt.Errorf("%d bytes are too few for %d rows of %d bytes, %d bytes apart", len(memory), rows, width,
+			pitch)
 	}
 	return nil
 }
@@ -104,7 +107,8 @@ func (q *Queue) Launch(k *Kernel, grid, block Dim, shared int, args ...any) erro
 		q.arguments = append(q.arguments, unsafe.Pointer(&q.cells[i]))
 	}
 	if err := q.card.driver.Launch(k.Function, grid, block, shared, q.Stream, q.arguments); err != nil {
-		return fmt.Errorf("launch %s with %s blocks of %s threads and %d bytes of shared memory: %w", k.Name, grid, block, shared, q.card.note(err))
+		return fmt.Errorf("launch %s with %s blocks of %s threads and %d bytes of shared memory: %w", k.Name, grid,
+			block, shared, q.card.note(err))
 	}
 	return nil
 }

@@ -46,9 +46,11 @@ func (r runner) operate(ctx context.Context, w *row, src []Image, use func(dst [
 	}
 	// An error of release after another error is a consequence of the first.
 	defer func() { err = cmp.Or(err, release()) }()
-	check := checker{tolerance: w.op.allowed(w.kernel, r.params), op: w.op, before: w.sum, expected: make([][]sample, len(src))}
+	check := checker{tolerance: w.op.allowed(w.kernel, r.params), op: w.op, before: w.sum,
+		expected: make([][]sample, len(src))}
 	err = measure.Parallel(ctx, r.options.Threads, len(src), 1, func(i, _ int) {
-		check.expected[i] = w.op.samples(r.params, dst[i].Shape, src[i], rand.New(rand.NewPCG(r.options.Seed, uint64(i))))
+		check.expected[i] = w.op.samples(r.params, dst[i].Shape, src[i],
+			rand.New(rand.NewPCG(r.options.Seed, uint64(i))))
 	})
 	if err != nil {
 		return err

@@ -60,7 +60,8 @@ func (v *simd) brightness(p Params, table *[256]byte) (linear, bool) {
 	}
 	candidates := v.inWords(p, table)
 	for _, nudge := range []float64{0, 2e-5, -2e-5, 6e-5, -6e-5, 2e-4, -2e-4, 1e-3, -1e-3} {
-		candidates = append(candidates, inFloats(v.scale, v.scaleStream, 1, float32(p.Factor), float32(p.Offset+0.5+nudge)))
+		candidates = append(candidates, inFloats(v.scale, v.scaleStream, 1, float32(p.Factor),
+			float32(p.Offset+0.5+nudge)))
 	}
 	var ramp, got [256]byte
 	for i := range ramp {

@@ -82,7 +82,8 @@ func (c *cardRow) complete(r *measure.Result, bytes int64, operations float64) {
 			measure.NewCeiling("PCIe copy", giga/measure.Median(c.copied), "GB/s", giga/r.Median))
 	}
 	if c.peak > 0 && c.repeated > 0 {
-		r.Ceilings = append(r.Ceilings, measure.NewCeiling("FMA peak", c.peak/1e9, "GFLOP/s", operations/1e9/c.repeated))
+		r.Ceilings = append(r.Ceilings, measure.NewCeiling("FMA peak", c.peak/1e9, "GFLOP/s",
+			operations/1e9/c.repeated))
 	}
 	if len(c.uuids) > 1 {
 		for i, uuid := range c.uuids {
@@ -104,7 +105,9 @@ func (c *cardRow) median(i int, uuid string) measure.CardShare {
 		return measure.Median(all)
 	}
 	return measure.CardShare{
-		UUID: uuid, Seconds: middle(func(s share) float64 { return s.seconds }), Kernel: middle(func(s share) float64 { return s.Kernel }),
-		CopyIn: middle(func(s share) float64 { return s.CopyIn }), CopyOut: middle(func(s share) float64 { return s.CopyOut }),
+		UUID: uuid, Seconds: middle(func(s share) float64 { return s.seconds }),
+		Kernel:  middle(func(s share) float64 { return s.Kernel }),
+		CopyIn:  middle(func(s share) float64 { return s.CopyIn }),
+		CopyOut: middle(func(s share) float64 { return s.CopyOut }),
 	}
 }

@@ -175,7 +175,8 @@ func (e *cards) prepare(w *row, p Params, dst, src []Image) (job, error) {
 		return nil, err
 	}
 	count := min(len(e.stations), len(src))
-	j := &cardJob{gpus: e.gpus[:count], rings: make([]*ring, count), bytes: sizeOf(dst) + sizeOf(src), arithmetic: w.op.work != nil}
+	j := &cardJob{gpus: e.gpus[:count], rings: make([]*ring, count), bytes: sizeOf(dst) + sizeOf(src),
+		arithmetic: w.op.work != nil}
 	err = j.gpus.Each(func(i int, _ *gpu.Card) error {
 		j.rings[i] = newRing(e.stations[i], compute, every(dst, i, count), every(src, i, count))
 		return j.rings[i].open()

@@ -72,9 +72,12 @@ func (c *config) flags() *flag.FlagSet {
 func (p *Params) register(flags *flag.FlagSet) {
 	*p = Params{Sigma: 2, Scale: 0.75, Factor: 1.2, Offset: 10, Mean: 0.5, Deviation: 0.25}
 	measure.Float(flags, &p.Sigma, "sigma", "`N` standard deviation of gaussian-blur in pixels", 0.1, maxSigma)
-	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear and resize-lanczos", 0.001, 64)
-	measure.Int(flags, &p.Width, "width", "`N` output width of resize-bilinear and resize-lanczos; 0 follows the height", 0, 65535)
-	measure.Int(flags, &p.Height, "height", "`N` output height of resize-bilinear and resize-lanczos; 0 follows the width", 0, 65535)
+	measure.Float(flags, &p.Scale, "scale", "`N` output size over input size of resize-bilinear and resize-lanczos",
+		0.001, 64)
+	measure.Int(flags, &p.Width, "width",
+		"`N` output width of resize-bilinear and resize-lanczos; 0 follows the height", 0, 65535)
+	measure.Int(flags, &p.Height, "height",
+		"`N` output height of resize-bilinear and resize-lanczos; 0 follows the width", 0, 65535)
 	measure.Float(flags, &p.Factor, "factor", "`N` factor of each sample in brightness", 0, 1000)
 	measure.Float(flags, &p.Offset, "offset", "`N` added to each sample in brightness", -1000, 1000)
 	measure.Float(flags, &p.Mean, "mean", "`N` subtracted from each sample/255 in normalise", -1000, 1000)
@@ -137,7 +140,8 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 			o.Kernel = cardKernel
 		}
 		if o.Kernel != cardKernel {
-			return measure.Usagef("--kernel %s computes on the CPU; with --device cuda, omit it or use %s", o.Kernel, cardKernel)
+			return measure.Usagef("--kernel %s computes on the CPU; with --device cuda, omit it or use %s", o.Kernel,
+				cardKernel)
 		}
 		if c.input == "" {
 			return nil
@@ -149,7 +153,8 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 		return nil
 	}
 	if o.Kernel == cardKernel {
-		return measure.Usagef("--kernel %s computes on GPUs; add --device cuda, or choose one for the CPU: %s", cardKernel, strings.Join(kernelNames(), ", "))
+		return measure.Usagef("--kernel %s computes on GPUs; add --device cuda, or choose one for the CPU: %s",
+			cardKernel, strings.Join(kernelNames(), ", "))
 	}
 	for _, name := range []string{"gpus", "binding"} {
 		if measure.IsSet(flags, name) {
@@ -161,7 +166,8 @@ func (c *config) completeDevice(flags *flag.FlagSet) error {
 		if _, ok := op.find(o.Kernel); ok {
 			able = append(able, op.Name)
 		} else if measure.IsSet(flags, "operations") {
-			return measure.Usagef("--kernel %s has no %s; omit that operation, or choose another kernel: %s", o.Kernel, op.Name, strings.Join(kernelNames(), ", "))
+			return measure.Usagef("--kernel %s has no %s; omit that operation, or choose another kernel: %s", o.Kernel,
+				op.Name, strings.Join(kernelNames(), ", "))
 		}
 	}
 	c.operations = able

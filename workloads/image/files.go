@@ -38,15 +38,17 @@ type codec struct {
 // pngCodec is the codec of PNG. Deflate expands a byte to at most 1032 bytes, each of at most eight
 // pixels (https://zlib.net/zlib_tech.html, maximum compression factor).
 func pngCodec() codec {
-	return codec{"\x89PNG\r\n\x1a\n", 1<<31 - 1, 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode, png.Encode}
+	return codec{"\x89PNG\r\n\x1a\n", 1<<31 - 1, 8 * 1032, "IEND\xae\x42\x60\x82", png.DecodeConfig, png.Decode,
+		png.Encode}
 }
 
 // jpegCodec is the codec of JPEG. Every block of 8x8 samples takes at least one bit for its mean,
 // and with subsampling one block stands for at most 16 blocks of pixels.
 func jpegCodec() codec {
-	return codec{"\xff\xd8\xff", 1<<16 - 1, 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode, func(w io.Writer, m stdimage.Image) error {
-		return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
-	}}
+	return codec{"\xff\xd8\xff", 1<<16 - 1, 8 * 64 * 16, "\xff\xd9", jpeg.DecodeConfig, jpeg.Decode,
+		func(w io.Writer, m stdimage.Image) error {
+			return jpeg.Encode(w, m, &jpeg.Options{Quality: jpegQuality})
+		}}
 }
 
 // source is an input file whose header has been read.
@@ -76,7 +78,8 @@ func list(input string) ([]string, error) {
 	var all []string
 	for _, e := range entries {
 		extension := strings.ToLower(filepath.Ext(e.Name()))
-		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".png", ".jpg", ".jpeg"}, extension) {
+		if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".png", ".jpg", ".jpeg"},
+			extension) {
 			all = append(all, filepath.Join(input, e.Name()))
 		}
 	}
@@ -120,7 +123,8 @@ func inspect(path string) (source, error) {
 		if err := plausible(file, c, int64(config.Width)*int64(config.Height)); err != nil {
 			return source{}, fmt.Errorf("read image %s: %dx%d: %w", path, config.Width, config.Height, err)
 		}
-		s := source{path: path, codec: c, shape: Shape{W: config.Width, H: config.Height, Channels: 3}, decoding: 8, ended: endsWith(file, c.end)}
+		s := source{path: path, codec: c, shape: Shape{W: config.Width, H: config.Height, Channels: 3}, decoding: 8,
+			ended: endsWith(file, c.end)}
 		if c.magic == jpegCodec().magic {
 			s.decoding += coefficients(file)
 		}
@@ -148,7 +152,8 @@ func coefficients(file io.ReaderAt) int64 {
 		case marker == 0xFF:
 			_ = in.UnreadByte() // it has just been read
 			continue
-		case marker == 0 || marker == start || restart0 <= marker && marker <= restart7: // these markers have no segment
+		case marker == 0 || marker == start || restart0 <= marker &&
+			marker <= restart7: // these markers have no segment
 			continue
 		}
 		var length [2]byte
@@ -184,7 +189,8 @@ func plausible(file *os.File, c codec, pixels int64) error {
 	if err != nil || pixels/c.densest <= info.Size() {
 		return err
 	}
-	return fmt.Errorf("a file of %d bytes cannot contain that many pixels; it is truncated, or not an image", info.Size())
+	return fmt.Errorf("a file of %d bytes cannot contain that many pixels; it is truncated, or not an image",
+		info.Size())
 }
 
 // read decodes the file into m, which has its shape. Transparent pixels are blended with black.

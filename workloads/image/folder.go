@@ -120,7 +120,8 @@ func (c *config) checkNames(sources []source) error {
 		for _, op := range c.selected() {
 			path := resultPath(c.output, s.path, op.Name, op.output(c.runner.params, s.shape))
 			if other, taken := of[path]; taken && other != s.path {
-				return fmt.Errorf("%s and %s would both become %s; rename one, or omit %s from --operations", other, s.path, path, op.Name)
+				return fmt.Errorf("%s and %s would both become %s; rename one, or omit %s from --operations", other,
+					s.path, path, op.Name)
 			}
 			of[path] = s.path
 		}
@@ -133,7 +134,8 @@ func (c *config) checkNames(sources []source) error {
 // for the encoder.
 func (c *config) memoryFor(s source) int64 {
 	pixels := int64(s.shape.W) * int64(s.shape.H)
-	return (s.decoding+4)*pixels + s.shape.Bytes() + c.largestOutput(s.shape, func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
+	return (s.decoding+4)*pixels + s.shape.Bytes() + c.largestOutput(s.shape,
+		func(out Shape) int64 { return out.Bytes() + copyBytes(out) })
 }
 
 // oneFile decodes a file, runs every row's operation on it and writes the results.

@@ -42,7 +42,8 @@ func (c *config) checkGenerated(memory measure.Memory) error {
 		if c.output != "" {
 			need += max(copyBytes(in), c.largestOutput(in, copyBytes))
 		}
-		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need, "choose smaller --sizes or --batch"); err != nil {
+		if err := memory.Check(fmt.Sprintf("a batch of %d images of %v", batch, in), need,
+			"choose smaller --sizes or --batch"); err != nil {
 			return err
 		}
 		for _, op := range c.selected() {

@@ -16,7 +16,10 @@ func resizeHalf() Operation {
 			}
 			return v.halfRows
 		}),
-		output:     func(_ Params, s Shape) Shape { return Shape{W: (s.W + 1) / 2, H: (s.H + 1) / 2, Channels: s.Channels} },
+		output: func(_ Params, s Shape) Shape {
+			return Shape{W: (s.W + 1) / 2, H: (s.H + 1) / 2,
+				Channels: s.Channels}
+		},
 		card:       halfOnCard,
 		reference:  halfReference,
 		parameters: noParameters,

@@ -19,8 +19,11 @@ func normalise() Operation {
 		card:   normaliseOnCard,
 		output: func(_ Params, s Shape) Shape { s.Float = true; return s }, reference: normaliseReference,
 		// Two roundings of the factor and the offset, one of the result.
-		slack:      func(p Params) float64 { return 3e-7 * (1 + math.Abs(p.Mean)) / p.Deviation },
-		parameters: func(p Params) map[string]float64 { return map[string]float64{"mean": p.Mean, "deviation": p.Deviation} },
+		slack: func(p Params) float64 { return 3e-7 * (1 + math.Abs(p.Mean)) / p.Deviation },
+		parameters: func(p Params) map[string]float64 {
+			return map[string]float64{"mean": p.Mean,
+				"deviation": p.Deviation}
+		},
 	}
 }
 

@@ -64,7 +64,8 @@ func resampleOnCard(taps func(n, size int) filter) onCard {
 // onCard is the filter in fixed point as the kernel reads it; see fixed.
 func (f filter) onCard(most int, size float64) pixels.Filter {
 	weights, bits := f.fixed(most, size)
-	out := pixels.Filter{Taps: f.taps, Bits: bits, First: make([]int32, len(f.first)), Weights: make([]int16, len(weights))}
+	out := pixels.Filter{Taps: f.taps, Bits: bits, First: make([]int32, len(f.first)),
+		Weights: make([]int16, len(weights))}
 	for i, first := range f.first {
 		out.First[i] = int32(first)
 	}

@@ -40,12 +40,14 @@ func openCV(operation string) (work func(p Params, threads int, dst, src opencv.
 		}, levels(2)
 	case "sobel":
 		// Its luma is one level away at most, and the weights of the two sums are 16 in all.
-		return func(_ Params, threads int, dst, src opencv.Image) error { return opencv.Sobel(dst, src, threads) }, levels(16)
+		return func(_ Params, threads int, dst, src opencv.Image) error { return opencv.Sobel(dst, src, threads) },
+			levels(16)
 	case "resize-half":
 		return func(_ Params, threads int, dst, src opencv.Image) error { return opencv.Half(dst, src, threads) }, nil
 	case "resize-bilinear":
 		// Its weights have 11 bits and its positions are float32s.
-		return func(_ Params, threads int, dst, src opencv.Image) error { return opencv.Bilinear(dst, src, threads) }, levels(1)
+		return func(_ Params, threads int, dst, src opencv.Image) error { return opencv.Bilinear(dst, src, threads) },
+			levels(1)
 	case "brightness":
 		// It computes in float32, and halves go to the even level.
 		return func(p Params, threads int, dst, src opencv.Image) error {

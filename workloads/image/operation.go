@@ -67,7 +67,8 @@ type Operation struct {
 
 // Operations lists every operation.
 func Operations() []Operation {
-	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(), normalise()}
+	return []Operation{gaussianBlur(), sobel(), resizeHalf(), resizeBilinear(), resizeLanczos(), brightness(),
+		normalise()}
 }
 
 // all returns the operation's CPU kernels: those of this package, the best first, and then those

@@ -15,7 +15,8 @@ type linear struct {
 }
 
 // inFloats is the linear kernel that computes in float32 with these constants.
-func inFloats(plain, stream func(dst, src *byte, n int, factor, offset float32), size int, factor, offset float32) linear {
+func inFloats(plain, stream func(dst, src *byte, n int, factor, offset float32), size int, factor,
+	offset float32) linear {
 	return linear{
 		func(dst, src *byte, n int) { plain(dst, src, n, factor, offset) },
 		func(dst, src *byte, n int) { stream(dst, src, n, factor, offset) }, size,

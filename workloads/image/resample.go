@@ -40,7 +40,8 @@ func (f filter) fixed(most int, size float64) (weights []int32, bits int) {
 		reach = max(reach, sum)
 	}
 	// A quarter is the margin for the rounding of sums and weights.
-	for bits = most; largest*math.Ldexp(1, bits) > math.MaxInt16-1 || reach*size*math.Ldexp(1, bits) > 0.75*(1<<31); bits-- {
+	for bits = most; largest*math.Ldexp(1, bits) > math.MaxInt16-1 || reach*size*math.Ldexp(1,
+		bits) > 0.75*(1<<31); bits-- {
 	}
 	scaled := make([]float64, f.taps)
 	for i := range f.first {

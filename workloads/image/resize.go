@@ -85,7 +85,8 @@ const lanczosRadius = 3
 // (1979).
 func resizeLanczos() Operation {
 	return Operation{
-		Name: "resize-lanczos", Title: "Lanczos resize", Doc: "Lanczos-3, antialiased, to --scale, or --width and --height",
+		Name: "resize-lanczos", Title: "Lanczos resize",
+		Doc: "Lanczos-3, antialiased, to --scale, or --width and --height",
 		kernels: kernels(func(v *simd, _ Params, dst, src Shape) rows {
 			return newResampler(v, lanczosTaps(dst.W, src.W), lanczosTaps(dst.H, src.H), src).rows
 		}),

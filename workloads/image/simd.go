@@ -22,11 +22,14 @@ type simd struct {
 	gaussianPair               func(out, below *byte, rows **int16, weights *int32, terms, x, n int)
 	luma                       func(out, pix *byte, n int)
 	sobel                      func(out, outBelow, above, below *byte, apart uintptr, n int)
-	sobelLuma, sobelLumaStream func(next, pix *byte, down, ahead uintptr, out, outBelow, above, below *byte, apart uintptr, n int)
-	half                       func(out, above, below *byte, n int)
-	halfStream                 func(out, above, below *byte, ahead uintptr, n int)
-	resampleDown               func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64)
-	resampleAlong              func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64)
+	sobelLuma, sobelLumaStream func(next, pix *byte, down, ahead uintptr, out, outBelow, above, below *byte,
+		apart uintptr, n int)
+	half         func(out, above, below *byte, n int)
+	halfStream   func(out, above, below *byte, ahead uintptr, n int)
+	resampleDown func(out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32,
+		shift uint64)
+	resampleAlong func(out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32,
+		shift uint64)
 }
 
 // kernels returns a kernel for each instruction set of the processor, the best first, and then the
@@ -42,7 +45,10 @@ func kernels(prepare func(v *simd, p Params, dst, src Shape) rows) []Kernel {
 			return prepare(v, p, dst, src)
 		}})
 	}
-	return append(all, Kernel{Name: "go", prepare: func(p Params, dst, src Shape) rows { return prepare(nil, p, dst, src) }})
+	return append(all, Kernel{Name: "go", prepare: func(p Params, dst,
+		src Shape) rows {
+		return prepare(nil, p, dst, src)
+	}})
 }
 
 // cover calls f for whole blocks of n elements; n is at least one block. The last block overlaps

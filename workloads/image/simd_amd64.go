@@ -24,13 +24,17 @@ func avx512(luma bool) *simd {
 		words: scaleWordsAVX512, wordsStream: scaleWordsStreamAVX512,
 		scale: scaleAVX512, scaleStream: scaleStreamAVX512,
 		float: toFloatAVX512, floatStream: toFloatStreamAVX512,
-		flip: flipAVX512, gaussianDown: gaussianDownAVX512, gaussianPair: gaussianPairAVX512, gaussianAlong: gaussianAlongAVX512,
-		luma: lumaAVX512, sobel: sobelAVX512, sobelLuma: sobelLumaAVX512, sobelLumaStream: sobelLumaStreamAVX512, half: halfAVX512, halfStream: halfStreamAVX512,
+		flip: flipAVX512, gaussianDown: gaussianDownAVX512, gaussianPair: gaussianPairAVX512,
+		gaussianAlong: gaussianAlongAVX512,
+		luma:          lumaAVX512, sobel: sobelAVX512, sobelLuma: sobelLumaAVX512,
+		sobelLumaStream: sobelLumaStreamAVX512,
+		half:            halfAVX512, halfStream: halfStreamAVX512,
 		resampleDown: resampleDownAVX512, resampleAlong: resampleAlongAVX512,
 	}
 	if !luma {
 		older := avx2()
-		v.luma, v.sobel, v.sobelLuma, v.sobelLumaStream = older.luma, older.sobel, older.sobelLuma, older.sobelLumaStream
+		v.luma, v.sobel, v.sobelLuma, v.sobelLumaStream = older.luma, older.sobel, older.sobelLuma,
+			older.sobelLumaStream
 	}
 	return v
 }
@@ -43,8 +47,11 @@ func avx2() *simd {
 		words: scaleWordsAVX2, wordsStream: scaleWordsStreamAVX2,
 		scale: scaleAVX2, scaleStream: scaleStreamAVX2,
 		float: toFloatAVX2, floatStream: toFloatStreamAVX2,
-		flip: flipAVX2, gaussianDown: gaussianDownAVX2, gaussianPair: gaussianPairAVX2, gaussianAlong: gaussianAlongAVX2,
-		luma: lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, sobelLumaStream: sobelLumaAVX2, half: halfAVX2, halfStream: halfStreamAVX2,
+		flip: flipAVX2, gaussianDown: gaussianDownAVX2, gaussianPair: gaussianPairAVX2,
+		gaussianAlong: gaussianAlongAVX2,
+		luma:          lumaAVX2, sobel: sobelAVX2, sobelLuma: sobelLumaAVX2, sobelLumaStream: sobelLumaAVX2,
+		half:         halfAVX2,
+		halfStream:   halfStreamAVX2,
 		resampleDown: resampleDownAVX2, resampleAlong: resampleAlongAVX2,
 	}
 }

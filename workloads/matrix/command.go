@@ -67,7 +67,8 @@ func (c *config) flags() *flag.FlagSet {
 	flags := measure.NewFlags("matrix")
 	c.sizes, c.types = []int{1000, 2000}, []gpu.Precision{gpu.Float64}
 	measure.Ints(flags, &c.sizes, "sizes", "`LIST` square sizes", 1, 1_000_000)
-	measure.ListOf(flags, &c.types, "type", "`LIST` element types, the last two with --device cuda", gpu.Float32, gpu.Float64, gpu.TF32, gpu.BFloat16)
+	measure.ListOf(flags, &c.types, "type", "`LIST` element types, the last two with --device cuda", gpu.Float32,
+		gpu.Float64, gpu.TF32, gpu.BFloat16)
 	c.options.Register(flags, append(kernelNames(), cardKernels...))
 	return flags
 }
@@ -115,7 +116,8 @@ func otherDevice[T ~string](flag string, value T, kind measure.DeviceKind, allow
 	if kind == measure.CUDA {
 		other = measure.CPU
 	}
-	return measure.Usagef("--%s %s works only with --device %s (with --device %s use: %s)", flag, value, other, kind, joined(allowed))
+	return measure.Usagef("--%s %s works only with --device %s (with --device %s use: %s)", flag, value, other, kind,
+		joined(allowed))
 }
 
 func joined[T ~string](values []T) string {
@@ -163,9 +165,10 @@ func (c *config) runOnProcessor(ctx context.Context, stdout io.Writer) error {
 	if err := checkMemory(c.products(), measure.AvailableMemory(), bytes); err != nil {
 		return err
 	}
-	return c.runAll(ctx, stdout, measure.Processor(c.options.Threads), kernel.Title, func(p product) (measure.Result, error) {
-		return c.runProcessor(ctx, p, kernel)
-	})
+	return c.runAll(ctx, stdout, measure.Processor(c.options.Threads), kernel.Title,
+		func(p product) (measure.Result, error) {
+			return c.runProcessor(ctx, p, kernel)
+		})
 }
 
 // runOnCards measures all rows on the GPUs, after the checks of precision and memory.
@@ -211,7 +214,8 @@ func (c *config) checkCards(s *stations, memory measure.Memory) error {
 }
 
 // runAll measures and prints one row after the other, and stops at the first error.
-func (c *config) runAll(ctx context.Context, stdout io.Writer, device measure.Device, kernel string, row func(product) (measure.Result, error)) error {
+func (c *config) runAll(ctx context.Context, stdout io.Writer, device measure.Device, kernel string,
+	row func(product) (measure.Result, error)) error {
 	printer, err := measure.NewPrinter(stdout, c.options.Format, device, kernel)
 	if err != nil {
 		return err

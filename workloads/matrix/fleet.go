@@ -89,8 +89,10 @@ func (e *fleet[T]) split() measure.Split {
 	var most measure.Split
 	for i, p := range e.pipelines {
 		s := p.times()
-		most.Kernel, most.CopyIn, most.CopyOut = max(most.Kernel, s.Kernel), max(most.CopyIn, s.CopyIn), max(most.CopyOut, s.CopyOut)
-		e.shares[i] = append(e.shares[i], measure.CardShare{UUID: e.cards[i].Info.UUID, Seconds: e.seconds[i], Kernel: s.Kernel, CopyIn: s.CopyIn, CopyOut: s.CopyOut})
+		most.Kernel, most.CopyIn, most.CopyOut = max(most.Kernel, s.Kernel), max(most.CopyIn, s.CopyIn),
+			max(most.CopyOut, s.CopyOut)
+		e.shares[i] = append(e.shares[i], measure.CardShare{UUID: e.cards[i].Info.UUID, Seconds: e.seconds[i],
+			Kernel: s.Kernel, CopyIn: s.CopyIn, CopyOut: s.CopyOut})
 	}
 	return most
 }
@@ -128,7 +130,8 @@ func (e *fleet[T]) report(r *measure.Result) {
 	r.Kernel = e.kernel(e.product.kind)
 	r.FirstCall += e.takeSetup()
 	if r.KernelSeconds > 0 {
-		r.Ceilings = []measure.Ceiling{measure.NewCeiling(e.peakName(), measure.Median(e.peaks), "GFLOP/s", e.product.operations()/r.KernelSeconds/1e9)}
+		r.Ceilings = []measure.Ceiling{measure.NewCeiling(e.peakName(), measure.Median(e.peaks), "GFLOP/s",
+			e.product.operations()/r.KernelSeconds/1e9)}
 	}
 	if len(e.all) == 1 {
 		return // the row is the card's share
@@ -196,7 +199,9 @@ func (c *config) runCards(ctx context.Context, s *stations, p product, memory me
 
 func (c *config) runFleet(ctx context.Context, s *stations, p product, memory measure.Memory) (measure.Result, error) {
 	if p.kind == gpu.Float64 {
-		return multiplyAndTime(ctx, c.options, p, &fleet[float64]{stations: s, product: p, options: c.options, memory: memory})
+		return multiplyAndTime(ctx, c.options, p, &fleet[float64]{stations: s, product: p, options: c.options,
+			memory: memory})
 	}
-	return multiplyAndTime(ctx, c.options, p, &fleet[float32]{stations: s, product: p, options: c.options, memory: memory})
+	return multiplyAndTime(ctx, c.options, p, &fleet[float32]{stations: s, product: p, options: c.options,
+		memory: memory})
 }

@@ -24,17 +24,20 @@ const (
 // independent returns the kernels of other libraries. OpenBLAS reports the core type that it chose
 // for the machine: a wrong one halves its speed. OPENBLAS_CORETYPE in the environment overrides it.
 func independent() []Kernel {
-	return []Kernel{{Name: "openblas", Title: "openblas-" + C.GoString(C.openblas_get_corename()), Float64: openblasFloat64, Float32: openblasFloat32}}
+	return []Kernel{{Name: "openblas", Title: "openblas-" + C.GoString(C.openblas_get_corename()),
+		Float64: openblasFloat64, Float32: openblasFloat32}}
 }
 
 func openblasFloat64(c, a, b Matrix[float64], threads int) {
 	C.openblas_set_num_threads(C.int(threads))
 	C.cblas_dgemm(rowMajor, noTrans, noTrans, C.int(a.Rows), C.int(b.Cols), C.int(a.Cols), 1,
-		(*C.double)(&a.Data[0]), C.int(a.Stride), (*C.double)(&b.Data[0]), C.int(b.Stride), 0, (*C.double)(&c.Data[0]), C.int(c.Stride))
+		(*C.double)(&a.Data[0]), C.int(a.Stride), (*C.double)(&b.Data[0]), C.int(b.Stride), 0, (*C.double)(&c.Data[0]),
+		C.int(c.Stride))
 }
 
 func openblasFloat32(c, a, b Matrix[float32], threads int) {
 	C.openblas_set_num_threads(C.int(threads))
 	C.cblas_sgemm(rowMajor, noTrans, noTrans, C.int(a.Rows), C.int(b.Cols), C.int(a.Cols), 1,
-		(*C.float)(&a.Data[0]), C.int(a.Stride), (*C.float)(&b.Data[0]), C.int(b.Stride), 0, (*C.float)(&c.Data[0]), C.int(c.Stride))
+		(*C.float)(&a.Data[0]), C.int(a.Stride), (*C.float)(&b.Data[0]), C.int(b.Stride), 0, (*C.float)(&c.Data[0]),
+		C.int(c.Stride))
 }

@@ -36,7 +36,8 @@ type task struct {
 // blockOverhead, over 55 GB/s. Links have become faster together with the arithmetic: by their data
 // sheets a V100 and an A100 have 1250 and 780 in float32. A card that computes less in that time gets
 // a first product earlier than it needs, which costs little.
-var operationsPerByte = map[gpu.Precision]float64{gpu.Float32: 1030, gpu.Float64: 1230, gpu.TF32: 7050, gpu.BFloat16: 14700}
+var operationsPerByte = map[gpu.Precision]float64{gpu.Float32: 1030, gpu.Float64: 1230, gpu.TF32: 7050,
+	gpu.BFloat16: 14700}
 
 const (
 	// copyOverhead is the time to start a copy, some 5 microseconds, in bytes copied in that time.

@@ -249,7 +249,8 @@ func (p *streamed) finish(ctx context.Context, s *slot) error {
 		passed bool
 		span   interval
 		total  *float64
-	}{{s.copied, s.in, &p.split.CopyIn}, {s.leaving != nil, s.kernel, &p.split.Kernel}, {s.leaving != nil, s.out, &p.split.CopyOut}}
+	}{{s.copied, s.in, &p.split.CopyIn}, {s.leaving != nil, s.kernel, &p.split.Kernel},
+		{s.leaving != nil, s.out, &p.split.CopyOut}}
 	for _, t := range times {
 		if !t.passed {
 			continue

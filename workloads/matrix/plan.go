@@ -77,7 +77,8 @@ func plansFor(p product, budgets []budget) ([]plan, error) {
 			return err == nil
 		}
 		card := measure.Memory{Bytes: r.bytes, Source: fmt.Sprintf("GPU %d (%s)", r.card.Ordinal, r.card.Name)}
-		return nil, card.Check(p.String()+" multiplication, even in the smallest blocks,", all[i].bytes(), fitting(p.size, fits, "choose a GPU with more memory"))
+		return nil, card.Check(p.String()+" multiplication, even in the smallest blocks,", all[i].bytes(),
+			fitting(p.size, fits, "choose a GPU with more memory"))
 	}
 	return all, nil
 }

@@ -67,7 +67,9 @@ func processorBytes(p product, isa blas.ISA, threads int) int64 {
 // runProcessor measures one row on the CPU.
 func (c *config) runProcessor(ctx context.Context, p product, k Kernel) (measure.Result, error) {
 	if p.kind == gpu.Float32 {
-		return multiplyAndTime(ctx, c.options, p, &processor[float32]{size: p.size, options: c.options, kernel: k.Float32, title: k.Title, isa: k.ISA})
+		return multiplyAndTime(ctx, c.options, p, &processor[float32]{size: p.size, options: c.options,
+			kernel: k.Float32, title: k.Title, isa: k.ISA})
 	}
-	return multiplyAndTime(ctx, c.options, p, &processor[float64]{size: p.size, options: c.options, kernel: k.Float64, title: k.Title, isa: k.ISA})
+	return multiplyAndTime(ctx, c.options, p, &processor[float64]{size: p.size, options: c.options, kernel: k.Float64,
+		title: k.Title, isa: k.ISA})
 }

@@ -54,7 +54,8 @@ func (p *resident) open() (err error) {
 		p.out = append(p.out, q)
 	}
 	products := len(p.order.products)
-	return errors.Join(openIntervals(p.card, &p.copied, len(p.order.copies)), openIntervals(p.card, &p.computed, products), openIntervals(p.card, &p.left, products))
+	return errors.Join(openIntervals(p.card, &p.copied, len(p.order.copies)),
+		openIntervals(p.card, &p.computed, products), openIntervals(p.card, &p.left, products))
 }
 
 func alloc(c *gpu.Card, all *[]*gpu.Memory, bytes int64) error {
@@ -116,7 +117,8 @@ func (p *resident) run(ctx context.Context) error {
 	if err := p.synchronize(); err != nil {
 		return err
 	}
-	return errors.Join(addSeconds(&p.split.CopyIn, p.copied), addSeconds(&p.split.Kernel, p.computed), addSeconds(&p.split.CopyOut, p.left))
+	return errors.Join(addSeconds(&p.split.CopyIn, p.copied), addSeconds(&p.split.Kernel, p.computed),
+		addSeconds(&p.split.CopyOut, p.left))
 }
 
 // copyIn queues all copies to the card.
@@ -150,7 +152,8 @@ func (p *resident) product(i int) error {
 		return err
 	}
 	return p.computed[i].around(p.compute, func() error {
-		return p.multiply(p.kind, p.products[i].Pointer, p.row(t.top), p.panels[t.panel].Pointer, t.rows(), t.cols(), p.plan.depth)
+		return p.multiply(p.kind, p.products[i].Pointer, p.row(t.top), p.panels[t.panel].Pointer, t.rows(), t.cols(),
+			p.plan.depth)
 	})
 }
 

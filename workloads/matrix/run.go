@@ -27,7 +27,8 @@ func (p product) operations() float64 { return 2 * math.Pow(float64(p.size), 3) 
 func checkMemory(products []product, memory measure.Memory, bytes func(product) int64) error {
 	for _, p := range products {
 		fits := func(size int) bool { return bytes(product{p.kind, size}) <= memory.Bytes }
-		if err := memory.Check(p.String()+" multiplication", bytes(p), fitting(p.size, fits, "give the job more memory")); err != nil {
+		if err := memory.Check(p.String()+" multiplication", bytes(p),
+			fitting(p.size, fits, "give the job more memory")); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,8 @@ type engine[T Float] interface {
 }
 
 // multiplyAndTime measures one row and closes the engine.
-func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product, e engine[T]) (r measure.Result, err error) {
+func multiplyAndTime[T Float](ctx context.Context, o measure.Options, p product,
+	e engine[T]) (r measure.Result, err error) {
 	runtime.GC() // else the matrices of the row before could still take memory
 	defer func() {
 		closeAfter(ctx, e.close, &err)

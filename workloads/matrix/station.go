@@ -132,7 +132,8 @@ func openBLAS(p gpu.Platform, kernel string, stderr io.Writer) (gpu.BLAS, error)
 		}
 	}
 	if kernel == cublas {
-		return nil, &measure.NoDeviceError{Kind: measure.CUDA, Reason: fmt.Sprintf("--kernel %s: %s; run with --kernel %s", cublas, err, builtin)}
+		return nil, &measure.NoDeviceError{Kind: measure.CUDA,
+			Reason: fmt.Sprintf("--kernel %s: %s; run with --kernel %s", cublas, err, builtin)}
 	}
 	_, err = fmt.Fprintf(stderr, "batchctl-workloads: matrix: using the built-in kernels: %s\n", err)
 	return nil, err

@@ -84,7 +84,8 @@ func checkRows[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rows [
 		for j, got := range c.Row(rows[at]) {
 			off, limit := math.Abs(float64(got)-want[j]), l.element+l.relative*math.Abs(want[j])
 			if !(off <= limit) {
-				found.set(fmt.Errorf("verify: element (%d, %d) is off by %.3g, tolerance %.3g", rows[at], j, off, limit))
+				found.set(fmt.Errorf("verify: element (%d, %d) is off by %.3g, tolerance %.3g", rows[at], j, off,
+					limit))
 			}
 			offs[at] += off * off
 			norms[at] += want[j] * want[j]
@@ -124,7 +125,8 @@ func freivalds[T Float](ctx context.Context, c, a, b Matrix[T], l limits, rng *r
 			off := math.Abs(got - want)
 			allowed := freivaldsBound(l, c.Row(i), c.Rows) + own + 2*unit64*(math.Abs(got)+math.Abs(want))
 			if !(off <= allowed) {
-				found.set(fmt.Errorf("verify: row %d is off by %.3g, tolerance %.3g (Freivalds' check)", i, off, allowed))
+				found.set(fmt.Errorf("verify: row %d is off by %.3g, tolerance %.3g (Freivalds' check)", i, off,
+					allowed))
 			}
 		}
 	})

@@ -128,7 +128,8 @@ func noDevice(err error) error {
 // because another machine may support them. The codes are those of cuda.h.
 func Unusable(err error) error {
 	const noBinaryForGPU, noCompiler, unsupportedPTX = 209, 221, 222
-	if fault, ok := errors.AsType[*gpu.Error](err); ok && slices.Contains([]int{noBinaryForGPU, noCompiler, unsupportedPTX}, fault.Code) {
+	if fault, ok := errors.AsType[*gpu.Error](err); ok &&
+		slices.Contains([]int{noBinaryForGPU, noCompiler, unsupportedPTX}, fault.Code) {
 		return &NoDeviceError{Kind: CUDA, Reason: fmt.Sprintf("%v; use a machine with a newer driver or GPU", err)}
 	}
 	return err

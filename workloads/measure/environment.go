@@ -11,7 +11,8 @@ import (
 // switches are the prefixes of the variables that change a library, a device or the resources of a
 // program, and so its times.
 var switches = []string{
-	"BATCHCTL_BLAS_ISA", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "BLIS_", "CUBLAS_", "CUDA_", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT",
+	"BATCHCTL_BLAS_ISA", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "BLIS_", "CUBLAS_", "CUDA_", "GODEBUG",
+	"GOGC", "GOMAXPROCS", "GOMEMLIMIT",
 	"MKL_", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES", "OMP_", "OPENBLAS_", "OPENCV_",
 }
 

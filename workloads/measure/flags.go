@@ -47,7 +47,8 @@ func NewFlags(name string) *flag.FlagSet {
 
 // Register adds the common flags. The first of kernels is the default.
 func (o *Options) Register(flags *flag.FlagSet, kernels []string) {
-	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1, Format: Text}
+	*o = Options{Device: CPU, Kernel: kernels[0], Threads: runtime.GOMAXPROCS(0), Repeats: 3, Warmup: 1, Seed: 1,
+		Format: Text}
 	OneOf(flags, &o.Device, "device", "`KIND` device to compute on", DeviceKinds()...)
 	Int(flags, &o.GPUs, "gpus", "`N` number of GPUs for --device cuda; 0 uses all visible ones", 0, 64)
 	flags.StringVar(&o.Binding, "binding", "", "`NAME` binding to the CUDA driver (default: the first that works)")
@@ -70,7 +71,8 @@ func Parse(flags *flag.FlagSet, args []string) error {
 		return Usagef("%s", explain(flags, err))
 	}
 	if flags.NArg() > 0 {
-		return Usagef("unexpected argument %q: %s takes only flags, and a list has no spaces (--sizes 1000,2000)", flags.Arg(0), flags.Name())
+		return Usagef("unexpected argument %q: %s takes only flags, and a list has no spaces (--sizes 1000,2000)",
+			flags.Arg(0), flags.Name())
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ func (m Memory) Check(what string, bytes int64, advice string) error {
 	if m.Bytes == 0 || bytes <= m.Bytes {
 		return nil
 	}
-	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, Size(bytes), m.Source, Size(m.Bytes), advice)
+	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, Size(bytes), m.Source, Size(m.Bytes),
+		advice)
 }
 
 // Size prints bytes in MiB, GiB or TiB.

@@ -42,7 +42,8 @@ func NewPrinter(w io.Writer, format Format, device Device, kernel string) (*Prin
 		return p, nil
 	}
 	v := BuildVersions()
-	parts := []string{device.String(), "kernel " + kernel, fmt.Sprintf("%s %s/%s", v.Go, runtime.GOOS, runtime.GOARCH), "gonum " + v.Gonum, "batchctl " + v.Batchctl}
+	parts := []string{device.String(), "kernel " + kernel, fmt.Sprintf("%s %s/%s", v.Go, runtime.GOOS, runtime.GOARCH),
+		"gonum " + v.Gonum, "batchctl " + v.Batchctl}
 	for _, name := range slices.Sorted(maps.Keys(p.environment)) {
 		parts = append(parts, name+" "+p.environment[name])
 	}

@@ -167,12 +167,14 @@ func (r Result) Line() string {
 		notes = append(notes, c.String())
 	}
 	if r.KernelSeconds > 0 {
-		notes = append(notes, fmt.Sprintf("kernel %s s, copies %s s in and %s s out", digits(r.KernelSeconds), digits(r.CopyInSeconds), digits(r.CopyOutSeconds)))
+		notes = append(notes, fmt.Sprintf("kernel %s s, copies %s s in and %s s out", digits(r.KernelSeconds),
+			digits(r.CopyInSeconds), digits(r.CopyOutSeconds)))
 	}
 	if r.Efficiency > 0 {
 		notes = append(notes, fmt.Sprintf("efficiency %.0f %% on %d GPUs", 100*r.Efficiency, len(r.Cards)))
 	}
-	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "spread "+digits(r.Spread())+" %", "first call "+digits(r.FirstCall)+" s", "verified")
+	notes = append(notes, fmt.Sprintf("median of %d", r.Repeats), "spread "+digits(r.Spread())+" %",
+		"first call "+digits(r.FirstCall)+" s", "verified")
 	line := fmt.Sprintf("%s: %s seconds (%s)", name, digits(r.Median), strings.Join(notes, ", "))
 	if r.NotMeasured != "" {
 		line += ": " + notMeasurement

@@ -23,7 +23,8 @@ func convert(con *term.Console, o convertOptions) error {
 	switch o.operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return cmdline.UnknownValue("operation", o.operation, "the operations are", "RegisterJobDefinition", "SubmitJob")
+		return cmdline.UnknownValue("operation", o.operation, "the operations are", "RegisterJobDefinition",
+			"SubmitJob")
 	}
 	files, err := loadEach(con, o)
 	if err != nil {
@@ -72,7 +73,8 @@ func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
 		for i, p := range found {
 			if p.Rule == document.RuleUnknownMember && p.Severity == diag.Warning {
 				// A conversion loses nothing.
-				found[i].Severity, found[i].Hint = diag.Error, "the other form cannot contain it; remove it, or keep this form"
+				found[i].Severity, found[i].Hint = diag.Error,
+					"the other form cannot contain it; remove it, or keep this form"
 			}
 		}
 		problems = append(problems, found...)
@@ -98,7 +100,8 @@ func areNative(files []*document.File) (bool, error) {
 			return false, exit.Usage("%s contains AWS Batch resources, which have no other form", f.Source.Name).
 				Try("convert reads only jobs; create the resources with batchctl apply")
 		default:
-			return false, exit.Usage("%s contains no job", f.Source.Name).Try("convert reads job files, workflows, job definitions and submissions")
+			return false, exit.Usage("%s contains no job", f.Source.Name).
+				Try("convert reads job files, workflows, job definitions and submissions")
 		}
 		if isNative(f) != isNative(files[0]) {
 			return false, exit.Usage("%s and %s have different forms", files[0].Source.Name, f.Source.Name).
@@ -181,7 +184,8 @@ func noteParameters(con *term.Console, r preview.Requests) {
 	visit = func(n *jsontree.Node) {
 		for child := range n.Children() {
 			name, is := batch.ParameterReference(child.Str())
-			if is && (n.Name == "command" || n.Name == "args") && !seen[name] && r.Register.Get("parameters").Get(name) == nil {
+			if is && (n.Name == "command" || n.Name == "args") && !seen[name] && r.Register.Get("parameters").
+				Get(name) == nil {
 				seen[name] = true
 				fmt.Fprintf(con.Err, "note: parameter %s of %s has no value; add it to \"parameters\" before you submit the job\n", diag.Quote(name), r.Name)
 			}
@@ -218,7 +222,8 @@ func printDefinition(con *term.Console, pairs []preview.Requests) error {
 	defining := slices.DeleteFunc(slices.Clone(pairs), func(r preview.Requests) bool { return r.Register == nil })
 	switch len(defining) {
 	case 0:
-		return exit.Usage("job %s has no definition to register: it uses %s", pairs[0].Name, pairs[0].Submit.Get("jobDefinition").Str()).
+		return exit.Usage("job %s has no definition to register: it uses %s", pairs[0].Name,
+			pairs[0].Submit.Get("jobDefinition").Str()).
 			Try("print it with aws batch describe-job-definitions")
 	case 1:
 		return printTree(con, defining[0].Register)

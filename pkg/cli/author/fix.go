@@ -55,7 +55,8 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	case dry:
 		return con.Diff(src, fixed.Text, "--fix")
 	case src.Name == "-":
-		return exit.Usage("--fix cannot write to standard input").Try("show what it would change: batchctl validate - --diff")
+		return exit.Usage("--fix cannot write to standard input").
+			Try("show what it would change: batchctl validate - --diff")
 	case len(fixed.Edits) == 0:
 		return nil
 	}
@@ -65,7 +66,8 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 	}
 	for _, edit := range fixed.Edits {
 		line, column := src.Position(edit.Offset)
-		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column, diag.Printable(edit.Message))
+		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column,
+			diag.Printable(edit.Message))
 	}
 	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
 	return nil

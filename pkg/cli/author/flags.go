@@ -31,7 +31,8 @@ func ConvertCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-job-definitions"},
 		},
 		Action: func(c *cli.Context) error {
-			return convert(con, convertOptions{paths: c.Args().Slice(), operation: c.String("operation"), job: c.String("job"), fromDescribe: c.Bool("from-describe")})
+			return convert(con, convertOptions{paths: c.Args().Slice(), operation: c.String("operation"),
+				job: c.String("job"), fromDescribe: c.Bool("from-describe")})
 		},
 	}
 }
@@ -46,12 +47,14 @@ func FmtCommand(con *term.Console) *cli.Command {
 			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "rewrite files that are not formatted"},
-			&cli.BoolFlag{Name: "check", Usage: "list files that are not formatted; exit with status 1 if there are any"},
+			&cli.BoolFlag{Name: "check",
+				Usage: "list files that are not formatted; exit with status 1 if there are any"},
 			&cli.BoolFlag{Name: "diff", Usage: "show what --write would change"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files of a directory"},
 		},
 		Action: func(c *cli.Context) error {
-			return format(con, formatOptions{paths: c.Args().Slice(), write: c.Bool("write"), check: c.Bool("check"), diff: c.Bool("diff"), verbose: c.Bool("verbose")})
+			return format(con, formatOptions{paths: c.Args().Slice(), write: c.Bool("write"), check: c.Bool("check"),
+				diff: c.Bool("diff"), verbose: c.Bool("verbose")})
 		},
 	}
 }
@@ -71,7 +74,8 @@ func InitCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "array", Usage: "an array job"},
 			&cli.BoolFlag{Name: "workflow", Usage: "a workflow of dependent jobs"},
 			&cli.BoolFlag{Name: "new-platform", Usage: "the organisation's platform file, batchctl.json"},
-			&cli.StringFlag{Name: "from", Usage: "start from this `TEMPLATE` of the platform file; without a value, list the templates"},
+			&cli.StringFlag{Name: "from",
+				Usage: "start from this `TEMPLATE` of the platform file; without a value, list the templates"},
 			&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`; may be repeated"},
 			&cli.BoolFlag{Name: "list-templates", Usage: "list the templates of the platform file"},
 			&cli.BoolFlag{Name: "force", Usage: "also write a result that has errors"},
@@ -114,18 +118,25 @@ func ValidateCommand(con *term.Console) *cli.Command {
 			cmdline.OutputFlag("`FORMAT`: "+formatNames()),
 			cmdline.JSONFlag(cmdline.JSON[[]diag.Record](), cmdline.JSONWith[[]ruleRow]("rules")),
 			&cli.BoolFlag{Name: "summary", Usage: "count the problems by rule instead of printing each"},
-			&cli.StringFlag{Name: "fail-on", Value: "error", Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
-			&cli.BoolFlag{Name: "strict", Usage: "fail if something could not be checked, a skipped file may be a job file, or a platform file hides a policy"},
-			&cli.StringSliceFlag{Name: "include", Usage: "in directories, check every file that matches this `PATTERN`; may be repeated"},
-			&cli.BoolFlag{Name: "only-recognized", Usage: "skip files that are not batchctl documents (for pre-commit)"},
+			&cli.StringFlag{Name: "fail-on", Value: "error",
+				Usage: "`SEVERITY` that makes the exit code 1: error or warning"},
+			&cli.BoolFlag{Name: "strict",
+				Usage: "fail if something could not be checked, a skipped file may be a job file, or a platform file hides a policy"},
+			&cli.StringSliceFlag{Name: "include",
+				Usage: "in directories, check every file that matches this `PATTERN`; may be repeated"},
+			&cli.BoolFlag{Name: "only-recognized",
+				Usage: "skip files that are not batchctl documents (for pre-commit)"},
 			&cli.BoolFlag{Name: "verbose", Usage: "list the skipped .json files"},
-			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " + strings.Join(kindNames(fileKinds), " ") + ", or a request by its operation, such as CreateJobQueue"},
-			&cli.BoolFlag{Name: "from-describe", Usage: "read the output of aws batch describe-*, and ignore members that a request cannot have"},
+			&cli.StringFlag{Name: "kind", Usage: "treat the files as this `KIND` of document: " +
+				strings.Join(kindNames(fileKinds), " ") + ", or a request by its operation, such as CreateJobQueue"},
+			&cli.BoolFlag{Name: "from-describe",
+				Usage: "read the output of aws batch describe-*, and ignore members that a request cannot have"},
 			&cli.BoolFlag{Name: "fix", Usage: "fix the files in place where that is safe"},
 			&cli.BoolFlag{Name: "diff", Usage: "print what --fix would change; change nothing"},
 			&cli.StringFlag{Name: "baseline", Usage: "ignore the problems listed in this `FILE`"},
 			&cli.StringFlag{Name: "write-baseline", Usage: "write the current problems to this `FILE`, for --baseline"},
-			&cli.BoolFlag{Name: "rules", Usage: "list the rules, or explain the named ones with examples; --output markdown prints a page"},
+			&cli.BoolFlag{Name: "rules",
+				Usage: "list the rules, or explain the named ones with examples; --output markdown prints a page"},
 		),
 		Action: func(c *cli.Context) error {
 			o := validateOptionsOf(c)
@@ -153,7 +164,8 @@ type initOptions struct {
 
 // initOptionsOf reads the flags of init.
 func initOptionsOf(c *cli.Context) initOptions {
-	o := initOptions{from: c.String("from"), list: c.Bool("list-templates") || c.IsSet("from") && c.String("from") == "", force: c.Bool("force"),
+	o := initOptions{from: c.String("from"), list: c.Bool("list-templates") || c.IsSet("from") &&
+		c.String("from") == "", force: c.Bool("force"),
 		parameters: c.StringSlice("parameter"), path: c.Args().First(), target: cmdline.TargetOptions(c)}
 	for _, name := range startNames {
 		if c.Bool(name) {
@@ -200,9 +212,12 @@ type validateOptions struct {
 // validateOptionsOf reads the flags of validate. newChecker and reportFormat
 // check their values.
 func validateOptionsOf(c *cli.Context) validateOptions {
-	o := validateOptions{Options: input.OptionsOf(c), format: c.String("output"), failOn: c.String("fail-on"), kind: c.String("kind"),
-		include: c.StringSlice("include"), onlyRecognized: c.Bool("only-recognized"), fromDescribe: c.Bool("from-describe"), summary: c.Bool("summary"),
-		strict: c.Bool("strict"), verbose: c.Bool("verbose"), fix: c.Bool("fix"), diff: c.Bool("diff"), baseline: c.String("baseline"),
+	o := validateOptions{Options: input.OptionsOf(c), format: c.String("output"), failOn: c.String("fail-on"),
+		kind:    c.String("kind"),
+		include: c.StringSlice("include"), onlyRecognized: c.Bool("only-recognized"),
+		fromDescribe: c.Bool("from-describe"), summary: c.Bool("summary"),
+		strict: c.Bool("strict"), verbose: c.Bool("verbose"), fix: c.Bool("fix"), diff: c.Bool("diff"),
+		baseline:      c.String("baseline"),
 		writeBaseline: c.String("write-baseline")}
 	if c.Bool("json") {
 		o.format = "json"

@@ -45,7 +45,8 @@ func format(con *term.Console, o formatOptions) error {
 
 // formatFile formats one file and prints, compares or writes it, as the options
 // say. It adds files of a directory that are not batchctl documents to skipped.
-func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *check.Skipped) (changed bool, err error) {
+func formatFile(con *term.Console, o formatOptions, d check.Document,
+	skipped *check.Skipped) (changed bool, err error) {
 	src, err := input.Read(con, d.Path)
 	if err != nil {
 		return false, err
@@ -57,7 +58,8 @@ func formatFile(con *term.Console, o formatOptions, d check.Document, skipped *c
 		}
 	}
 	if document.IsYAML(src) {
-		return false, exit.Fail(exit.NotDone, "%s is YAML; fmt formats only JSON", diag.Printable(src.Name)).Try("check it as a template: batchctl validate %s", diag.Printable(src.Name))
+		return false, exit.Fail(exit.NotDone, "%s is YAML; fmt formats only JSON", diag.Printable(src.Name)).
+			Try("check it as a template: batchctl validate %s", diag.Printable(src.Name))
 	}
 	root, problems := jsontree.Parse(src)
 	if problems.HasErrors() {

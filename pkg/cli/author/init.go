@@ -30,11 +30,13 @@ func writeStart(ctx context.Context, con *term.Console, o initOptions, unexpecte
 	case unexpected != nil:
 		return unexpected
 	case isOwn && len(o.starts) > 0:
-		return exit.Usage("init takes either --%s or a template of the platform file", o.starts[0]).Try("remove --%s, or --from", o.starts[0])
+		return exit.Usage("init takes either --%s or a template of the platform file", o.starts[0]).
+			Try("remove --%s, or --from", o.starts[0])
 	case len(o.starts) > 1:
 		return exit.Usage("--gpu, --array, --workflow and --new-platform exclude each other")
 	case !isOwn && (len(o.parameters) > 0 || o.force):
-		return exit.Usage("--parameter and --force apply only to a template").Try("name one: batchctl init --from TEMPLATE; see batchctl init --list-templates")
+		return exit.Usage("--parameter and --force apply only to a template").
+			Try("name one: batchctl init --from TEMPLATE; see batchctl init --list-templates")
 	case o.list:
 		return listTemplates(con, o)
 	case isOwn:
@@ -75,7 +77,8 @@ func writeResult(con *term.Console, path, text string) error {
 
 // reportWritten names what was written and the next command.
 func reportWritten(con *term.Console, path string) {
-	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path), diag.Printable(filepath.ToSlash(path)))
+	fmt.Fprintf(con.Err, "wrote %s\nnext: batchctl validate %s\n", diag.Printable(path),
+		diag.Printable(filepath.ToSlash(path)))
 }
 
 // notWritten explains an error of creating a file.

@@ -31,7 +31,8 @@ func findTemplates(o initOptions) (*check.Platform, error) {
 	if path == "" {
 		var found bool
 		if path, found = check.FindPlatform(filepath.Dir(o.path)); !found {
-			return nil, exit.Fail(exit.BadUsage, "templates are listed in a platform file, and no %s was found here or above", document.PlatformFile).
+			return nil, exit.Fail(exit.BadUsage,
+				"templates are listed in a platform file, and no %s was found here or above", document.PlatformFile).
 				Try("name it: --platform FILE")
 		}
 	}
@@ -48,7 +49,8 @@ func listTemplates(con *term.Console, o initOptions) error {
 		return err
 	}
 	if p.Content == nil || len(p.Content.Templates) == 0 {
-		return exit.Fail(exit.NotDone, "%s has no templates", p.Path).Try(`add "templates" to it; see docs/platform-file.md`)
+		return exit.Fail(exit.NotDone, "%s has no templates", p.Path).
+			Try(`add "templates" to it; see docs/platform-file.md`)
 	}
 	t := con.Table("TEMPLATE", "PARAMETERS", "WHAT")
 	for _, each := range p.Content.Templates {
@@ -63,7 +65,10 @@ func listTemplates(con *term.Console, o initOptions) error {
 
 // onlyErrors returns the errors of a list. Warnings about a platform file are for its authors.
 func onlyErrors(all diag.List) diag.List {
-	return slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool { return d.Severity != diag.Error || d.Waived != nil })
+	return slices.DeleteFunc(slices.Clone(all), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error ||
+			d.Waived != nil
+	})
 }
 
 // chosenTemplate finds the template of --from.
@@ -83,7 +88,8 @@ func chosenTemplate(con *term.Console, p *check.Platform, name string) (document
 	if len(names) == 0 {
 		return t, f.Try(`add it to "templates" of the platform file`)
 	}
-	return t, f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean: batchctl init --from %s?", Are: "its templates are", All: "list all: batchctl init --list-templates"}))
+	return t, f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean: batchctl init --from %s?",
+		Are: "its templates are", All: "list all: batchctl init --list-templates"}))
 }
 
 // writeFrom fills in a template of the platform file, checks the result and writes it. It never replaces a file, and
@@ -106,19 +112,22 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	reader := &template.Reader{Directory: filepath.Dir(p.Path), Environ: os.Environ(), Objects: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
-		entry, _ := p.Content.Target(o.target.NameFrom(p.Content))
-		return target.AWSConfig(ctx, con, o.target.Override(entry))
-	}}}
+	reader := &template.Reader{Directory: filepath.Dir(p.Path), Environ: os.Environ(),
+		Objects: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
+			entry, _ := p.Content.Target(o.target.NameFrom(p.Content))
+			return target.AWSConfig(ctx, con, o.target.Override(entry))
+		}}}
 	content, err := reader.Read(ctx, t.Source)
 	if err != nil && ctx.Err() != nil {
 		return exit.Fail(exit.Interrupted, "interrupted while reading template %s; nothing was written", t.Name)
 	}
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read template %s from %s: %v", t.Name, t.Source, err).Try("correct \"source\" of the template in %s, or the files there", p.Path)
+		return exit.Fail(exit.NotDone, "read template %s from %s: %v", t.Name, t.Source, err).
+			Try("correct \"source\" of the template in %s, or the files there", p.Path)
 	}
 	if content.IsDirectory && o.path == "" {
-		return exit.Usage("template %s has %s, which cannot go to stdout", t.Name, term.Plural(len(content.Files), "file")).
+		return exit.Usage("template %s has %s, which cannot go to stdout", t.Name,
+			term.Plural(len(content.Files), "file")).
 			Try("name a new directory: batchctl init --from %s DIRECTORY", t.Name)
 	}
 	values, err := allParameters(ctx, con, t, given)
@@ -132,7 +141,8 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 		return writeDirectory(con, o, p.Path, content)
 	}
 	name := cmp.Or(o.path, "-")
-	document := check.Document{Path: name, Named: true, Source: diag.NewSource(name, content.Files[0].Text), Directory: "."}
+	document := check.Document{Path: name, Named: true, Source: diag.NewSource(name, content.Files[0].Text),
+		Directory: "."}
 	if err := checkResult(con, o, p.Path, []check.Document{document}, nil); err != nil {
 		return err
 	}
@@ -166,7 +176,8 @@ func fillIn(con *term.Console, t document.Template, content *template.Content, v
 
 // checkResult prints the problems of the result under the platform file. Errors end init, unless --force is set. rename
 // changes the names of the documents before they are printed; may be nil.
-func checkResult(con *term.Console, o initOptions, platform string, documents []check.Document, rename func(string) string) error {
+func checkResult(con *term.Console, o initOptions, platform string, documents []check.Document,
+	rename func(string) string) error {
 	result := check.New(check.Options{PlatformFile: platform, Keep: true}).Check(documents)
 	if len(result.Unread) > 0 {
 		return input.FailureOf(result.Unread[0])
@@ -175,7 +186,8 @@ func checkResult(con *term.Console, o initOptions, platform string, documents []
 		rename = func(name string) string { return name }
 	}
 	for _, path := range result.Skipped.Unclear {
-		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\" to the template\n", diag.Printable(rename(path)))
+		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\" to the template\n",
+			diag.Printable(rename(path)))
 	}
 	for _, d := range result.Problems {
 		if d.Source != nil {

@@ -29,7 +29,8 @@ func givenParameters(t document.Template, args []string) (map[string]*jsontree.N
 		i := slices.Index(names, name)
 		if i < 0 {
 			return nil, exit.Usage("template %s has no parameter %s", t.Name, name).
-				Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --parameter %s=VALUE?", Are: "its parameters are"}))
+				Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean --parameter %s=VALUE?",
+					Are: "its parameters are"}))
 		}
 		if given[name] != nil {
 			return nil, exit.Usage("--parameter %s is given twice", name).Try("remove one of the two")
@@ -45,7 +46,8 @@ func givenParameters(t document.Template, args []string) (map[string]*jsontree.N
 
 // allParameters adds the parameters that no flag gives. It asks for them on a terminal. Elsewhere it takes the
 // defaults, and reports every parameter without one.
-func allParameters(ctx context.Context, con *term.Console, t document.Template, values map[string]*jsontree.Node) (map[string]*jsontree.Node, error) {
+func allParameters(ctx context.Context, con *term.Console, t document.Template,
+	values map[string]*jsontree.Node) (map[string]*jsontree.Node, error) {
 	if term.IsTerminal(con.In) && term.IsTerminal(con.Err) {
 		return values, askParameters(ctx, con, t, values)
 	}
@@ -68,14 +70,16 @@ func allParameters(ctx context.Context, con *term.Console, t document.Template, 
 		}
 	}
 	if len(missing) > 0 {
-		return nil, exit.Usage("template %s needs %s: %s", t.Name, term.Plural(len(missing), "more parameter"), strings.Join(missing, ", ")).
+		return nil, exit.Usage("template %s needs %s: %s", t.Name, term.Plural(len(missing), "more parameter"),
+			strings.Join(missing, ", ")).
 			Try("add %s", strings.Join(flags, " "))
 	}
 	return values, nil
 }
 
 // askParameters asks for each parameter that has no value yet. It explains a wrong answer and asks again.
-func askParameters(ctx context.Context, con *term.Console, t document.Template, values map[string]*jsontree.Node) error {
+func askParameters(ctx context.Context, con *term.Console, t document.Template,
+	values map[string]*jsontree.Node) error {
 	lines := bufio.NewReader(con.In)
 	for _, p := range t.Parameters {
 		if values[p.Name] != nil {
@@ -143,7 +147,8 @@ func ask(ctx context.Context, con *term.Console, lines *bufio.Reader, p document
 		text := strings.TrimSpace(a.line)
 		if text == "" && a.err != nil {
 			fmt.Fprintln(con.Err)
-			return "", exit.Fail(exit.NotDone, "the input ended before the value of parameter %s; nothing was written", p.Name)
+			return "", exit.Fail(exit.NotDone, "the input ended before the value of parameter %s; nothing was written",
+				p.Name)
 		}
 		if text == "" && p.Default != nil {
 			text = p.Default.Text

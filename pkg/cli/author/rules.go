@@ -61,7 +61,9 @@ func unknownRule(name string) error {
 	for _, r := range lint.Documented() {
 		known = append(known, r.Name)
 	}
-	return exit.Usage("unknown rule %q", name).Try("%s", diag.Instead(name, known, diag.Offer{Near: "did you mean: batchctl validate --rules %s", All: "list all rules: batchctl validate --rules"}))
+	return exit.Usage("unknown rule %q", name).
+		Try("%s", diag.Instead(name, known, diag.Offer{Near: "did you mean: batchctl validate --rules %s",
+			All: "list all rules: batchctl validate --rules"}))
 }
 
 // listRules prints all rules as a table.
@@ -98,8 +100,10 @@ func rulesJSON(con *term.Console, rules []lint.Rule) error {
 	for i, r := range rules {
 		e := r.Example()
 		rows[i] = ruleRow{
-			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Evidence: string(r.Evidence), Quote: r.Quote, Scope: r.Scope, Doc: r.Doc, Source: r.Source,
-			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good), GoodNote: e.GoodNote(),
+			Name: r.Name, Severity: r.Severity.String(), Confidence: string(r.Confidence), Evidence: string(r.Evidence),
+			Quote: r.Quote, Scope: r.Scope, Doc: r.Doc, Source: r.Source,
+			Links: links(r), Page: r.URL(), Bad: e.Bad, BadMore: e.BadMore, Found: e.Found, Good: orEmpty(e.Good),
+			GoodNote: e.GoodNote(),
 		}
 	}
 	return con.JSON(rows)
@@ -128,7 +132,8 @@ func links(r lint.Rule) []string {
 func ruleText(r lint.Rule) string {
 	e := r.Example()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\nevidence: %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope, r.Evidence, r.Doc)
+	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\nevidence: %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope,
+		r.Evidence, r.Doc)
 	exampleText(&b, "bad", e.Bad)
 	if e.BadMore > 0 {
 		fmt.Fprintf(&b, "\nand %d more like these\n", e.BadMore)
@@ -151,6 +156,7 @@ func ruleText(r lint.Rule) string {
 // exampleText adds the files of an example, indented below their name.
 func exampleText(b *strings.Builder, label string, files []lint.ExampleFile) {
 	for _, f := range files {
-		fmt.Fprintf(b, "\n%s, %s:\n  %s\n", label, f.Name, strings.ReplaceAll(strings.TrimSuffix(f.Text, "\n"), "\n", "\n  "))
+		fmt.Fprintf(b, "\n%s, %s:\n  %s\n", label, f.Name, strings.ReplaceAll(strings.TrimSuffix(f.Text, "\n"), "\n",
+			"\n  "))
 	}
 }

@@ -96,7 +96,8 @@ func pathsOrHere(con *term.Console, command string, paths []string, doesMore boo
 	case len(paths) > 0:
 		return paths, nil
 	case doesMore:
-		return nil, exit.Usage("%s needs a file or a directory", command).Try("for this directory: batchctl %s .", command)
+		return nil, exit.Usage("%s needs a file or a directory", command).
+			Try("for this directory: batchctl %s .", command)
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -159,7 +160,8 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	for _, err := range all.Unread {
 		con.Explain(input.FailureOf(err))
 	}
-	fmt.Fprintf(con.Err, "%s checked: %s, %s", term.Plural(len(all.Checked), "file"), term.Plural(errors, "error"), term.Plural(warnings, "warning"))
+	fmt.Fprintf(con.Err, "%s checked: %s, %s", term.Plural(len(all.Checked), "file"), term.Plural(errors, "error"),
+		term.Plural(warnings, "warning"))
 	if waived := all.Problems.Waived(); waived > 0 {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
@@ -169,23 +171,27 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	}
 	reportSkipped(con, all.Skipped, o.verbose)
 	if all.Unknown > 0 {
-		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", term.Plural(all.Unknown, "value"), diag.Printable(all.FirstUnknown))
+		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", term.Plural(all.Unknown, "value"),
+			diag.Printable(all.FirstUnknown))
 	}
 	switch {
 	case all.WithoutQueues != "":
-		fmt.Fprintf(con.Err, "not checked: whether the jobs fit a queue (add \"queues\" to %s)\n", diag.Printable(all.WithoutQueues))
+		fmt.Fprintf(con.Err, "not checked: whether the jobs fit a queue (add \"queues\" to %s)\n",
+			diag.Printable(all.WithoutQueues))
 	case all.Unplaced:
 		fmt.Fprintln(con.Err, "not checked: whether the jobs fit a queue (no platform file; create one: batchctl init --new-platform batchctl.json)")
 	}
 	for _, u := range all.PolicyUnknown {
-		fmt.Fprintf(con.Err, "not checked by the policy: %s (batchctl plan asks a target)\n", diag.Printable(u.String()))
+		fmt.Fprintf(con.Err, "not checked by the policy: %s (batchctl plan asks a target)\n",
+			diag.Printable(u.String()))
 	}
 	switch {
 	case len(all.Unread) > 0:
 		return exit.Silent(exit.NotDone)
 	case errors > 0, warnings > 0 && o.failOn == "warning":
 		return exit.Silent(exit.Problem)
-	case (all.Unplaced || all.Unknown > 0 || len(all.PolicyUnknown) > 0 || len(all.Skipped.Unclear) > 0 || len(all.Skipped.Unchecked) > 0) && o.strict:
+	case (all.Unplaced || all.Unknown > 0 || len(all.PolicyUnknown) > 0 || len(all.Skipped.Unclear) > 0 ||
+		len(all.Skipped.Unchecked) > 0) && o.strict:
 		return exit.Silent(exit.NotDone)
 	}
 	return nil
@@ -215,7 +221,8 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 	}
 	for i, path := range s.Unclear {
 		if i == mostNamed && !verbose {
-			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n", term.Plural(len(s.Unclear)-i, "file"))
+			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n",
+				term.Plural(len(s.Unclear)-i, "file"))
 			break
 		}
 		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
@@ -226,10 +233,12 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 // in the given one.
 func applyBaseline(con *term.Console, o validateOptions, all *check.Result) error {
 	if path := o.writeBaseline; path != "" {
-		if err := newfile.Write(path, newfile.ForAll, func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
+		if err := newfile.Write(path, newfile.ForAll,
+			func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
 		}
-		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path), term.Plural(len(all.Problems.Open()), "problem"))
+		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path),
+			term.Plural(len(all.Problems.Open()), "problem"))
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
@@ -243,7 +252,8 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, exit.Cause(err)).Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, exit.Cause(err)).
+			Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
@@ -276,12 +286,15 @@ func formatNames() string {
 
 // The kinds of documents that --kind accepts: other files, and requests by the names of their operations.
 var fileKinds = []document.Kind{
-	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindTemplate, document.KindLaunchTemplate,
+	document.KindJob, document.KindWorkflow, document.KindPlatform, document.KindJobList, document.KindTemplate,
+	document.KindLaunchTemplate,
 	document.KindUserData, document.KindStateMachine, document.KindEventBridge,
 }
 var requestKinds = []document.Kind{
-	document.KindJobDefinition, document.KindSubmitJob, document.KindComputeEnvironment, document.KindJobQueue, document.KindSchedulingPolicy, document.KindConsumableResource,
-	document.KindQuotaShare, document.KindServiceEnvironment, document.KindUpdateComputeEnvironment, document.KindUpdateJobQueue,
+	document.KindJobDefinition, document.KindSubmitJob, document.KindComputeEnvironment, document.KindJobQueue,
+	document.KindSchedulingPolicy, document.KindConsumableResource,
+	document.KindQuotaShare, document.KindServiceEnvironment, document.KindUpdateComputeEnvironment,
+	document.KindUpdateJobQueue,
 	document.KindUpdateSchedulingPolicy, document.KindUpdateConsumableResource, document.KindUpdateQuotaShare,
 	document.KindUpdateServiceEnvironment, document.KindUpdateServiceJob, document.KindSubmitServiceJob,
 }
@@ -315,7 +328,8 @@ func tool(found diag.List) diag.Tool {
 		if !used[r.Name] {
 			continue
 		}
-		info := diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ". See " + r.URL(), Severity: r.Severity, URI: r.URL()}
+		info := diag.RuleInfo{ID: r.Name, Doc: r.Doc, Help: r.Doc + " Source: " + r.Source + ". See " + r.URL(),
+			Severity: r.Severity, URI: r.URL()}
 		info.Markdown = fmt.Sprintf("%s\n[%s](%s)\n", r.Markdown(), r.Name, r.URL())
 		t.Rules = append(t.Rules, info)
 	}

@@ -78,7 +78,9 @@ func (o benchOptions) check() error {
 	case len(o.Paths) == 0:
 	case len(o.Paths) != 2:
 		return exit.Usage("bench needs a CPU file and a GPU file, or no files to run the reference jobs").
-			Try("%s", diag.Instead(o.Paths[0], []string{"compare", "deploy", "destroy"}, diag.Offer{Near: "did you mean: batchctl bench %s", Are: "for example: batchctl bench my-cpu.json my-gpu.json; its commands are"}))
+			Try("%s", diag.Instead(o.Paths[0], []string{"compare", "deploy", "destroy"},
+				diag.Offer{Near: "did you mean: batchctl bench %s",
+					Are: "for example: batchctl bench my-cpu.json my-gpu.json; its commands are"}))
 	case o.chosen:
 		return exit.Usage("--workload cannot be combined with files").Try("omit one of them")
 	}
@@ -88,7 +90,8 @@ func (o benchOptions) check() error {
 // Check refuses values with which nothing can be measured.
 func (o Options) Check() error {
 	if o.Runs < 1 || !(o.Tight > 0) { // also NaN
-		return exit.Usage("--runs must be at least 1, and --tight must be more than 0 %%").Try("for example: --runs 3 --tight 5")
+		return exit.Usage("--runs must be at least 1, and --tight must be more than 0 %%").
+			Try("for example: --runs 3 --tight 5")
 	}
 	return nil
 }
@@ -106,7 +109,8 @@ func (b *Benchmark) Load(ctx context.Context) error {
 			continue
 		}
 		for _, workload := range b.Options.Workloads {
-			part := &BenchPart{side: s, workload: workload, file: fmt.Sprintf("%s-%s.json", workload, strings.ToLower(s.Name))}
+			part := &BenchPart{side: s, workload: workload, file: fmt.Sprintf("%s-%s.json", workload,
+				strings.ToLower(s.Name))}
 			s.Parts = append(s.Parts, part)
 			if err := b.loadPart(ctx, part); err != nil {
 				return err
@@ -181,7 +185,8 @@ func (b *Benchmark) source(part *BenchPart) (*diag.Source, error) {
 // editing returns the function that changes a part's document before it is
 // checked. It applies the settings of the side, then those of the command line,
 // and finally makes the workload print result lines.
-func (b *Benchmark) editing(part *BenchPart, byUser func(*jsontree.Node) diag.List) (func(*jsontree.Node) diag.List, error) {
+func (b *Benchmark) editing(part *BenchPart,
+	byUser func(*jsontree.Node) diag.List) (func(*jsontree.Node) diag.List, error) {
 	var settings []input.Setting
 	if b.Options.SettingsOf != nil {
 		var err error
@@ -243,9 +248,11 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 		case loose == 0:
 			return fmt.Sprintf("after %s, each median is known to within %g %%", term.Plural(run, "run"), percent), nil
 		case run == b.Options.Runs:
-			return fmt.Sprintf("%s not yet known to within %g %% after %s; to measure more, raise --runs", term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
+			return fmt.Sprintf("%s not yet known to within %g %% after %s; to measure more, raise --runs",
+				term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
 		case b.Options.Limit > 0 && time.Since(began) >= b.Options.Limit:
-			return fmt.Sprintf("%s not yet known to within %g %% when the limit of %v was reached", term.Plural(loose, "median"), percent, b.Options.Limit), nil
+			return fmt.Sprintf("%s not yet known to within %g %% when the limit of %v was reached",
+				term.Plural(loose, "median"), percent, b.Options.Limit), nil
 		}
 	}
 }
@@ -263,8 +270,9 @@ func (b *Benchmark) Report(note string) error {
 	if err != nil {
 		return err
 	}
-	r := &bench.Report{Title: "CPU and GPU, " + time.Now().Format(time.DateOnly), Comparison: comparison, Decision: decision,
-		Notes: append([]string{note}, b.partNotes()...)}
+	r := &bench.Report{Title: "CPU and GPU, " + time.Now().Format(time.DateOnly), Comparison: comparison,
+		Decision: decision,
+		Notes:    append([]string{note}, b.partNotes()...)}
 	if b.Options.Published {
 		r.Published = bench.Demonstration()
 	}

@@ -16,7 +16,8 @@ import (
 // compare is batchctl bench compare.
 func compare(con *term.Console, o compareOptions) error {
 	if len(o.paths) != 2 {
-		return exit.Usage("compare needs an old and a new measurement").Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
+		return exit.Usage("compare needs an old and a new measurement").
+			Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
 	}
 	var sides [2]*bench.Side
 	for i, path := range o.paths {
@@ -40,7 +41,8 @@ func compare(con *term.Console, o compareOptions) error {
 		return nil
 	}
 	if slower := diffs.Regressions(); len(slower) > 0 {
-		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", term.Plural(len(slower), "row"), o.threshold)
+		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", term.Plural(len(slower), "row"),
+			o.threshold)
 	}
 	if untold := diffs.Untold(); len(untold) > 0 {
 		hint := "measure with more repeats: --parameters repeats=9"
@@ -84,7 +86,8 @@ func measurement(path, side string) (*bench.Side, error) {
 		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, err)
 	}
 	if len(log.Results) == 0 {
-		return nil, exit.Fail(exit.NotDone, "%s contains no result lines of the %s", path, side).Try("use a report's benchmark.json, or a log: batchctl logs JOB > old.log")
+		return nil, exit.Fail(exit.NotDone, "%s contains no result lines of the %s", path, side).
+			Try("use a report's benchmark.json, or a log: batchctl logs JOB > old.log")
 	}
 	if !isReport {
 		kind = "" // a log belongs to one job, so all its results count

@@ -23,7 +23,8 @@ func BenchCommand(con *term.Console, more ...*cli.Command) *cli.Command {
 			"them one after the other.\n\nOnly verified results, and metrics, have a time. The report says what could not be measured, and why.",
 			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
 				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
-		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), cmdline.ExecutorFlags()...), MeasureFlags(3, 0)...),
+		Flags: append(append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...),
+			cmdline.ExecutorFlags()...), MeasureFlags(3, 0)...),
 			&cli.StringFlag{Name: "workload", Value: "matrix", Usage: "`matrix|image|all`: the reference jobs"}),
 		Subcommands: append([]*cli.Command{benchCompareCommand(con)}, more...),
 		Action: func(c *cli.Context) error {
@@ -31,7 +32,8 @@ func BenchCommand(con *term.Console, more ...*cli.Command) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return benchJobs(c.Context, con, benchOptions{Options: o, workload: c.String("workload"), chosen: c.IsSet("workload")})
+			return benchJobs(c.Context, con, benchOptions{Options: o, workload: c.String("workload"),
+				chosen: c.IsSet("workload")})
 		},
 	}
 }
@@ -43,7 +45,8 @@ func MeasureFlags(runs int, start time.Duration) []cli.Flag {
 		&cli.IntFlag{Name: "runs", Value: runs, Usage: "submit each job at most `N` times"},
 		&cli.Float64Flag{Name: "tight", Value: 5, Usage: "stop when every median is within `PERCENT`"},
 		&cli.DurationFlag{Name: "limit", Usage: "start no further run after this `DURATION`"},
-		&cli.DurationFlag{Name: "start-limit", Value: start, Usage: "give up on a job that has not started after this `DURATION`, and explain why; 0 waits indefinitely"},
+		&cli.DurationFlag{Name: "start-limit", Value: start,
+			Usage: "give up on a job that has not started after this `DURATION`, and explain why; 0 waits indefinitely"},
 		&cli.BoolFlag{Name: "published", Usage: "compare with the table published with AWS Batch's GPU demonstration"},
 		&cli.StringFlag{Name: "out", Value: "benchmark", Usage: "the `DIRECTORY` of the report"},
 		preview.PricesFlag(),
@@ -65,13 +68,15 @@ func benchCompareCommand(con *term.Console) *cli.Command {
 			cmdline.JSONFlag(cmdline.JSON[*bench.Diffs]()),
 			&cli.StringFlag{Name: "side", Value: "CPU", Usage: "`CPU|GPU`: the side of a report"},
 			&cli.Float64Flag{Name: "threshold", Value: 5, Usage: "report a regression above this `PERCENT`"},
-			&cli.BoolFlag{Name: "fail-on-regression", Usage: "exit with status 1 for a regression, 3 if rows could not be compared (for CI)"}},
+			&cli.BoolFlag{Name: "fail-on-regression",
+				Usage: "exit with status 1 for a regression, 3 if rows could not be compared (for CI)"}},
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
 			if err != nil {
 				return err
 			}
-			return compare(con, compareOptions{format: format, paths: c.Args().Slice(), side: c.String("side"), threshold: c.Float64("threshold"),
+			return compare(con, compareOptions{format: format, paths: c.Args().
+				Slice(), side: c.String("side"), threshold: c.Float64("threshold"),
 				failOnRegression: c.Bool("fail-on-regression")})
 		},
 	}
@@ -110,8 +115,9 @@ type Options struct {
 // OptionsOf reads MeasureFlags and the flags of preview.OptionsOf.
 func OptionsOf(c *cli.Context) (Options, error) {
 	o, err := preview.OptionsOf(c)
-	return Options{Options: o, Runs: c.Int("runs"), Tight: c.Float64("tight") / 100, Limit: c.Duration("limit"), StartLimit: c.Duration("start-limit"),
-		Dir: c.String("out"), Published: c.Bool("published")}, err
+	return Options{Options: o, Runs: c.Int("runs"), Tight: c.Float64("tight") / 100, Limit: c.Duration("limit"),
+		StartLimit: c.Duration("start-limit"),
+		Dir:        c.String("out"), Published: c.Bool("published")}, err
 }
 
 // benchOptions are the flags of bench.

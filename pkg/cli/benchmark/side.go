@@ -308,8 +308,10 @@ func (b *Benchmark) readPart(ctx context.Context, part *BenchPart, id string) er
 	var text strings.Builder
 	found, last := results.NewOutput(false), ""
 	if job.Container != nil {
-		if found.Metrics, err = results.ParseMetrics(session.ValueIn(job.Container.Environment, results.MetricsVariable)); err != nil {
-			fmt.Fprintf(b.Err, "batchctl: job %s: %s; its metrics are left out\n", diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
+		if found.Metrics, err = results.ParseMetrics(session.ValueIn(job.Container.Environment,
+			results.MetricsVariable)); err != nil {
+			fmt.Fprintf(b.Err, "batchctl: job %s: %s; its metrics are left out\n",
+				diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
 		}
 	}
 	for line, err := range b.Target.Client.Logs(ctx, id, client.LogOptions{Follow: true}) {
@@ -349,7 +351,8 @@ func whyNoResults(found *results.Output, others []string) string {
 	case len(others) > 0:
 		return fmt.Sprintf("the name of the metric %s has no unit: name a rate NAME_per_sec, or a time NAME_seconds or NAME_ms", others[0])
 	case len(found.Metrics.Names()) > 0:
-		return "the job printed neither a result line nor a number for its metrics " + strings.Join(found.Metrics.Names(), " ")
+		return "the job printed neither a result line nor a number for its metrics " +
+			strings.Join(found.Metrics.Names(), " ")
 	}
 	return "the job printed no result line: make it print JSON, as the workloads do with --format json, or add \"metrics\" to the job"
 }
@@ -402,7 +405,8 @@ func BeginReport(path string) error {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		return exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).Try("name another directory: --out DIRECTORY")
+		return exit.Fail(exit.NotDone, "write the report to %s: %v", path, exit.Cause(err)).
+			Try("name another directory: --out DIRECTORY")
 	}
 	return nil
 }

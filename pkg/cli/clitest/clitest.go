@@ -113,7 +113,8 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await 'CONDITION'")
 	}
-	if err := ts.Exec("sh", "-c", "n=0; until "+args[0]+"\ndo n=$((n+1)); [ $n -lt 6000 ] || exit 1; sleep 0.05; done"); err != nil {
+	if err := ts.Exec("sh", "-c",
+		"n=0; until "+args[0]+"\ndo n=$((n+1)); [ $n -lt 6000 ] || exit 1; sleep 0.05; done"); err != nil {
 		ts.Fatalf("not within five minutes: %s", args[0])
 	}
 }

@@ -63,7 +63,10 @@ func formsOf(all []any, args []string) []any {
 		switch _, flag, ok := strings.Cut(title, " --"); {
 		case !ok:
 			usual = append(usual, form)
-		case slices.ContainsFunc(args, func(arg string) bool { return arg == "--"+flag || strings.HasPrefix(arg, "--"+flag+"=") }):
+		case slices.ContainsFunc(args, func(arg string) bool {
+			return arg == "--"+flag ||
+				strings.HasPrefix(arg, "--"+flag+"=")
+		}):
 			selected = append(selected, form)
 		}
 	}
@@ -87,7 +90,8 @@ func (c *outputCheck) end(code int) int {
 	if c.aborted || err == nil {
 		return code
 	}
-	report := fmt.Sprintf("batchctl %s: stdout does not match schemas/output: %#v\n%s\n", strings.Join(c.args, " "), err, c.text.Bytes())
+	report := fmt.Sprintf("batchctl %s: stdout does not match schemas/output: %#v\n%s\n", strings.Join(c.args, " "),
+		err, c.text.Bytes())
 	fmt.Fprint(os.Stderr, report)
 	if path := os.Getenv(wrongOutput); path != "" {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -58,20 +58,25 @@ func ApplyCommand(con *term.Console) *cli.Command {
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*apply.Plan]()),
 			&cli.BoolFlag{Name: "check", Aliases: []string{"dry-run"}, Usage: "show what differs; change nothing"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with this `NAME`, in the tag " + apply.OwnerTag},
+			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with this `NAME`, in the tag " +
+				apply.OwnerTag},
 			&cli.BoolFlag{Name: "prune", Usage: "delete the owner's resources that no file mentions"},
 			&cli.BoolFlag{Name: "take", Usage: "take over resources of another owner"},
 			&cli.BoolFlag{Name: "replace", Usage: "replace compute environments instead of updating their instances"},
-			&cli.DurationFlag{Name: "drain", Value: time.Hour, Usage: "before deleting an environment, wait at most this `TIME` until no job runs on it"},
-			&cli.DurationFlag{Name: "settle", Value: time.Hour, Usage: "wait at most this `TIME` for each resource to become VALID"},
+			&cli.DurationFlag{Name: "drain", Value: time.Hour,
+				Usage: "before deleting an environment, wait at most this `TIME` until no job runs on it"},
+			&cli.DurationFlag{Name: "settle", Value: time.Hour,
+				Usage: "wait at most this `TIME` for each resource to become VALID"},
 		)...),
 		Action: func(c *cli.Context) error {
 			format, err := cmdline.OutputFormat(c)
 			if err != nil {
 				return err
 			}
-			return applyFiles(c.Context, con, applyOptions{paths: c.Args().Slice(), target: cmdline.TargetOptions(c), format: format, yes: c.Bool("yes"), dry: c.Bool("check"),
-				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune"), Take: c.Bool("take"), Replace: c.Bool("replace")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
+			return applyFiles(c.Context, con, applyOptions{paths: c.Args().Slice(), target: cmdline.TargetOptions(c),
+				format: format, yes: c.Bool("yes"), dry: c.Bool("check"),
+				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune"), Take: c.Bool("take"),
+					Replace: c.Bool("replace")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
 		},
 	}
 }
@@ -82,9 +87,11 @@ func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
 	case len(o.paths) == 0:
 		return exit.Usage("apply needs a file or a directory").Try("for example: batchctl apply queues.json")
 	case o.plan.Prune && o.plan.Owner == "":
-		return exit.Usage("--prune deletes the resources of an owner, so it needs --owner").Try("add --owner NAME, and run it once without --prune")
+		return exit.Usage("--prune deletes the resources of an owner, so it needs --owner").
+			Try("add --owner NAME, and run it once without --prune")
 	case !o.dry && !o.yes && !term.IsTerminal(con.In):
-		return exit.Usage("apply needs a confirmation, but there is no terminal").Try("show what it would do: batchctl apply --check; then add --yes")
+		return exit.Usage("apply needs a confirmation, but there is no terminal").
+			Try("show what it would do: batchctl apply --check; then add --yes")
 	}
 	files, platform, pending, err := resourceFiles(con, o)
 	if err != nil {
@@ -103,14 +110,16 @@ func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
 		return err
 	}
 	defer t.Close()
-	a := applying{con: con, o: o, files: files, platform: platform, pending: pending, label: t.Label, local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
+	a := applying{con: con, o: o, files: files, platform: platform, pending: pending, label: t.Label,
+		local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
 	return a.run(ctx)
 }
 
 // resourceFiles reads and checks the files. Those of a directory that create no resources are left out, with their
 // problems, unless nothing tells what they are. pending are the errors of requests: they count only if the account
 // does not have the same resource already, which AWS Batch has then accepted.
-func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, platform *document.Platform, pending diag.List, err error) {
+func resourceFiles(con *term.Console,
+	o applyOptions) (files []*document.File, platform *document.Platform, pending diag.List, err error) {
 	documents, unread := check.Find(o.paths, nil, []string{".json"})
 	for _, err := range unread {
 		return nil, nil, nil, err
@@ -131,7 +140,8 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		case creates:
 			files = append(files, f)
 		case named[f.Source.Name] && f.Kind != document.KindPlatform && isKnown:
-			return nil, nil, nil, exit.Usage("%s creates no resources", f.Source.Name).Try("submit jobs with batchctl submit; apply reads the requests that create queues and their environments")
+			return nil, nil, nil, exit.Usage("%s creates no resources", f.Source.Name).
+				Try("submit jobs with batchctl submit; apply reads the requests that create queues and their environments")
 		case f.Kind != document.KindPlatform:
 			other[f.Source] = isKnown
 		}
@@ -142,7 +152,8 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 	var rest diag.List
 	for _, d := range problems {
 		if d.Rule == jsontree.RulePlaceholder {
-			d.Severity, d.Hint = diag.Error, "write the value, or define it in the platform file: \"prefix\" or \"teams\""
+			d.Severity, d.Hint = diag.Error,
+				"write the value, or define it in the platform file: \"prefix\" or \"teams\""
 		}
 		if d.Severity == diag.Error && d.Waived == nil && inRequest(files, d) {
 			pending = append(pending, d)
@@ -157,7 +168,8 @@ func resourceFiles(con *term.Console, o applyOptions) (files []*document.File, p
 		return nil, nil, nil, err
 	}
 	if len(files) == 0 {
-		return nil, nil, nil, exit.Fail(exit.NotDone, "no file creates resources").Try("write one, or export the existing resources: batchctl export")
+		return nil, nil, nil, exit.Fail(exit.NotDone, "no file creates resources").
+			Try("write one, or export the existing resources: batchctl export")
 	}
 	if len(checked.Platforms) > 0 {
 		platform = checked.Platforms[0].Content
@@ -180,7 +192,8 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 			case err != nil || path == root:
 			case entry.IsDir() && hidden:
 				return filepath.SkipDir
-			case !entry.IsDir() && strings.EqualFold(filepath.Ext(path), ".json") && !slices.ContainsFunc(documents, func(d check.Document) bool { return d.Path == path }):
+			case !entry.IsDir() && strings.EqualFold(filepath.Ext(path), ".json") &&
+				!slices.ContainsFunc(documents, func(d check.Document) bool { return d.Path == path }):
 				over = append(over, path) // a link, or in a .gitignore
 			}
 			return nil
@@ -194,7 +207,8 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 		fmt.Fprintf(con.Err, "not used: %s\n", diag.Printable(path))
 	}
 	if len(over) > 0 && o.plan.Prune {
-		return exit.Fail(exit.Problem, "--prune deletes resources that no file mentions, but %s not used", term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
+		return exit.Fail(exit.Problem, "--prune deletes resources that no file mentions, but %s not used",
+			term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
 			Try("move the files elsewhere, correct them, or name the files of the resources one by one")
 	}
 	return nil
@@ -253,13 +267,16 @@ func (a *applying) run(ctx context.Context) error {
 	}
 	switch {
 	case len(plan.Steps) == 0:
-		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.label), term.Plural(plan.Equal, "resource"))
+		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.label),
+			term.Plural(plan.Equal, "resource"))
 		return nil
 	case a.o.dry:
-		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label), term.Plural(len(plan.Steps), "change"), plan.Equal)
+		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label),
+			term.Plural(len(plan.Steps), "change"), plan.Equal)
 		return exit.Silent(exit.Change)
 	}
-	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", term.Plural(len(plan.Steps), "change"), a.label))
+	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", term.Plural(len(plan.Steps), "change"),
+		a.label))
 	switch {
 	case err != nil:
 		return err
@@ -307,7 +324,8 @@ func (a *applying) refuse(problems diag.List) error {
 	var inFiles diag.List
 	for _, d := range problems {
 		if apply.IsBlocker(d) {
-			fmt.Fprintf(a.con.Err, "problem: %s\n  %s\n", diag.Printable(a.con.Redacted(d.Message)), diag.Printable(d.Hint))
+			fmt.Fprintf(a.con.Err, "problem: %s\n  %s\n", diag.Printable(a.con.Redacted(d.Message)),
+				diag.Printable(d.Hint))
 			continue
 		}
 		inFiles = append(inFiles, d)
@@ -329,13 +347,15 @@ func (a *applying) forbidden(ctx context.Context, plan *apply.Plan) (problems di
 	for _, p := range forbidden {
 		switch {
 		case p.Explicit && !p.Conditional:
-			problems = append(problems, apply.Blocker("ask the administrator of your role or user", "a policy does not allow you to call %s", p))
+			problems = append(problems, apply.Blocker("ask the administrator of your role or user",
+				"a policy does not allow you to call %s", p))
 		case !a.warned[p]:
 			if a.warned == nil {
 				a.warned = map[rpc.Permission]bool{}
 			}
 			a.warned[p] = true
-			fmt.Fprintf(a.con.Err, "warning: you may not be allowed to call %s, according to IAM's policy simulator\n", diag.Printable(p.String()))
+			fmt.Fprintf(a.con.Err, "warning: you may not be allowed to call %s, according to IAM's policy simulator\n",
+				diag.Printable(p.String()))
 		}
 	}
 	return problems
@@ -361,7 +381,8 @@ func (a *applying) show(plan *apply.Plan) error {
 			return err
 		}
 		for _, c := range s.Changes {
-			if err := a.con.Print(diag.Printable(fmt.Sprintf("    %s: %s -> %s", c.Path, apply.Show(c.From), apply.Show(c.To))) + "\n"); err != nil {
+			if err := a.con.Print(diag.Printable(fmt.Sprintf("    %s: %s -> %s", c.Path, apply.Show(c.From),
+				apply.Show(c.To))) + "\n"); err != nil {
 				return err
 			}
 		}
@@ -392,7 +413,8 @@ func masked(plan *apply.Plan) *apply.Plan {
 
 // mark begins the line of a step.
 var mark = map[apply.Verb]string{
-	apply.Create: "+ create", apply.Update: "~ update", apply.Replace: "! replace by", apply.Retire: "- delete", apply.Delete: "- delete",
+	apply.Create: "+ create", apply.Update: "~ update", apply.Replace: "! replace by", apply.Retire: "- delete",
+	apply.Delete: "- delete",
 }
 
 // leftover reports the lock of another apply, for a run that takes none. It removes one that counts no more, except
@@ -407,14 +429,16 @@ func (a *applying) leftover(ctx context.Context, state *apply.State) error {
 	case stale != nil:
 		fmt.Fprintf(a.con.Err, "note: %s; removed it\n", diag.Printable(stale.Error()))
 	case locked != nil:
-		fmt.Fprintf(a.con.Err, "note: another apply (%s) holds the lock of these resources until %s\n", diag.Printable(locked.Holder), locked.Until.Local().Format("15:04:05"))
+		fmt.Fprintf(a.con.Err, "note: another apply (%s) holds the lock of these resources until %s\n",
+			diag.Printable(locked.Holder), locked.Until.Local().Format("15:04:05"))
 	}
 	return nil
 }
 
 // runner returns a runner for the account.
 func (a *applying) runner() *apply.Runner {
-	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.settle, Drain: a.o.drain,
+	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.settle,
+		Drain: a.o.drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))
 		},
@@ -437,7 +461,8 @@ func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
 		return err
 	}
 	if !plan.Equals(now) {
-		return exit.Fail(exit.Change, "the account has changed since the differences were shown; nothing was changed").Try("show them again: batchctl apply --check")
+		return exit.Fail(exit.Change, "the account has changed since the differences were shown; nothing was changed").
+			Try("show them again: batchctl apply --check")
 	}
 	if err := r.Run(ctx, now, state); err != nil {
 		return a.failed(ctx, err)
@@ -468,22 +493,30 @@ func (a *applying) failed(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	if draining, ok := errors.AsType[*apply.DrainingError](err); ok {
-		return exit.Fail(exit.Change, "%v; everything else is done", draining).Try("delete the environment once they have ended: run the same command again")
+		return exit.Fail(exit.Change, "%v; everything else is done", draining).
+			Try("delete the environment once they have ended: run the same command again")
 	}
 	if locked, ok := errors.AsType[*apply.LockedError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", locked).Try("wait until it finishes; if it was killed, run the command again after %s", locked.Until.Local().Format("15:04:05"))
+		return exit.Fail(exit.NotDone, "%v", locked).
+			Try("wait until it finishes; if it was killed, run the command again after %s", locked.Until.Local().
+				Format("15:04:05"))
 	}
 	if invalid, ok := errors.AsType[*apply.InvalidError](err); ok && invalid.Environment {
-		return exit.Fail(exit.NotDone, "%v", err).Try("%s; then run the same command again", explain.EnvironmentRemedy(invalid.Reason))
+		return exit.Fail(exit.NotDone, "%v", err).Try("%s; then run the same command again",
+			explain.EnvironmentRemedy(invalid.Reason))
 	}
 	if errors.Is(err, apply.ErrSlow) {
-		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.settle).Try("run the same command again; --settle waits longer")
+		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.settle).
+			Try("run the same command again; --settle waits longer")
 	}
-	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status/100 == 4 && !rpc.Throttled(err) && !rpc.Denied(err) && !rpc.Expired(err) {
-		return exit.Fail(exit.NotDone, "%v", err).Try("correct what AWS Batch rejected, then run the same command again; completed changes stay")
+	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status/100 == 4 && !rpc.Throttled(err) && !rpc.Denied(err) &&
+		!rpc.Expired(err) {
+		return exit.Fail(exit.NotDone, "%v", err).
+			Try("correct what AWS Batch rejected, then run the same command again; completed changes stay")
 	}
 	if rpc.Denied(err) {
-		return exit.Fail(exit.NotDone, "%v", err).Try("add this permission to the role or user, then run the same command again")
+		return exit.Fail(exit.NotDone, "%v", err).
+			Try("add this permission to the role or user, then run the same command again")
 	}
 	return exit.Fail(exit.NotDone, "%v", err).Try("run the same command again; completed changes stay")
 }

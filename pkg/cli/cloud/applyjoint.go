@@ -30,9 +30,11 @@ func (a *applying) joint(plan *apply.Plan, state *apply.State) (problems diag.Li
 	note(check(a.files...))
 	for _, d := range check(append([]*document.File{others}, a.files...)...) {
 		switch {
-		case d.Severity != diag.Error || d.Waived != nil || known[finding{d.Rule, d.Message}] || d.Rule == ruleExists || d.Rule == ruleEnabled:
+		case d.Severity != diag.Error || d.Waived != nil || known[finding{d.Rule, d.Message}] || d.Rule == ruleExists ||
+			d.Rule == ruleEnabled:
 		case d.Source == others.Source:
-			problems = append(problems, apply.Blocker(d.Hint, "%s, which is in no file: %s", requestAt(others, d), d.Message))
+			problems = append(problems, apply.Blocker(d.Hint, "%s, which is in no file: %s", requestAt(others, d),
+				d.Message))
 		case !plan.Keeps(d.Source, d.Span):
 			problems = append(problems, d)
 		}
@@ -49,7 +51,8 @@ func described(state *apply.State) (*document.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, problems := document.Load(diag.NewSource("(account)", string(text)), document.Options{Kind: document.KindResources})
+	f, problems := document.Load(diag.NewSource("(account)", string(text)),
+		document.Options{Kind: document.KindResources})
 	if f == nil {
 		return nil, fmt.Errorf("%v", problems)
 	}

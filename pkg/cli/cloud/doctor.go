@@ -26,7 +26,8 @@ func doctorTopics() (topics []string) {
 // if a check found a problem, and with exit.NotDone if nothing could be checked.
 func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
 	if len(o.operands) > 0 {
-		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s", o.operands[0])
+		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s",
+			o.operands[0])
 	}
 	host, err := hostAt(o.root)
 	if err != nil {
@@ -53,14 +54,16 @@ func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
 func hostAt(dir string) (doctor.Host, error) {
 	if dir == "" {
 		if runtime.GOOS != "linux" {
-			return doctor.Host{}, exit.Fail(exit.NotDone, "doctor checks Linux hosts and containers; this machine runs %s", runtime.GOOS).
+			return doctor.Host{}, exit.Fail(exit.NotDone,
+				"doctor checks Linux hosts and containers; this machine runs %s", runtime.GOOS).
 				Try("check files that were copied from one: batchctl doctor --root DIR")
 		}
 		return doctor.Host{FS: os.DirFS("/"), Env: os.Getenv, Ask: machine{}}, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).Try("name the root directory of the host")
+		return doctor.Host{}, exit.Fail(exit.NotDone, "read %s: %v", dir, exit.Cause(err)).
+			Try("name the root directory of the host")
 	}
 	return doctor.Host{FS: root.FS(), Root: dir}, nil
 }

@@ -36,11 +36,13 @@ type ecsTarget struct {
 
 // openECS opens a target in AWS. If the local engine is the default target, it
 // opens target aws instead. It refuses an explicit --target local.
-func openECS(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*ecsTarget, error) {
+func openECS(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform,
+	why target.Need) (*ecsTarget, error) {
 	name := o.NameFrom(platform)
 	switch {
 	case name == target.Local && o.Name == target.Local:
-		return nil, exit.Usage("the local engine is not an ECS cluster").Try("name a target: --target aws; or run the job here: batchctl run FILE")
+		return nil, exit.Usage("the local engine is not an ECS cluster").
+			Try("name a target: --target aws; or run the job here: batchctl run FILE")
 	case name == target.Local:
 		name = target.AWS
 	}
@@ -48,7 +50,8 @@ func openECS(ctx context.Context, con *term.Console, o target.Options, platform 
 	if err != nil {
 		return nil, err
 	}
-	e := &ecsTarget{Target: t, ecs: ecs.New(t.Config), record: &ecs.Record{Dir: filepath.Join(t.Submissions.Dir, "ecs"), Target: t.Kind()}}
+	e := &ecsTarget{Target: t, ecs: ecs.New(t.Config), record: &ecs.Record{Dir: filepath.Join(t.Submissions.Dir, "ecs"),
+		Target: t.Kind()}}
 	// An error of ECS may repeat parts of a request.
 	e.ecs.Progress = func(text string) { fmt.Fprintf(con.Err, "%s\n", diag.Printable(con.Redacted(text))) }
 	return e, nil
@@ -131,7 +134,8 @@ func ecsJob(con *term.Console, args string, in *input.Input) (*plan.Job, *awsbat
 	case len(jobs) == 0:
 		return nil, nil, exit.Usage("%s contains no job", args).Try("name a job file: batchctl ecs run job.json")
 	case len(jobs) > 1:
-		return nil, nil, exit.Fail(exit.Problem, "%s contains %d jobs, but an ECS task is one job; nothing was sent", args, len(jobs)).
+		return nil, nil, exit.Fail(exit.Problem, "%s contains %d jobs, but an ECS task is one job; nothing was sent",
+			args, len(jobs)).
 			Try("name a file with one job; for a workflow or a large array, use AWS Batch: batchctl submit %s", args)
 	}
 	return jobs[0], definitionIn(planned, jobs[0]), nil
@@ -154,7 +158,8 @@ func definitionIn(planned *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefini
 // ecsTask builds the task and prints a note for every setting that has no effect
 // on ECS. If the job cannot run on ECS, it prints all reasons and returns an
 // error.
-func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput, o ecs.Options) (*ecs.Task, error) {
+func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobDefinitionInput,
+	o ecs.Options) (*ecs.Task, error) {
 	task, err := ecs.Build(job, definition, o)
 	if cannot, ok := errors.AsType[*ecs.CannotError](err); ok {
 		for _, reason := range cannot.Reasons {
@@ -166,7 +171,8 @@ func ecsTask(con *term.Console, job *plan.Job, definition *awsbatch.RegisterJobD
 		return nil, err
 	}
 	if queue := aws.ToString(job.Submit.JobQueue); queue != noQueue {
-		fmt.Fprintf(con.Err, "note: job queue %s is ignored; the task goes to cluster %s\n", diag.Printable(queue), diag.Printable(o.Cluster))
+		fmt.Fprintf(con.Err, "note: job queue %s is ignored; the task goes to cluster %s\n", diag.Printable(queue),
+			diag.Printable(o.Cluster))
 	}
 	for _, lost := range task.Lost {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(lost))
@@ -268,13 +274,17 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "%s: interrupted", action)
 	case isMissing:
-		return exit.Fail(exit.NotDone, "%v", missing).Try("check --cluster and --region; the log may still exist: batchctl ecs logs %s%s", short8(missing.Task), t.Flags)
+		return exit.Fail(exit.NotDone, "%v", missing).
+			Try("check --cluster and --region; the log may still exist: batchctl ecs logs %s%s", short8(missing.Task),
+				t.Flags)
 	case failed:
 		return exit.Fail(exit.NotDone, "%s", text)
 	case answer != nil && answer.Code == "ClusterNotFoundException":
-		return exit.Fail(exit.Problem, "%s", text).Try("list the clusters: aws ecs list-clusters; and name one: --cluster NAME")
+		return exit.Fail(exit.Problem, "%s", text).
+			Try("list the clusters: aws ecs list-clusters; and name one: --cluster NAME")
 	case rpc.Denied(err):
-		return exit.Fail(exit.NotDone, "%s", text).Try("request the permission in the message, and iam:PassRole for the job's roles")
+		return exit.Fail(exit.NotDone, "%s", text).
+			Try("request the permission in the message, and iam:PassRole for the job's roles")
 	case ecs.Refused(err):
 		return exit.Fail(exit.Problem, "%s", text)
 	}
@@ -292,22 +302,26 @@ type ecsRunRow struct {
 }
 
 // ecsStarted prints the task that was started, and follows it with --wait.
-func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, state *ecstypes.Task, o ecsRunOptions) error {
-	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn), aws.ToString(task.Run.Cluster)
+func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.Task, state *ecstypes.Task,
+	o ecsRunOptions) error {
+	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn),
+		aws.ToString(task.Run.Cluster)
 	id := short8(arn)
 	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.Label}
 	if o.format == "json" {
 		if err := con.JSON(row); err != nil {
 			return err
 		}
-	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name), diag.Printable(batch.Name(definition)))); err != nil {
+	} else if err := con.Print(fmt.Sprintf("%s  %s  %s\n", id, diag.Printable(task.Name),
+		diag.Printable(batch.Name(definition)))); err != nil {
 		return err
 	}
 	if !o.wait {
 		fmt.Fprintf(con.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.Flags)
 		return nil
 	}
-	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: cluster, task: arn, log: con.Out, marked: len(task.Definition.ContainerDefinitions) > 1}
+	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: cluster, task: arn, log: con.Out,
+		marked: len(task.Definition.ContainerDefinitions) > 1}
 	if o.format == "json" {
 		f.log = con.Err
 	}

@@ -81,7 +81,8 @@ func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.
 	case arg != "" && cluster != "":
 		return ecs.Entry{Name: arg, Task: arg, Cluster: cluster}, nil
 	case arg == "":
-		return e, exit.Usage("no task was started from here on this target").Try("name a task and its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
+		return e, exit.Usage("no task was started from here on this target").
+			Try("name a task and its cluster: batchctl ecs %s TASK --cluster NAME%s", o.Command, call.Flags)
 	}
 	var names []string
 	for _, e := range entries {
@@ -91,14 +92,16 @@ func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.
 	if near := diag.Near(arg, slices.Values(names)); near != "" {
 		return e, f.Try("did you mean %s?", near)
 	}
-	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s", o.Command, arg, call.Flags)
+	return e, f.Try("name the cluster of a task that was not started here: batchctl ecs %s %s --cluster NAME%s",
+		o.Command, arg, call.Flags)
 }
 
 // oneTask opens the target for a command that takes at most one task, and returns
 // that task.
 func oneTask(ctx context.Context, con *term.Console, o taskOptions, why target.Need) (*ecsCall, ecs.Entry, error) {
 	if len(o.Args) > 1 {
-		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", o.Command).Try("name one: batchctl ecs %s %s", o.Command, o.Args[0])
+		return nil, ecs.Entry{}, exit.Usage("ecs %s takes one task", o.Command).
+			Try("name one: batchctl ecs %s %s", o.Command, o.Args[0])
 	}
 	call, err := openTasks(ctx, con, o, why)
 	if err != nil {
@@ -157,7 +160,8 @@ func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
 			if k.ExitCode != nil {
 				exit = strconv.Itoa(int(*k.ExitCode))
 			}
-			t.Row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"), term.JoinClauses(k.Reason, r.StoppedReason))
+			t.Row(r.ShortID, r.Name, r.Status, k.Name, exit, cmp.Or(strings.Join(k.GPUIDs, ","), "-"),
+				term.JoinClauses(k.Reason, r.StoppedReason))
 		}
 	}
 	return t.Flush()
@@ -167,10 +171,12 @@ func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
 // are never nil, so that JSON shows [].
 func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 	arn := cmp.Or(aws.ToString(s.TaskArn), e.Task)
-	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus), LaunchType: string(s.LaunchType),
-		StopCode: string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
+	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus),
+		LaunchType: string(s.LaunchType),
+		StopCode:   string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
 	for _, c := range s.Containers {
-		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus), c.ExitCode, append([]string{}, c.GpuIds...), aws.ToString(c.Reason)})
+		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus),
+			c.ExitCode, append([]string{}, c.GpuIds...), aws.ToString(c.Reason)})
 	}
 	return r
 }
@@ -209,7 +215,8 @@ func (f *ecsFollow) run(ctx context.Context) error {
 	id := short8(f.task) + f.t.Flags
 	switch {
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "stopped waiting; the task continues").Try("continue waiting: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
+		return exit.Fail(exit.Interrupted, "stopped waiting; the task continues").
+			Try("continue waiting: batchctl ecs wait %[1]s    stop: batchctl ecs stop %[1]s", id)
 	case err != nil:
 		failure := exit.From(f.t.ecsFailure(ctx, "follow task "+f.name, err))
 		if failure.Hint == "" {
@@ -305,10 +312,12 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	if err != nil {
 		return call.ecsFailure(ctx, "describe the task definition of "+e.Name, err)
 	}
-	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail, log: con.Out, marked: len(logs) > 1}
+	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail,
+		log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
-			f.warnUnreadable(fmt.Errorf("container %s uses the log driver %s, so its log is not in CloudWatch Logs", l.Container, cmp.Or(l.Driver, "of the host")))
+			f.warnUnreadable(fmt.Errorf("container %s uses the log driver %s, so its log is not in CloudWatch Logs",
+				l.Container, cmp.Or(l.Driver, "of the host")))
 		}
 	}
 	if o.follow {
@@ -346,7 +355,8 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 		}
 	}
 	if lines == 0 && !f.failed {
-		fmt.Fprintf(f.con.Err, "%s has written nothing; its status: batchctl ecs status %s%s\n", diag.Printable(f.name), short8(f.task), f.t.Flags)
+		fmt.Fprintf(f.con.Err, "%s has written nothing; its status: batchctl ecs status %s%s\n", diag.Printable(f.name),
+			short8(f.task), f.t.Flags)
 	}
 	return nil
 }
@@ -367,7 +377,8 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 		return call.ecsFailure(ctx, "describe task "+e.Name, err)
 	}
 	if ecs.Stopped(before) {
-		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", short8(aws.ToString(before.TaskArn)), diag.Printable(e.Name)))
+		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", short8(aws.ToString(before.TaskArn)),
+			diag.Printable(e.Name)))
 	}
 	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.reason); err != nil {
 		return call.ecsFailure(ctx, "stop task "+e.Name, err)
@@ -377,11 +388,14 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 	after, _, err := call.ecs.Follow(following, e.Cluster, e.Task, ecs.Watcher{})
 	switch {
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
+		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).
+			Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
 	case err != nil:
-		return exit.Fail(exit.NotDone, "task %s was asked to stop; whether it stopped is unknown: %v", e.Name, err).Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
+		return exit.Fail(exit.NotDone, "task %s was asked to stop; whether it stopped is unknown: %v", e.Name, err).
+			Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
 	}
-	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)), diag.Printable(e.Name), aws.ToString(before.LastStatus)))
+	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)),
+		diag.Printable(e.Name), aws.ToString(before.LastStatus)))
 }
 
 // stopPatience is how long ecs stop waits. ECS limits a container's stop timeout

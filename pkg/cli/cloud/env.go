@@ -25,11 +25,13 @@ func printEnvironment(con *term.Console, o envOptions) error {
 		case o.allServices:
 			flag = "--all-services"
 		}
-		return exit.Usage("%s prints shell commands, not %s", flag, o.format).Try("omit --output: batchctl env %s", flag)
+		return exit.Usage("%s prints shell commands, not %s", flag, o.format).
+			Try("omit --output: batchctl env %s", flag)
 	}
 	sh, ok := dialects[o.shell]
 	if !ok {
-		return cmdline.UnknownValue("shell", diag.Printable(o.shell), "the shells are", slices.Sorted(maps.Keys(dialects))...)
+		return cmdline.UnknownValue("shell", diag.Printable(o.shell), "the shells are",
+			slices.Sorted(maps.Keys(dialects))...)
 	}
 	if o.unset {
 		return con.PrintUnmasked(sh.unsetExports(o.allServices || allRedirected()) + "\n")
@@ -69,9 +71,10 @@ const posix = "sh"
 
 // dialects are those of the flag --shell.
 var dialects = map[string]dialect{
-	posix:        {"export %s=%s", "unset ", " ", `eval "$(batchctl env --unset)"`},
-	"fish":       {"set -gx %s %s", "set -e ", " ", "batchctl env --shell fish --unset | source"},
-	"powershell": {"$env:%s = '%s'", "Remove-Item -ErrorAction Ignore Env:", ",Env:", "batchctl env --shell powershell --unset | Invoke-Expression"},
+	posix:  {"export %s=%s", "unset ", " ", `eval "$(batchctl env --unset)"`},
+	"fish": {"set -gx %s %s", "set -e ", " ", "batchctl env --shell fish --unset | source"},
+	"powershell": {"$env:%s = '%s'", "Remove-Item -ErrorAction Ignore Env:", ",Env:",
+		"batchctl env --shell powershell --unset | Invoke-Expression"},
 }
 
 // remove returns the command that removes variables.
@@ -124,7 +127,8 @@ func (d dialect) exports(c local.Connection, allServices bool) string {
 	for _, v := range exported(c, allServices) {
 		fmt.Fprintf(&b, d.set+"\n", v[0], v[1])
 	}
-	b.WriteString(d.remove("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE") + "\n# undo: " + d.unsetExports(allServices) + "\n")
+	b.WriteString(d.remove("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE") + "\n# undo: " +
+		d.unsetExports(allServices) + "\n")
 	return b.String()
 }
 

@@ -44,7 +44,8 @@ func ExportCommand(con *term.Console) *cli.Command {
 			&cli.BoolFlag{Name: "terraform", Usage: "print a Terraform configuration"},
 		),
 		Action: func(c *cli.Context) error {
-			return export(c.Context, con, exportOptions{names: c.Args().Slice(), target: cmdline.TargetOptions(c), file: c.String("file"), terraform: c.Bool("terraform"), cloudformation: c.Bool("cloudformation")})
+			return export(c.Context, con, exportOptions{names: c.Args().Slice(), target: cmdline.TargetOptions(c),
+				file: c.String("file"), terraform: c.Bool("terraform"), cloudformation: c.Bool("cloudformation")})
 		},
 	}
 }
@@ -69,15 +70,18 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return exit.Fail(exit.NotDone, "%v", err).Try("check the target and your permissions: batchctl queues%s", t.Flags)
+		return exit.Fail(exit.NotDone, "%v", err).Try("check the target and your permissions: batchctl queues%s",
+			t.Flags)
 	}
 	noteUnread(con, state)
 	state, missing := state.Choose(o.names)
 	if len(missing) > 0 {
-		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).Try("list the resources: batchctl export%s", t.Flags)
+		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).
+			Try("list the resources: batchctl export%s", t.Flags)
 	}
 	for _, what := range state.Replaced() {
-		fmt.Fprintf(con.Err, "left out: compute environment %s; the next apply deletes it once no job runs on it\n", diag.Printable(what))
+		fmt.Fprintf(con.Err, "left out: compute environment %s; the next apply deletes it once no job runs on it\n",
+			diag.Printable(what))
 	}
 	text, count, err := exportedText(con, state, o)
 	if err != nil {
@@ -89,7 +93,8 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	}
 	if differs(o.file, text) {
 		return exit.Fail(exit.NotDone, "%s already exists and has other content", o.file).
-			Try("choose another name, or replace it: batchctl export%s > %s; nothing was changed", t.Flags, term.Quoted(o.file))
+			Try("choose another name, or replace it: batchctl export%s > %s; nothing was changed", t.Flags,
+				term.Quoted(o.file))
 	}
 	if err := out.Keep(newfile.Bytes([]byte(text))); err != nil {
 		return err

@@ -53,14 +53,17 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 		return nil, err
 	}
 	_, named := call.Given["Project"]
-	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.templates == "" && !named && !infra.ValidPrefix(o.prefix) {
-		return nil, exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.templates == "" && !named &&
+		!infra.ValidPrefix(o.prefix) {
+		return nil, exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).
+			Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	// Fail before any request: without a terminal the question cannot be
 	// answered.
 	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
 		return nil, exit.Usage("infra %s needs a confirmation, but there is no terminal", o.Command).
-			Try("show what it would do: batchctl infra %s%s; then add --yes", map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
+			Try("show what it would do: batchctl infra %s%s; then add --yes",
+				map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
 	}
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
@@ -70,7 +73,8 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 		return nil, input.Complain(con, in.Problems)
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return nil, exit.Usage("infra manages stacks in AWS, which the local engine does not need").Try("name a target: batchctl infra %s --target NAME", o.Command)
+		return nil, exit.Usage("infra manages stacks in AWS, which the local engine does not need").
+			Try("name a target: batchctl infra %s --target NAME", o.Command)
 	}
 	prices, err := preview.PricesFor(o.prices, in)
 	if err != nil {
@@ -122,7 +126,8 @@ func infraTemplates(dir string) (all []infra.Template, err error) {
 		all = append(all, infra.Template{Name: cmp.Or(strings.TrimLeft(name, "0123456789-_"), name), Body: body})
 	}
 	if len(all) == 0 {
-		return nil, exit.Fail(exit.NotDone, "no templates in %s", dir).Try("use a file with the extension .json, .yaml or .yml")
+		return nil, exit.Fail(exit.NotDone, "no templates in %s", dir).
+			Try("use a file with the extension .json, .yaml or .yml")
 	}
 	return all, nil
 }
@@ -141,9 +146,11 @@ func chosenTemplates(all []infra.Template, chosen []string) ([]infra.Template, e
 		if slices.Contains(names, name) {
 			continue
 		}
-		return nil, exit.Usage("unknown template %q", name).Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s?", Are: "the templates are"}))
+		return nil, exit.Usage("unknown template %q", name).
+			Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s?", Are: "the templates are"}))
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(t infra.Template) bool { return !slices.Contains(chosen, t.Name) }), nil
+	return slices.DeleteFunc(slices.Clone(all),
+		func(t infra.Template) bool { return !slices.Contains(chosen, t.Name) }), nil
 }
 
 // StackParameters parses the NAME=VALUE arguments of --parameter.
@@ -176,7 +183,8 @@ func (call *InfraCall) KnowsParameters(ctx context.Context) error {
 		return err
 	}
 	return exit.Usage("no template has a parameter %s", unknown[0]).
-		Try("%s", diag.Instead(unknown[0], all, diag.Offer{Near: "did you mean --parameter %s=...?", Are: "the parameters are"}))
+		Try("%s", diag.Instead(unknown[0], all, diag.Offer{Near: "did you mean --parameter %s=...?",
+			Are: "the parameters are"}))
 }
 
 // Confirm asks a question on stderr and reads the answer from standard input.
@@ -209,7 +217,8 @@ func Confirm(ctx context.Context, con *term.Console, yes bool, question string) 
 func (call *InfraCall) next(verb string) string {
 	args := []string{"batchctl", "infra", verb}
 	o := call.o
-	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL},
+	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile},
+		{"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL},
 		{"platform", o.Target.Platform}, {"templates", o.templates}, {"template-bucket", o.bucket}} {
 		if flag[1] != "" {
 			args = append(args, "--"+flag[0], flag[1])
@@ -258,7 +267,8 @@ func StackFailure(ctx context.Context, err error, query, again string) error {
 	}
 	switch {
 	case interrupted:
-		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").Try("see: %s    continue: %s", query, again)
+		return exit.Fail(exit.Interrupted, "interrupted: nothing is running at AWS").
+			Try("see: %s    continue: %s", query, again)
 	case rpc.Login(err) != nil:
 		return exit.Fail(exit.NotDone, "%v", err).Then(again)
 	case errors.Is(err, infra.ErrDeclined):
@@ -287,7 +297,9 @@ func stacksRefused(err error, again string) error {
 		return exit.Usage("%v", e).Try("set it: --parameter %s=VALUE", e.Parameter)
 	}
 	if e, ok := errors.AsType[*infra.TooLongError](err); ok && e.Size <= infra.MaxTemplate {
-		return exit.Fail(exit.NotDone, "%v", e).Try("name a bucket: --template-bucket NAME    or create one: batchctl infra deploy --only data    then: %s", again)
+		return exit.Fail(exit.NotDone, "%v", e).
+			Try("name a bucket: --template-bucket NAME    or create one: batchctl infra deploy --only data    then: %s",
+				again)
 	} else if ok {
 		return exit.Fail(exit.NotDone, "%v", e).Try("split it into several templates")
 	}

@@ -70,7 +70,8 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 // DeployStacks creates or updates the stacks of templates in their order, and
 // stops at the first that fails. The result contains the stacks up to and
 // including that one.
-func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template, given map[string]string) ([]deployed, error) {
+func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template,
+	given map[string]string) ([]deployed, error) {
 	done := []deployed{}
 	for _, t := range wanted {
 		proposal, err := s.Deploy(ctx, t, given)
@@ -208,7 +209,8 @@ func printPrice(w io.Writer, indent, subject string, p *infra.Price) error {
 	if !p.Known() {
 		without = ", without what is unknown"
 	}
-	fmt.Fprintf(w, "%s%s %s USD a month%s (%s, %s)\n", indent, subject, signed(p.Low, p.High), without, diag.Printable(p.Region), diag.Printable(p.Prices))
+	fmt.Fprintf(w, "%s%s %s USD a month%s (%s, %s)\n", indent, subject, signed(p.Low, p.High), without,
+		diag.Printable(p.Region), diag.Printable(p.Prices))
 	for _, usage := range p.Usage {
 		fmt.Fprintf(w, "%splus usage: %s\n", indent, diag.Printable(usage))
 	}
@@ -290,7 +292,8 @@ func StackEvent(con *term.Console, progress infra.Progress) {
 	if progress.Total > 0 {
 		count = fmt.Sprintf("%d/%d  ", min(progress.Done, progress.Total), progress.Total)
 	}
-	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", at, count, diag.Printable(string(e.ResourceStatus)), diag.Printable(aws.ToString(e.LogicalResourceId)))
+	fmt.Fprintf(con.Err, "%s  %s%s  %s\n", at, count, diag.Printable(string(e.ResourceStatus)),
+		diag.Printable(aws.ToString(e.LogicalResourceId)))
 	status, reason := string(e.ResourceStatus), aws.ToString(e.ResourceStatusReason)
 	if reason != "" && (strings.HasSuffix(status, "_FAILED") || strings.Contains(status, "ROLLBACK")) {
 		fmt.Fprintf(con.Err, "           %s\n", diag.Printable(con.Redacted(reason)))

@@ -39,7 +39,8 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	if err != nil {
 		return call.failed(ctx, err)
 	}
-	resources := &stackResources{queues: queues, prefix: call.Prefix, target: call.Target.Name, staging: infra.Staging(outputs)}
+	resources := &stackResources{queues: queues, prefix: call.Prefix, target: call.Target.Name,
+		staging: infra.Staging(outputs)}
 	switch {
 	case o.write:
 		return writeResources(con, o.Target.Platform, resources)
@@ -125,14 +126,16 @@ func writeResources(con *term.Console, path string, m *stackResources) error {
 	for _, q := range m.queues {
 		isAdded := slices.ContainsFunc(m.addedQueues, func(a infra.Queue) bool { return a.JobQueue == q.JobQueue })
 		alias := infra.AliasIn(diag.NewSource(path, text), q)
-		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(alias), diag.Printable(q.JobQueue), outcome[isAdded])
+		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(alias),
+			diag.Printable(q.JobQueue), outcome[isAdded])
 	}
 	fmt.Fprintf(con.Err, "%s: tag %s of every job: %s\n", diag.Printable(path), infra.ProjectTag, diag.Printable(m.tag))
 	if m.tag != m.prefix {
 		fmt.Fprintf(con.Err, "note: jobs for the queues of %[1]s need the tag %[2]s = %[1]s: add it to their files, or AWS rejects them\n", diag.Printable(m.prefix), infra.ProjectTag)
 	}
 	if m.staging != "" {
-		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target), diag.Printable(m.staging), outcome[m.addedStaging])
+		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target),
+			diag.Printable(m.staging), outcome[m.addedStaging])
 	}
 	return nil
 }

@@ -65,7 +65,8 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 		}
 		defer listener.Close()
 	}
-	options := target.EngineOptions(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus}, x.ExecutorChoice)
+	options := target.EngineOptions(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus},
+		x.ExecutorChoice)
 	// nil lets the engine detect GPUs; an empty list means that there are none.
 	if o.gpus == 0 {
 		options.GPUs = []string{}
@@ -76,7 +77,8 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 		options.LogLimit = -1
 	}
 	if o.daemon {
-		options.Background = target.BackgroundArguments(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus}, x.ExecutorChoice)
+		options.Background = target.BackgroundArguments(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory,
+			GPUs: o.gpus}, x.ExecutorChoice)
 	}
 	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
 	engine, err := local.Open(options)
@@ -123,9 +125,11 @@ func checkServe(o serveOptions) error {
 	case o.memory < 0:
 		return exit.Usage("--memory %d is not a number of MiB", o.memory).Try("for example: --memory 8192")
 	case o.logLimit < 0:
-		return exit.Usage("--log-limit %d is not a number of MiB", o.logLimit).Try("for example: --log-limit 100; 0 keeps everything")
+		return exit.Usage("--log-limit %d is not a number of MiB", o.logLimit).
+			Try("for example: --log-limit 100; 0 keeps everything")
 	case o.gpus < -1:
-		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).Try("for example: --gpus 1; by default the engine uses the GPUs that it finds")
+		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).
+			Try("for example: --gpus 1; by default the engine uses the GPUs that it finds")
 	case o.idle < 0:
 		return exit.Usage("--exit-when-idle %s is negative", o.idle).Try("for example: --exit-when-idle 10m")
 	}
@@ -156,7 +160,8 @@ const lingerTime = 2 * time.Second
 // serveEngine serves until the engine has been idle for the given time, or until
 // ctx ends. The end of ctx stops the engine's jobs. A stop by a signal or by
 // idleness is a success.
-func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l net.Listener, dir string, idle time.Duration) error {
+func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l net.Listener, dir string,
+	idle time.Duration) error {
 	// ctx must not end the server itself: it answers clients until the jobs have
 	// ended.
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -199,7 +204,8 @@ func serveEngine(ctx context.Context, con *term.Console, engine *local.Engine, l
 // announce prints the exports on stdout, for eval, and the address on stderr.
 func announce(con *term.Console, connection local.Connection, dir string) {
 	fmt.Fprint(con.Out, dialects[posix].exports(connection, false))
-	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint, diag.Printable(dir))
+	fmt.Fprintf(con.Err, "local engine at %s, state in %s; Ctrl-C ends it and its jobs\n", connection.Endpoint,
+		diag.Printable(dir))
 }
 
 // stopEngine stops a running engine and its jobs, waits until both have ended,
@@ -229,11 +235,13 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	}
 	switch {
 	case listErr != nil:
-		fmt.Fprintf(con.Err, "the engine and its jobs have stopped; listing the jobs failed: %s\n", diag.Printable(listErr.Error()))
+		fmt.Fprintf(con.Err, "the engine and its jobs have stopped; listing the jobs failed: %s\n",
+			diag.Printable(listErr.Error()))
 	case len(jobs) == 0:
 		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
-		fmt.Fprintf(con.Err, "the engine has stopped, with %s: %s\n", term.Plural(len(jobs), "job"), diag.Printable(target.SomeOf(jobs)))
+		fmt.Fprintf(con.Err, "the engine has stopped, with %s: %s\n", term.Plural(len(jobs), "job"),
+			diag.Printable(target.SomeOf(jobs)))
 	}
 	return nil
 }
@@ -263,7 +271,8 @@ func listenLoopback(address string) (net.Listener, error) {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).Try("--listen 127.0.0.1:0 uses a free port")
+		return nil, exit.Fail(exit.NotDone, "listen on %s: %v", address, err).
+			Try("--listen 127.0.0.1:0 uses a free port")
 	}
 	return listener, nil
 }

@@ -189,14 +189,16 @@ func unknownCommand(path string, commands []*cli.Command, arg string) error {
 	if name := ours(Vocabulary, arg, func(string) bool { return path == "batchctl" }); name != "" {
 		return f.Try("use: %s %s", path, name)
 	}
-	return f.Try("%s", diag.Instead(arg, names, diag.Offer{Near: "did you mean: " + path + " %s", Are: "the commands are", All: "see " + path + " --help"}))
+	return f.Try("%s", diag.Instead(arg, names, diag.Offer{Near: "did you mean: " + path + " %s",
+		Are: "the commands are", All: "see " + path + " --help"}))
 }
 
 // optional are the flags that can end a command line without a value.
 var optional = []string{"batchctl init --from", "batchctl init --platform"}
 
 // split separates flags and their values from operands.
-func split(path string, flags []cli.Flag, args []string, instead func(path, flag string) string) (front, operands []string, err error) {
+func split(path string, flags []cli.Flag, args []string, instead func(path,
+	flag string) string) (front, operands []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -306,10 +308,12 @@ func unknownFlag(path string, flags []cli.Flag, arg string, instead func(path, f
 	if len(names) == 0 {
 		return f.Try("%s takes no flags", path)
 	}
-	return f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s? see " + path + " --help", Are: "the flags of " + path + " are", All: "see " + path + " --help"}))
+	return f.Try("%s", diag.Instead(name, names, diag.Offer{Near: "did you mean %s? see " + path + " --help",
+		Are: "the flags of " + path + " are", All: "see " + path + " --help"}))
 }
 
 // UnknownValue is the usage error for a value that a flag does not have. are introduces the values: "the formats are".
 func UnknownValue(flag, value, are string, values ...string) error {
-	return exit.Usage("unknown --%s %s", flag, value).Try("%s", diag.Instead(value, values, diag.Offer{Near: "did you mean --" + flag + " %s?", Are: are}))
+	return exit.Usage("unknown --%s %s", flag, value).
+		Try("%s", diag.Instead(value, values, diag.Offer{Near: "did you mean --" + flag + " %s?", Are: are}))
 }

@@ -30,7 +30,9 @@ type Formats struct {
 // FormatVersions returns the versions.
 func FormatVersions() Formats {
 	return Formats{
-		Documents: document.FormatVersion, Output: schemas.OutputVersion, Plan: plan.FormatVersion, Baseline: diag.BaselineVersion, Evidence: explain.BundleVersion,
-		Benchmark: bench.ReportVersion, Ledger: once.LedgerFormat, RunLog: once.LogFormat, Journal: journal.Version, Staging: stage.Version,
+		Documents: document.FormatVersion, Output: schemas.OutputVersion, Plan: plan.FormatVersion,
+		Baseline: diag.BaselineVersion, Evidence: explain.BundleVersion,
+		Benchmark: bench.ReportVersion, Ledger: once.LedgerFormat, RunLog: once.LogFormat, Journal: journal.Version,
+		Staging: stage.Version,
 	}
 }

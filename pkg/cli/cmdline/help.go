@@ -103,7 +103,8 @@ func FlagRows(flags []cli.Flag) (rows [][2]string) {
 		}
 		name := strings.Join(names, ", ")
 		if !isSwitch(f) {
-			name += " " + cmp.Or(value, strings.ToUpper(cmp.Or(map[string]string{"output": "FORMAT", "o": "FORMAT"}[f.Names()[0]], "VALUE")))
+			name += " " + cmp.Or(value,
+				strings.ToUpper(cmp.Or(map[string]string{"output": "FORMAT", "o": "FORMAT"}[f.Names()[0]], "VALUE")))
 		}
 		if text := flagDefault(f, doc); text != "" && !isSwitch(f) && !strings.Contains(usage, "(default:") {
 			usage += " (default: " + text + ")"
@@ -249,8 +250,10 @@ var ExitMeanings = []struct {
 	Code int
 	Text string
 }{
-	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"}, {exit.NotDone, "not done or not checked"},
-	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "the job does not fit on any machine"}, {exit.Unknown, "submitted, but an answer is missing"},
+	{exit.OK, "done"}, {exit.Problem, "the files have problems, or the job FAILED"}, {exit.BadUsage, "wrong usage"},
+	{exit.NotDone, "not done or not checked"},
+	{exit.Change, "something would change, or differs"}, {exit.Unplaceable, "the job does not fit on any machine"},
+	{exit.Unknown, "submitted, but an answer is missing"},
 	{exit.TimedOut, "timeout"}, {exit.Interrupted, "interrupted"},
 }
 
@@ -269,12 +272,15 @@ func ExitTable() map[string][]int {
 		{nil, []string{"history"}},
 		{[]int{exit.Problem}, []string{"advise"}},
 		{[]int{exit.Change}, []string{"diff"}},
-		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export", "top", "workload list"}},
+		{nil, []string{"lsp", "schema", "version", "completion", "env", "serve", "gc", "list", "queues", "export",
+			"top", "workload list"}},
 		{[]int{exit.Problem, exit.Unplaceable, exit.Unknown}, []string{"run", "bench", "bench deploy"}},
 		{[]int{exit.Problem, exit.Unknown}, []string{"retry", "resume", "ecs run"}},
 		{[]int{exit.Problem, exit.Change}, []string{"plan", "infra diff", "apply"}},
-		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "forecast", "stop", "verify", "doctor", "workload run",
-			"bench compare", "ui", "child", "measure", "stage", "init", "convert", "fmt", "quickstart", "bench destroy", "infra deploy", "infra status", "infra destroy",
+		{[]int{exit.Problem}, []string{"validate", "cost", "graph", "status", "logs", "results", "replay", "forecast",
+			"stop", "verify", "doctor", "workload run",
+			"bench compare", "ui", "child", "measure", "stage", "init", "convert", "fmt", "quickstart", "bench destroy",
+			"infra deploy", "infra status", "infra destroy",
 			"infra outputs", "ecs status", "ecs wait", "ecs logs", "ecs stop"}},
 	} {
 		for _, command := range group.commands {

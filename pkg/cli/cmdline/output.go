@@ -73,7 +73,8 @@ var formatsOf = map[string][]string{
 // IDsFile returns the file for the ids of submitted jobs. submit and retry accept
 // its name as --output instead of a format. It is "" if --output is a format.
 func IDsFile(c *cli.Context) string {
-	if path := c.String("output"); strings.HasSuffix(path, ".json") && slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
+	if path := c.String("output"); strings.HasSuffix(path, ".json") &&
+		slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
 		return path
 	}
 	return ""

@@ -12,35 +12,46 @@ import (
 
 // TargetOptions reads the flags of TargetFlags and ExecutorFlags.
 func TargetOptions(c *cli.Context) target.Options {
-	return target.Options{Name: c.String("target"), StateDir: c.String("state-dir"), Platform: c.String("platform"), Profile: c.String("profile"),
-		Region: c.String("region"), EndpointURL: c.String("endpoint-url"), Settle: c.Duration("settle"),
+	return target.Options{Name: c.String("target"), StateDir: c.String("state-dir"), Platform: c.String("platform"),
+		Profile: c.String("profile"),
+		Region:  c.String("region"), EndpointURL: c.String("endpoint-url"), Settle: c.Duration("settle"),
 		Resumes: c.Command != nil && c.Command.Name == "resume",
 		Executor: target.ExecutorOptions{
-			Runs: c.Command != nil && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") }),
-			Name: c.String("executor"), AllowMounts: c.StringSlice("allow-mount"), AllowProcess: c.Bool("allow-process"),
-			AllowPrivileged: c.Bool("allow-privileged"), AllowRoot: c.Bool("allow-root"), SecretsFrom: c.String("secrets-from"),
+			Runs: c.Command != nil && slices.ContainsFunc(c.Command.Flags,
+				func(f cli.Flag) bool { return slices.Contains(f.Names(), "executor") }),
+			Name: c.String("executor"), AllowMounts: c.StringSlice("allow-mount"),
+			AllowProcess:    c.Bool("allow-process"),
+			AllowPrivileged: c.Bool("allow-privileged"), AllowRoot: c.Bool("allow-root"),
+			SecretsFrom: c.String("secrets-from"),
 		}}
 }
 
 // ExecutorFlags are the flags of the commands that can run jobs locally.
 func ExecutorFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "executor", Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: the platform file's targets.local.executor, else process)"},
-		&cli.StringSliceFlag{Name: "allow-mount", Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs with the tag " + attempt.ExecutorTag + "=process run as processes even if other jobs run in containers"},
-		&cli.BoolFlag{Name: "allow-root", Usage: "if you are root, also run jobs from other clients (AWS CLI, SDKs) as processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
-		&cli.BoolFlag{Name: "allow-privileged", Usage: "allow privileged containers and devices; either gives a job full control of the host"},
+		&cli.StringFlag{Name: "executor",
+			Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: the platform file's targets.local.executor, else process)"},
+		&cli.StringSliceFlag{Name: "allow-mount",
+			Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
+		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs with the tag " + attempt.ExecutorTag +
+			"=process run as processes even if other jobs run in containers"},
+		&cli.BoolFlag{Name: "allow-root",
+			Usage: "if you are root, also run jobs from other clients (AWS CLI, SDKs) as processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
+		&cli.BoolFlag{Name: "allow-privileged",
+			Usage: "allow privileged containers and devices; either gives a job full control of the host"},
 	}
 }
 
 // SecretsFlag is --secrets-from, of the commands that give local jobs the values of their secrets.
 func SecretsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "secrets-from", Usage: "the `SOURCE` of secrets for local jobs: env (environment variables with the secrets' names), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
+	return &cli.StringFlag{Name: "secrets-from",
+		Usage: "the `SOURCE` of secrets for local jobs: env (environment variables with the secrets' names), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
 }
 
 // PlatformFlag is --platform, which has one meaning in every command.
 func PlatformFlag() cli.Flag {
-	return &cli.StringFlag{Name: "platform", Usage: "the platform `FILE` (default: batchctl.json beside the job file or in this directory, or above)"}
+	return &cli.StringFlag{Name: "platform",
+		Usage: "the platform `FILE` (default: batchctl.json beside the job file or in this directory, or above)"}
 }
 
 // TargetFlags are the flags that select a target.
@@ -51,19 +62,25 @@ func TargetFlags() []cli.Flag {
 // targetFlags are --target, and the flags that change a target on AWS, under the names that the aws CLI uses.
 func targetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "target", Aliases: []string{"t"}, Usage: "the target's `NAME`: local, aws, or a target in the platform file (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
-		&cli.StringFlag{Name: "profile", Usage: "the `PROFILE` in the AWS configuration (default: the target's, else $AWS_PROFILE)"},
-		&cli.StringFlag{Name: "region", Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
-		&cli.StringFlag{Name: "endpoint-url", Usage: "the `URL` of another server with the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
+		&cli.StringFlag{Name: "target", Aliases: []string{"t"},
+			Usage: "the target's `NAME`: local, aws, or a target in the platform file (default: $BATCHCTL_TARGET, else the platform file's defaultTarget, else local)"},
+		&cli.StringFlag{Name: "profile",
+			Usage: "the `PROFILE` in the AWS configuration (default: the target's, else $AWS_PROFILE)"},
+		&cli.StringFlag{Name: "region",
+			Usage: "the AWS `REGION` (default: the target's, else $AWS_REGION, else the profile's)"},
+		&cli.StringFlag{Name: "endpoint-url",
+			Usage: "the `URL` of another server with the AWS Batch API (default: the target's, else $AWS_ENDPOINT_URL_BATCH, else $AWS_ENDPOINT_URL)"},
 	}
 }
 
 // StateDirFlag is --state-dir.
 func StateDirFlag() cli.Flag {
-	return &cli.StringFlag{Name: "state-dir", Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}
+	return &cli.StringFlag{Name: "state-dir",
+		Usage: "the `DIRECTORY` of the local engine (default: $BATCHCTL_STATE_DIR, else ~/.local/state/batchctl)"}
 }
 
 // SubmissionFlag is --submission, which names all jobs of a submission.
 func SubmissionFlag() cli.Flag {
-	return &cli.StringFlag{Name: "submission", Usage: "all jobs of a `SUBMISSION`: its id, workflow or file, or one of its jobs"}
+	return &cli.StringFlag{Name: "submission",
+		Usage: "all jobs of a `SUBMISSION`: its id, workflow or file, or one of its jobs"}
 }

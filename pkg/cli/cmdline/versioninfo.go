@@ -30,7 +30,8 @@ type Versions struct {
 // version and commit.
 func Version() Versions {
 	own := buildinfo.Own()
-	v := Versions{Version: own.Version, Commit: cmp.Or(own.Commit, "(commit not recorded)"), Date: "(date not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	v := Versions{Version: own.Version, Commit: cmp.Or(own.Commit, "(commit not recorded)"),
+		Date: "(date not recorded)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		InstanceTypes: catalog.InstanceTypesDate, FargateSizes: catalog.FargateSizesDate, Prices: catalog.PricesDate}
 	if !own.Time.IsZero() {
 		v.Date = own.Time.Format(time.RFC3339)

@@ -28,19 +28,25 @@ func ForecastCommand(con *term.Console) *cli.Command {
 			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
 				"batchctl forecast gpu --add-jobs 'job.json*200'\n"+
 				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[outlookDocument](), cmdline.JSONWith[sizingDocument]("replay"), cmdline.JSONWith[[]simulate.Accuracy]("accuracy")),
+		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[outlookDocument](),
+			cmdline.JSONWith[sizingDocument]("replay"), cmdline.JSONWith[[]simulate.Accuracy]("accuracy")),
 			preview.PricesFlag(),
 			&cli.DurationFlag{Name: "for", Value: defaultSpan, Usage: "the `DURATION` to forecast"},
-			&cli.StringSliceFlag{Name: "set", Usage: "propose a `CHANGE`: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"},
-			&cli.StringSliceFlag{Name: "add-jobs", Usage: "propose more jobs from this `FILE`, N times with FILE*N; may be repeated"},
+			&cli.StringSliceFlag{Name: "set",
+				Usage: "propose a `CHANGE`: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"},
+			&cli.StringSliceFlag{Name: "add-jobs",
+				Usage: "propose more jobs from this `FILE`, N times with FILE*N; may be repeated"},
 			&cli.StringFlag{Name: "policy", Usage: "propose the scheduling policy in this `FILE` for the queue"},
 			&cli.StringFlag{Name: "without-share", Usage: "propose a queue without the waiting jobs of this `SHARE`"},
-			&cli.Float64Flag{Name: "spot-reclaims", Usage: "propose that EC2 reclaims each Spot instance `N` times an hour"},
+			&cli.Float64Flag{Name: "spot-reclaims",
+				Usage: "propose that EC2 reclaims each Spot instance `N` times an hour"},
 			&cli.StringFlag{Name: "replay", Usage: "run this `TRACE`: history, FILE.swf or FILE.csv"},
-			&cli.DurationFlag{Name: "max-wait", Value: defaultMostWait, Usage: "with --replay, the longest wait for 95 % of the jobs, a `DURATION`"},
+			&cli.DurationFlag{Name: "max-wait", Value: defaultMostWait,
+				Usage: "with --replay, the longest wait for 95 % of the jobs, a `DURATION`"},
 			&cli.StringFlag{Name: "svg", Usage: "draw the vCPUs by share to this `FILE`"},
 			&cli.StringFlag{Name: "html", Usage: "with --replay, write the sizing report to this `FILE`"},
-			&cli.Uint64Flag{Name: "seed", Usage: "the `NUMBER` that seeds the random draws; the same number gives the same forecast", Value: 1},
+			&cli.Uint64Flag{Name: "seed",
+				Usage: "the `NUMBER` that seeds the random draws; the same number gives the same forecast", Value: 1},
 			&cli.BoolFlag{Name: "accuracy", Usage: "compare earlier forecasts with what happened"},
 		)...),
 		Action: func(c *cli.Context) error {
@@ -48,9 +54,12 @@ func ForecastCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			o := options{Options: of, prices: c.String("prices"), span: c.Duration("for"), set: c.StringSlice("set"), addJobs: c.StringSlice("add-jobs"),
-				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"), setReclaims: c.IsSet("spot-reclaims"), policy: c.String("policy"), replay: c.String("replay"), mostWait: c.Duration("max-wait"),
-				svg: c.String("svg"), html: c.String("html"), seed: c.Uint64("seed")}
+			o := options{Options: of, prices: c.String("prices"), span: c.Duration("for"), set: c.StringSlice("set"),
+				addJobs:      c.StringSlice("add-jobs"),
+				withoutShare: c.String("without-share"), reclaims: c.Float64("spot-reclaims"),
+				setReclaims: c.IsSet("spot-reclaims"), policy: c.String("policy"), replay: c.String("replay"),
+				mostWait: c.Duration("max-wait"),
+				svg:      c.String("svg"), html: c.String("html"), seed: c.Uint64("seed")}
 			if err := ignored(c); err != nil {
 				return err
 			}
@@ -65,7 +74,8 @@ func ForecastCommand(con *term.Console) *cli.Command {
 // ignored returns the error of a flag that has no effect beside, or without, another one.
 func ignored(c *cli.Context) error {
 	const replay, accuracy = "replay", "accuracy"
-	names := map[string][]string{accuracy: {"set", "add-jobs", "policy", "without-share", "spot-reclaims", "for", "seed", "svg", "prices", replay, "html", "max-wait"}, replay: {"for", "seed"}}
+	names := map[string][]string{accuracy: {"set", "add-jobs", "policy", "without-share", "spot-reclaims", "for",
+		"seed", "svg", "prices", replay, "html", "max-wait"}, replay: {"for", "seed"}}
 	for _, mode := range []string{accuracy, replay} {
 		for _, name := range names[mode] {
 			if c.IsSet(mode) && c.IsSet(name) {

@@ -66,13 +66,15 @@ type files struct {
 func (o options) check() error {
 	switch {
 	case len(o.Args) > 1:
-		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).Try("name one of: %s; or none, for all queues", strings.Join(o.Args, " "))
+		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).
+			Try("name one of: %s; or none, for all queues", strings.Join(o.Args, " "))
 	case o.span <= 0 || o.span > longestSpan:
 		return exit.Usage("--for %s: want a duration of more than 0 and at most %s", o.span, longestSpan)
 	case o.reclaims < 0 || o.reclaims > 60 || math.IsNaN(o.reclaims):
 		return exit.Usage("--spot-reclaims %g: want a number from 0 to 60", o.reclaims)
 	case o.html != "" && o.replay == "":
-		return exit.Usage("--html applies only to the sizing report of --replay").Try("add --replay history, or use --svg for the chart of a forecast")
+		return exit.Usage("--html applies only to the sizing report of --replay").
+			Try("add --replay history, or use --svg for the chart of a forecast")
 	case o.replay != "" && (len(o.addJobs) > 0 || o.svg != "" || o.withoutShare != ""):
 		return exit.Usage("--replay excludes --add-jobs, --without-share and --svg").Try("omit them")
 	case o.mostWait < 0:
@@ -258,10 +260,12 @@ func arrive(seen *observe.Observation, span time.Duration) {
 	stable.Sort(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	seen.State.Jobs = append(seen.State.Jobs, later...)
 	if n == 0 {
-		seen.Unknown = append(seen.Unknown, "which jobs will be submitted: none ended in the last day, so the forecast assumes none")
+		seen.Unknown = append(seen.Unknown,
+			"which jobs will be submitted: none ended in the last day, so the forecast assumes none")
 		return
 	}
-	seen.Unknown = append(seen.Unknown, fmt.Sprintf("which jobs will be submitted: the forecast assumes %d, as many as yesterday at this time", n))
+	seen.Unknown = append(seen.Unknown,
+		fmt.Sprintf("which jobs will be submitted: the forecast assumes %d, as many as yesterday at this time", n))
 }
 
 // readFiles reads the files of --policy and --replay.
@@ -282,7 +286,8 @@ func (o *options) readFiles(con *term.Console) (err error) {
 }
 
 // withJobs adds the jobs of FILE or FILE*N.
-func withJobs(ctx context.Context, con *term.Console, o options, w *world, state *simulate.State, arg string) (*simulate.State, error) {
+func withJobs(ctx context.Context, con *term.Console, o options, w *world, state *simulate.State,
+	arg string) (*simulate.State, error) {
 	path, times := arg, 1
 	if at := strings.LastIndexByte(arg, '*'); at > 0 {
 		n, err := strconv.Atoi(arg[at+1:])
@@ -315,7 +320,8 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 		}
 		some := preview.JobsOf(&shadow, j)
 		if len(some) == 0 {
-			return nil, exit.Usage("--add-jobs %s: job %s is for queue %s, which is not in this forecast", arg, j.Name, batch.Name(*j.Submit.JobQueue))
+			return nil, exit.Usage("--add-jobs %s: job %s is for queue %s, which is not in this forecast", arg, j.Name,
+				batch.Name(*j.Submit.JobQueue))
 		}
 		for range times {
 			for _, one := range some {

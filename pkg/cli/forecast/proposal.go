@@ -38,25 +38,27 @@ func (o options) queueProposals(w *world) (list []proposal, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, proposal{"--policy " + o.policy, "the queue has this policy already", false, func(s *simulate.State) (*simulate.State, error) {
-			if reflect.DeepEqual(s.Queues[at].Policy, o.read.policy) {
-				return s, nil
-			}
-			return s.WithPolicy(at, o.read.policy), nil
-		}})
+		list = append(list, proposal{"--policy " + o.policy, "the queue has this policy already", false,
+			func(s *simulate.State) (*simulate.State, error) {
+				if reflect.DeepEqual(s.Queues[at].Policy, o.read.policy) {
+					return s, nil
+				}
+				return s.WithPolicy(at, o.read.policy), nil
+			}})
 	}
 	for _, text := range o.set {
 		c, err := simulate.ParseChange(text)
 		if err != nil {
 			return nil, exit.Usage("--set %v", err)
 		}
-		list = append(list, proposal{"--set " + text, "it is so already", false, func(s *simulate.State) (*simulate.State, error) {
-			next, err := s.Changed([]simulate.Change{c}, w.expand)
-			if err != nil {
-				return nil, exit.Usage("--set %v", err)
-			}
-			return next, nil
-		}})
+		list = append(list, proposal{"--set " + text, "it is so already", false,
+			func(s *simulate.State) (*simulate.State, error) {
+				next, err := s.Changed([]simulate.Change{c}, w.expand)
+				if err != nil {
+					return nil, exit.Usage("--set %v", err)
+				}
+				return next, nil
+			}})
 	}
 	if o.setReclaims {
 		list = append(list, proposal{fmt.Sprintf("--spot-reclaims %g", o.reclaims), "the rate is so already", true,
@@ -72,10 +74,12 @@ func (o options) proposals(ctx context.Context, con *term.Console, w *world) ([]
 		return nil, err
 	}
 	if share := o.withoutShare; share != "" {
-		list = append(list, proposal{"--without-share " + share, "no job of this share waits, or comes later", false, func(s *simulate.State) (*simulate.State, error) { return s.Without(share), nil }})
+		list = append(list, proposal{"--without-share " + share, "no job of this share waits, or comes later", false,
+			func(s *simulate.State) (*simulate.State, error) { return s.Without(share), nil }})
 	}
 	for _, arg := range o.addJobs {
-		list = append(list, proposal{"--add-jobs " + arg, "it adds no job", false, func(s *simulate.State) (*simulate.State, error) { return withJobs(ctx, con, o, w, s, arg) }})
+		list = append(list, proposal{"--add-jobs " + arg, "it adds no job", false,
+			func(s *simulate.State) (*simulate.State, error) { return withJobs(ctx, con, o, w, s, arg) }})
 	}
 	return list, nil
 }

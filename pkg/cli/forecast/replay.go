@@ -121,7 +121,9 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs), Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets), Sets: sets[:min(len(sets), mostSets)], NoEffect: noEffect}
+	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs),
+		Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets),
+		Sets: sets[:min(len(sets), mostSets)], NoEffect: noEffect}
 	for _, text := range noEffect {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
 	}
@@ -157,17 +159,20 @@ func onlyQueue(o options, w *world, why string) (int, error) {
 	for _, q := range w.seen.State.Queues {
 		names = append(names, diag.Printable(q.Name))
 	}
-	return 0, exit.Usage("%s, and the target has %d: %s", why, len(names), strings.Join(names, " ")).Try("name it: batchctl forecast QUEUE")
+	return 0, exit.Usage("%s, and the target has %d: %s", why, len(names), strings.Join(names, " ")).
+		Try("name it: batchctl forecast QUEUE")
 }
 
 // printSizing prints a sizing report as text.
 func printSizing(con *term.Console, d sizingDocument) error {
-	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", term.Plural(d.Jobs, "job"), diag.Printable(d.Trace), diag.Printable(d.Target))
+	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", term.Plural(d.Jobs, "job"), diag.Printable(d.Trace),
+		diag.Printable(d.Target))
 	for why, n := range d.Skipped {
 		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", term.Plural(n, "row"), why)
 	}
 	if d.Waited != nil {
-		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s (median); 95 %% waited at most %s\n", simulate.WaitText(float64(d.Waited[0])), simulate.WaitText(float64(d.Waited[1])))
+		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s (median); 95 %% waited at most %s\n",
+			simulate.WaitText(float64(d.Waited[0])), simulate.WaitText(float64(d.Waited[1])))
 	}
 	fmt.Fprintln(con.Out)
 	t := con.Table("SET", "MAXVCPUS", "WAIT P95", "COST", "IDLE VCPU HOURS", "FAIRNESS", "KEEPS LIMIT")
@@ -185,7 +190,10 @@ func printSizing(con *term.Console, d sizingDocument) error {
 }
 
 // page returns the template of the sizing report.
-var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("sizing").Parse(sizingReport)) })
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("sizing").
+		Parse(sizingReport))
+})
 
 const sizingReport = `<!DOCTYPE html>
 <html lang="en">
@@ -233,7 +241,8 @@ func report(w io.Writer, d sizingDocument) error {
 			g.Bars = append(g.Bars, b)
 		}
 		// The chart escapes every text.
-		return template.HTML(chart.Bars{ID: id, Title: title, Unit: unit, Groups: []chart.BarGroup{g}, Width: chartWidth}.SVG())
+		return template.HTML(chart.Bars{ID: id, Title: title, Unit: unit, Groups: []chart.BarGroup{g},
+			Width: chartWidth}.SVG())
 	}
 	var rows [][]string
 	for _, s := range d.Sets {
@@ -247,13 +256,16 @@ func report(w io.Writer, d sizingDocument) error {
 	if err != nil {
 		return err
 	}
-	err = page().Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace, "Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": simulate.Searched(d.Tried), "Rows": rows, "Patch": patch, "PlatformPatch": platform,
+	err = page().Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace,
+		"Target": d.Target, "Day": time.Now().Format(time.DateOnly),
+		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": simulate.Searched(d.Tried), "Rows": rows,
+		"Patch": patch, "PlatformPatch": platform,
 		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}
 		}),
-		"WaitChart": bars("wait", "Waiting of each set", "min", func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: minutes(s), Text: s.WaitText()} })})
+		"WaitChart": bars("wait", "Waiting of each set", "min",
+			func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: minutes(s), Text: s.WaitText()} })})
 	if err != nil {
 		return errors.Join(errors.New("write the sizing report"), err)
 	}

@@ -18,13 +18,16 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 	if d.Queue != "" {
 		name = "queue " + d.Queue
 	}
-	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target), simulate.DurationText(o.span))
-	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed, func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
+	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target),
+		simulate.DurationText(o.span))
+	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed,
+		func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
 		return err
 	}
 	if len(d.Outlook.Teams) > 0 {
 		fmt.Fprintln(con.Out)
-		if err := printGroups(con, "TEAM", d.Outlook.Teams, d.Proposed, func(v *simulate.Outlook) []simulate.Group { return v.Teams }); err != nil {
+		if err := printGroups(con, "TEAM", d.Outlook.Teams, d.Proposed,
+			func(v *simulate.Outlook) []simulate.Group { return v.Teams }); err != nil {
 			return err
 		}
 	}
@@ -66,19 +69,22 @@ func printPatch(con *term.Console, patch, platform map[string]any) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\nchange these members in the files of your queues, then run batchctl apply\n%s\n", diag.PrintableJSON(text))
+	fmt.Fprintf(con.Out, "\nchange these members in the files of your queues, then run batchctl apply\n%s\n",
+		diag.PrintableJSON(text))
 	if len(platform) == 0 {
 		return nil
 	}
 	if text, err = json.MarshalIndent(platform, "", "  "); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Out, "\nif your platform file describes the queue, change it there too\n%s\n", diag.PrintableJSON(text))
+	fmt.Fprintf(con.Out, "\nif your platform file describes the queue, change it there too\n%s\n",
+		diag.PrintableJSON(text))
 	return nil
 }
 
 // printGroups prints a table of shares or teams, with the figures after a proposed change beside those before.
-func printGroups(con *term.Console, head string, before []simulate.Group, after *simulate.Outlook, of func(*simulate.Outlook) []simulate.Group) error {
+func printGroups(con *term.Console, head string, before []simulate.Group, after *simulate.Outlook,
+	of func(*simulate.Outlook) []simulate.Group) error {
 	t := con.Table(head, "JOBS", "WAIT P50", "WAIT P95", "VCPU HOURS", "COST")
 	var names []string
 	pick := func(list []simulate.Group, name string) (simulate.Group, bool) {
@@ -138,7 +144,8 @@ func picture(d outlookDocument) string {
 	y := 0
 	for n, one := range all {
 		for i, g := range one.of.Groups {
-			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title, Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight}
+			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title,
+				Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight}
 			a.Times, a.Series = steps(one.of.Times), chart.BandSeries(simulate.Limits(g.Used))
 			place := fmt.Sprintf(`<svg x="0" y="%d" width="%d" height="%d" `, y, chartWidth, chartHeight)
 			body.WriteString(strings.Replace(a.SVG(), "<svg ", place, 1))

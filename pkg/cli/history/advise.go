@@ -165,7 +165,9 @@ func (a *jobAdvice) noteOthers(groups []advise.Group) {
 		}
 	}
 	if others > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("excluded: %s with another image, command or environment of this definition", term.Plural(others, "attempt")))
+		a.Notes = append(a.Notes,
+			fmt.Sprintf("excluded: %s with another image, command or environment of this definition",
+				term.Plural(others, "attempt")))
 	}
 }
 
@@ -195,7 +197,8 @@ func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input
 		m.State.Environments, err = t.Client.Environments(asked, m.State.EnvironmentNames()...)
 	}
 	if err != nil { // the advice is useful without
-		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; to skip querying them: --offline\n", diag.Printable(exit.From(err).Message))
+		fmt.Fprintf(con.Err, "note: the queues are unknown: %s; to skip querying them: --offline\n",
+			diag.Printable(exit.From(err).Message))
 		m.State = nil
 	}
 	return m, errors.Join(ctx.Err(), t.Close())
@@ -213,7 +216,8 @@ func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o 
 		}
 		for _, c := range changes {
 			if c.Manual != "" {
-				fmt.Fprintf(con.Err, "note: %s%s: write %s yourself: %s\n", diag.Printable(placeOf(c)), c.Member, diag.Printable(c.Value), diag.Printable(c.Manual))
+				fmt.Fprintf(con.Err, "note: %s%s: write %s yourself: %s\n", diag.Printable(placeOf(c)), c.Member,
+					diag.Printable(c.Value), diag.Printable(c.Manual))
 			}
 		}
 		text, n := advise.Fixed(f.Source, changes)
@@ -263,7 +267,8 @@ func write(con *term.Console, src *diag.Source, text string) error {
 	}
 	links, err := newfile.Replace(src.Name, src.Text, text)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, exit.Cause(err)).Try("the file is unchanged; run the command again")
+		return exit.Fail(exit.NotDone, "write %s: %v", src.Name, exit.Cause(err)).
+			Try("the file is unchanged; run the command again")
 	}
 	if links > 1 {
 		fmt.Fprintf(con.Err, "note: %s has other hard links, which keep the old text\n", diag.Printable(src.Name))

@@ -97,7 +97,8 @@ func writeUse(con *term.Console, b *strings.Builder, a advise.Advice) error {
 	row("memory", advise.RequestText(a.Requested.MemoryMiB), a.Memory, advise.SizeText)
 	row("busy CPUs", advise.CPUsText(a.Requested.VCPUs), a.CPUs, advise.CPUsText)
 	row("GPU memory", "-", a.GPUMemory, advise.SizeText)
-	row("GPU busy", fmt.Sprint(a.Requested.GPUs), a.GPUUtilization, func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) })
+	row("GPU busy", fmt.Sprint(a.Requested.GPUs), a.GPUUtilization,
+		func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) })
 	if err := t.Flush(); err != nil {
 		return err
 	}

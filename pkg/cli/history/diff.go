@@ -105,14 +105,16 @@ func pair(good, bad []once.Submitted) (pairs [][2]once.Submitted, alone []string
 	}
 	alone = append(alone, slices.Sorted(maps.Keys(others))...)
 	if len(pairs) == 0 {
-		return nil, nil, exit.Fail(exit.NotDone, "the submissions have no job of the same name: %s", strings.Join(alone, " ")).
+		return nil, nil, exit.Fail(exit.NotDone, "the submissions have no job of the same name: %s",
+			strings.Join(alone, " ")).
 			Try("name one job of each: batchctl diff GOOD BAD")
 	}
 	return pairs, alone, nil
 }
 
 // compareJobs compares two jobs.
-func compareJobs(ctx context.Context, call *jobs.Call, p [2]once.Submitted, rows []record.Attempt) (compare.Comparison, error) {
+func compareJobs(ctx context.Context, call *jobs.Call, p [2]once.Submitted,
+	rows []record.Attempt) (compare.Comparison, error) {
 	known, err := call.Client.Recall(ctx, p[0].ID, p[1].ID)
 	if err != nil {
 		return compare.Comparison{}, err

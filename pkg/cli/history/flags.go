@@ -27,9 +27,11 @@ func HistoryCommand(con *term.Console) *cli.Command {
 			cmdline.JSONFlag(cmdline.JSON[[]attemptRow]()),
 			&cli.StringFlag{Name: "since", Usage: "only attempts since this `TIME`: a date, or an age such as 30d"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
-			&cli.StringFlag{Name: "definition", Usage: "only this `DEFINITION`: name or name:revision; a trailing * is a wildcard"},
+			&cli.StringFlag{Name: "definition",
+				Usage: "only this `DEFINITION`: name or name:revision; a trailing * is a wildcard"},
 			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * is a wildcard"},
-			&cli.StringSliceFlag{Name: "status", Usage: "only attempts with this `STATUS`, SUCCEEDED or FAILED; may be repeated"},
+			&cli.StringSliceFlag{Name: "status",
+				Usage: "only attempts with this `STATUS`, SUCCEEDED or FAILED; may be repeated"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "list at most `N` attempts; 0 lists all"},
 			preview.PricesFlag(),
 		),
@@ -38,8 +40,10 @@ func HistoryCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return list(con, listOptions{Options: o, since: c.String("since"), queues: c.StringSlice("queue"), definition: c.String("definition"),
-				name: c.String("name"), statuses: c.StringSlice("status"), limit: c.Int("limit"), prices: c.String("prices")})
+			return list(con, listOptions{Options: o, since: c.String("since"), queues: c.StringSlice("queue"),
+				definition: c.String("definition"),
+				name:       c.String("name"), statuses: c.StringSlice("status"), limit: c.Int("limit"),
+				prices: c.String("prices")})
 		},
 	}
 }
@@ -55,7 +59,8 @@ func AdviseCommand(con *term.Console) *cli.Command {
 			"makes it. Only jobs with \"measure\": true are measured.",
 			"batchctl advise\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
 				"batchctl advise sweep.json --queue gpu --json"),
-		Flags: append(append(append(input.Flags(), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[[]jobAdvice]())...),
+		Flags: append(append(append(input.Flags(), cmdline.TargetFlags()...),
+			cmdline.OutputFlags(cmdline.JSON[[]jobAdvice]())...),
 			&cli.StringFlag{Name: "since", Usage: "only attempts since this `TIME`: a date, or an age such as 30d"},
 			&cli.BoolFlag{Name: "fix", Usage: "write the proposed sizes to the files"},
 			&cli.StringFlag{Name: "queue", Usage: "prices and machines of this `QUEUE`, for all jobs"},
@@ -87,7 +92,8 @@ func DiffCommand(con *term.Console) *cli.Command {
 				return err
 			}
 			if len(o.Args) != 2 {
-				return exit.Usage("diff needs two jobs").Try("name the one that worked, then the one that did not: batchctl diff GOOD BAD")
+				return exit.Usage("diff needs two jobs").
+					Try("name the one that worked, then the one that did not: batchctl diff GOOD BAD")
 			}
 			return diffRuns(c.Context, con, o)
 		},

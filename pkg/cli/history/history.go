@@ -121,7 +121,8 @@ func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool
 	return (len(o.queues) == 0 || slices.ContainsFunc(o.queues, isQueue)) &&
 		(len(o.statuses) == 0 || slices.Contains(o.statuses, string(a.Status))) &&
 		(o.name == "" || matches(o.name, a.Name)) &&
-		(o.definition == "" || matches(o.definition, advise.DefinitionName(a)) || matches(o.definition, batch.Name(a.Definition)))
+		(o.definition == "" || matches(o.definition, advise.DefinitionName(a)) ||
+			matches(o.definition, batch.Name(a.Definition)))
 }
 
 // priced adds the cost of each attempt whose machines and prices are known.
@@ -184,7 +185,8 @@ func ofText(used, requested string) string {
 // printRows prints the table.
 func printRows(con *term.Console, rows []attemptRow) error {
 	now := time.Now()
-	t := con.Table("NAME", "ID", "ATTEMPT", "STATUS", "STARTED", "TIME", "MEMORY", "CPUS", "QUEUE", "INSTANCE", "COST", "REASON")
+	t := con.Table("NAME", "ID", "ATTEMPT", "STATUS", "STARTED", "TIME", "MEMORY", "CPUS", "QUEUE", "INSTANCE", "COST",
+		"REASON")
 	for _, r := range rows {
 		f := figuresOf(r)
 		started := "-"
@@ -202,7 +204,8 @@ func printRows(con *term.Console, rows []attemptRow) error {
 				reason = fmt.Sprintf("exit code %d", *r.ExitCode)
 			}
 		}
-		t.Row(r.Name, batch.ShortID(r.Job), number, string(r.Status), started, term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
+		t.Row(r.Name, batch.ShortID(r.Job), number, string(r.Status), started,
+			term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
 			cmp.Or(batch.Name(r.Queue), "-"), cmp.Or(r.InstanceType, "-"), f.usd, reason)
 	}
 	return t.Flush()
@@ -222,15 +225,19 @@ func writeCSV(con *term.Console, rows []attemptRow) error {
 			code = strconv.Itoa(int(*r.ExitCode))
 		}
 		inert := results.Inert // the names and the image are text from servers
-		line := []string{inert(r.Target), inert(r.Job), strconv.Itoa(r.Number), inert(r.Name), inert(r.Definition), inert(r.Queue), inert(r.InstanceType), inert(string(r.Status)), code, whole(r.StartedAt), whole(r.StoppedAt),
-			fraction(r.Duration().Seconds()), whole(r.Requested.MemoryMiB), fraction(r.Requested.VCPUs), whole(int64(r.Requested.GPUs))}
+		line := []string{inert(r.Target), inert(r.Job), strconv.Itoa(r.Number), inert(r.Name), inert(r.Definition),
+			inert(r.Queue), inert(r.InstanceType), inert(string(r.Status)), code, whole(r.StartedAt),
+			whole(r.StoppedAt),
+			fraction(r.Duration().Seconds()), whole(r.Requested.MemoryMiB), fraction(r.Requested.VCPUs),
+			whole(int64(r.Requested.GPUs))}
 		var peak, read, written *int64
 		var seconds *float64
 		if len(r.Usage) > 0 {
 			u := r.Usage[0]
 			peak, read, written, seconds = u.PeakMemory, u.BytesRead, u.BytesWritten, u.CPUSeconds
 		}
-		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written), optional(r.USD), inert(r.Image), inert(digestText(r.ImageDigests)))); err != nil {
+		if err := w.Write(append(line, optional(peak), optional(seconds), optional(read), optional(written),
+			optional(r.USD), inert(r.Image), inert(digestText(r.ImageDigests)))); err != nil {
 			return err
 		}
 	}

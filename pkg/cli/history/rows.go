@@ -21,7 +21,8 @@ import (
 )
 
 // attempts reads the record of the state directory, in the order of recording. It prints damaged lines.
-func attempts(con *term.Console, o target.Options, since time.Time, platform *document.Platform) ([]record.Attempt, error) {
+func attempts(con *term.Console, o target.Options, since time.Time,
+	platform *document.Platform) ([]record.Attempt, error) {
 	dir, err := o.Dir()
 	if err != nil {
 		return nil, err

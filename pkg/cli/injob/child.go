@@ -29,7 +29,10 @@ func child(ctx context.Context, con *term.Console, args []string) error {
 	}
 	child := &sweep.Child{
 		Environ: environ, Args: args, Exec: m.exec, Signals: signals, Stdout: con.Out, Stderr: term.Unmasked(con.Err),
-		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}).Open,
+		Open: (&objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
+			return containerConfig(ctx,
+				con)
+		}}).Open,
 	}
 	code, err := child.Run(context.WithoutCancel(ctx))
 	m.finish(con)

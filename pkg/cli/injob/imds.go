@@ -29,7 +29,8 @@ const (
 // imds returns the address of the instance metadata service; "" if the container cannot have one. The variables are
 // those of the AWS SDKs (reference guide, "IMDS client"); AWS_EXECUTION_ENV is that of Amazon ECS.
 func imds() string {
-	if strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") || os.Getenv("AWS_EXECUTION_ENV") == "AWS_ECS_FARGATE" {
+	if strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "true") ||
+		os.Getenv("AWS_EXECUTION_ENV") == "AWS_ECS_FARGATE" {
 		return ""
 	}
 	return strings.TrimRight(cmp.Or(os.Getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), imdsAddress), "/")

@@ -49,9 +49,11 @@ func MeasureCommand(con *term.Console) *cli.Command {
 func measure(con *term.Console, args []string) error {
 	switch {
 	case len(args) > 0 && args[0] != "--":
-		return exit.Usage("unknown argument %q", args[0]).Try("put the program after --: batchctl measure -- %s", strings.Join(args, " "))
+		return exit.Usage("unknown argument %q", args[0]).Try("put the program after --: batchctl measure -- %s",
+			strings.Join(args, " "))
 	case len(args) < 2:
-		return exit.Usage("measure has no program to run").Try("batchctl measure -- PROGRAM [ARGUMENT ...]; see batchctl measure --help")
+		return exit.Usage("measure has no program to run").
+			Try("batchctl measure -- PROGRAM [ARGUMENT ...]; see batchctl measure --help")
 	}
 	environ := os.Environ()
 	m := startMeasurement(&environ, true)
@@ -84,10 +86,12 @@ func startMeasurement(environ *[]string, unasked bool) *measurement {
 	if !asked {
 		return &measurement{}
 	}
-	*environ = append(slices.DeleteFunc(slices.Clone(*environ), func(v string) bool { return strings.HasPrefix(v, usage.Variable+"=") }), usage.Variable+"=")
-	m := &measurement{meter: &usage.Meter{Group: usage.OwnGroup(), Inside: true, Children: true, Processes: func() []int {
-		return slices.DeleteFunc(usage.Tree(os.Getpid()), func(pid int) bool { return pid == os.Getpid() })
-	}}}
+	*environ = append(slices.DeleteFunc(slices.Clone(*environ),
+		func(v string) bool { return strings.HasPrefix(v, usage.Variable+"=") }), usage.Variable+"=")
+	m := &measurement{meter: &usage.Meter{Group: usage.OwnGroup(), Inside: true, Children: true,
+		Processes: func() []int {
+			return slices.DeleteFunc(usage.Tree(os.Getpid()), func(pid int) bool { return pid == os.Getpid() })
+		}}}
 	if hasGPUs(*environ) {
 		m.meter.GPUs = usage.NVIDIA() // a container sees only its own
 	}
@@ -139,14 +143,16 @@ const storing = 10 * time.Second
 
 // store writes the measurement as an object, if the job has a place for it. The line in the log is there already, so
 // an error changes nothing else.
-func store(ctx context.Context, con *term.Console, used *usage.Usage, at string, put func(ctx context.Context, url, text string) error) {
+func store(ctx context.Context, con *term.Console, used *usage.Usage, at string,
+	put func(ctx context.Context, url, text string) error) {
 	if used == nil || at == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, storing)
 	defer cancel()
 	if err := put(ctx, at, used.Text()+"\n"); err != nil {
-		fmt.Fprintf(term.Unmasked(con.Err), "batchctl: the measurement is only in the log, not at %s: %v\n", at, exit.Cause(err))
+		fmt.Fprintf(term.Unmasked(con.Err), "batchctl: the measurement is only in the log, not at %s: %v\n", at,
+			exit.Cause(err))
 	}
 }
 

@@ -40,11 +40,15 @@ func stageJob(ctx context.Context, con *term.Console, args []string) error {
 	case mode == "install":
 		return exit.Usage("stage install takes one directory").Try("batchctl stage install DIRECTORY")
 	case mode == "in" || mode == "out":
-		return exit.Usage("too many arguments after stage %s", mode).Try("to run a program of that name: batchctl stage -- %s", strings.Join(append([]string{mode}, args...), " "))
+		return exit.Usage("too many arguments after stage %s", mode).
+			Try("to run a program of that name: batchctl stage -- %s",
+				strings.Join(append([]string{mode}, args...), " "))
 	case mode == "" || mode == "--":
-		return exit.Usage("stage has no program to run").Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
+		return exit.Usage("stage has no program to run").
+			Try("batchctl stage -- PROGRAM [ARGUMENT ...]; see batchctl stage --help")
 	}
-	return exit.Usage("unknown argument %q", mode).Try("put the program after --: batchctl stage -- %s", strings.Join(append([]string{mode}, args...), " "))
+	return exit.Usage("unknown argument %q", mode).Try("put the program after --: batchctl stage -- %s",
+		strings.Join(append([]string{mode}, args...), " "))
 }
 
 // runStaged stages in, runs the program and stages out, or does only the part
@@ -62,7 +66,8 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 		measured = startMeasurement(&environ, false)
 	}
 	bucket := &objects.Store{Config: func(ctx context.Context) (aws.Config, error) { return containerConfig(ctx, con) }}
-	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: bucket, Checkpoints: bucket, Exec: measured.exec, Signals: signals,
+	s := &stage.Stager{Environ: environ, Dir: dir, Carrier: bucket, Checkpoints: bucket, Exec: measured.exec,
+		Signals: signals,
 		Reclaim: func(ctx context.Context) string { return reclaimNotice(ctx, imds()) },
 		TaskID:  func(endpoint string) (string, error) { return taskID(ctx, endpoint) },
 		Stdin:   con.In, Stdout: con.Out, Stderr: term.Unmasked(con.Err)}
@@ -85,7 +90,8 @@ func runStaged(ctx context.Context, con *term.Console, mode string, args []strin
 	switch {
 	case err != nil:
 	case d.Checkpoint != nil:
-		return exit.Fail(sweep.ExitUsage, "a job with a checkpoint cannot run batchctl stage %s: only batchctl stage -- saves its state", mode).
+		return exit.Fail(sweep.ExitUsage,
+			"a job with a checkpoint cannot run batchctl stage %s: only batchctl stage -- saves its state", mode).
 			Try("batchctl stage -- PROGRAM [ARGUMENT ...]")
 	case mode == "in":
 		err = s.In(ctx, d)
@@ -141,7 +147,8 @@ func install(con *term.Console, dir string) error {
 		return exit.Fail(exit.NotDone, "find batchctl's own program: %v", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name a directory that this user can write to")
+		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).
+			Try("name a directory that this user can write to")
 	}
 	// The program is copied, not linked: the directory is a volume of another
 	// container.
@@ -179,7 +186,8 @@ func copyTo(path string, mode os.FileMode, from string) error {
 // none. The paths are those that Go searches (crypto/x509, root_linux.go and
 // root_bsd.go).
 func Certificates() string {
-	for _, path := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+	for _, path := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
 		"/etc/pki/tls/cacert.pem", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem"} {
 		if info, err := os.Stat(path); path != "" && err == nil && info.Mode().IsRegular() && info.Size() > 0 {
 			return path

@@ -30,7 +30,8 @@ func taskID(ctx context.Context, endpoint string) (id string, err error) {
 	client := &http.Client{Timeout: metadataTimeout, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	for try := 1; ; try++ {
 		var again bool
-		if id, again, err = askTaskID(ctx, client, strings.TrimRight(endpoint, "/")+"/task"); err == nil || !again || try == metadataTries {
+		if id, again, err = askTaskID(ctx, client, strings.TrimRight(endpoint, "/")+"/task"); err == nil || !again ||
+			try == metadataTries {
 			return id, err
 		}
 		select {
@@ -53,7 +54,8 @@ func askTaskID(ctx context.Context, client *http.Client, url string) (id string,
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return "", answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests, fmt.Errorf("%s answered %s", url, answer.Status)
+		return "", answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests,
+			fmt.Errorf("%s answered %s", url, answer.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxMetadata))
 	if err != nil {

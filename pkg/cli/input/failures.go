@@ -64,7 +64,8 @@ func Unreadable(err error, maker string) error {
 		return err
 	}
 	if read.Err == check.ErrDirectory {
-		return exit.Fail(exit.NotDone, "%s is a directory", read.Path).Try("name a job file, or check the whole directory: batchctl validate %s", read.Path)
+		return exit.Fail(exit.NotDone, "%s is a directory", read.Path).
+			Try("name a job file, or check the whole directory: batchctl validate %s", read.Path)
 	}
 	f := exit.Fail(exit.NotDone, "read %s: %v", read.Path, read.Err)
 	if !errors.Is(read.Err, fs.ErrNotExist) {

@@ -39,7 +39,8 @@ type Input struct {
 // something could not be read.
 func Load(con *term.Console, options Options) (*Input, error) {
 	if len(options.Paths) == 0 {
-		return nil, exit.Usage("%s needs a job file", options.Command).Try("for example: batchctl %s job.json", options.Command)
+		return nil, exit.Usage("%s needs a job file", options.Command).
+			Try("for example: batchctl %s job.json", options.Command)
 	}
 	parameters, err := ParseParameters(options.Parameters)
 	if err != nil {
@@ -54,7 +55,8 @@ func Load(con *term.Console, options Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := CheckInput(con, check.Named(options.Paths...), check.Options{PlatformFile: options.Target.Platform, Catalog: types, Load: o})
+	in, err := CheckInput(con, check.Named(options.Paths...), check.Options{PlatformFile: options.Target.Platform,
+		Catalog: types, Load: o})
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +90,14 @@ func CheckInput(con *term.Console, documents []check.Document, o check.Options) 
 // onlyJobs refuses documents that cannot be submitted. It runs before their
 // problems are reported, which would not help.
 func onlyJobs(files []*document.File) error {
-	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation", document.KindLaunchTemplate: "a launch template", document.KindUserData: "a script",
-		document.KindStateMachine: "a state machine of Step Functions", document.KindEventBridge: "a document of EventBridge"}
+	kinds := map[document.Kind]string{document.KindTemplate: "a template of CloudFormation",
+		document.KindLaunchTemplate: "a launch template", document.KindUserData: "a script",
+		document.KindStateMachine: "a state machine of Step Functions",
+		document.KindEventBridge:  "a document of EventBridge"}
 	for _, f := range files {
 		if kind := kinds[f.Kind]; kind != "" {
-			return exit.Usage("%s is %s, not a job file", f.Source.Name, kind).Try("check it: batchctl validate %s", term.Quoted(f.Source.Name))
+			return exit.Usage("%s is %s, not a job file", f.Source.Name, kind).
+				Try("check it: batchctl validate %s", term.Quoted(f.Source.Name))
 		}
 	}
 	return nil
@@ -205,7 +210,8 @@ func ParseParameters(args []string) (*jsontree.Node, error) {
 		}
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("--parameters %s is not NAME=VALUE", arg).Try("for example: --parameters epochs=10, or --parameters @FILE for a JSON object")
+			return nil, exit.Usage("--parameters %s is not NAME=VALUE", arg).
+				Try("for example: --parameters epochs=10, or --parameters @FILE for a JSON object")
 		}
 		from := &jsontree.Node{
 			Source: diag.NewSource("--parameters", arg),
@@ -228,7 +234,8 @@ func parametersFile(arg string) (path string, ok bool) {
 // addParameters adds the members of a file to an object.
 func addParameters(object *jsontree.Node, path string) error {
 	if path == "" || path == "-" {
-		return exit.Usage("--parameters needs the path of a file after @").Try("for example: --parameters @parameters.json")
+		return exit.Usage("--parameters needs the path of a file after @").
+			Try("for example: --parameters @parameters.json")
 	}
 	src, err := check.ReadFile(path)
 	if err != nil {
@@ -240,12 +247,14 @@ func addParameters(object *jsontree.Node, path string) error {
 	}
 	root, problems := jsontree.Parse(src)
 	refuse := func(n *jsontree.Node, span diag.Span, hint, format string, args ...any) {
-		problems = append(problems, diag.Diagnostic{Rule: document.RuleWrongType, Source: src, Span: span, Message: fmt.Sprintf(format, args...), Hint: hint})
+		problems = append(problems, diag.Diagnostic{Rule: document.RuleWrongType, Source: src, Span: span,
+			Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 	switch {
 	case len(problems) > 0: // what is missing after a syntax error is no problem of its own
 	case !root.Is(jsontree.Object):
-		refuse(root, root.Span, `write an object: { "epochs": "10" }`, "the parameters are %s, not an object", root.Kind)
+		refuse(root, root.Span, `write an object: { "epochs": "10" }`, "the parameters are %s, not an object",
+			root.Kind)
 	default:
 		for m := range root.Children() {
 			switch {
@@ -253,9 +262,11 @@ func addParameters(object *jsontree.Node, path string) error {
 			case m.Is(jsontree.String):
 				object.Set(m.Name, m.Clone())
 			case m.Is(jsontree.Number) || m.Is(jsontree.Bool):
-				refuse(m, m.Span, fmt.Sprintf("write %q", m.Text), "parameter %s must be a string, not %s", m.Name, m.Kind)
+				refuse(m, m.Span, fmt.Sprintf("write %q", m.Text), "parameter %s must be a string, not %s", m.Name,
+					m.Kind)
 			default:
-				refuse(m, m.Span, "write the value as a string", "parameter %s must be a string, not %s", m.Name, m.Kind)
+				refuse(m, m.Span, "write the value as a string", "parameter %s must be a string, not %s", m.Name,
+					m.Kind)
 			}
 		}
 	}

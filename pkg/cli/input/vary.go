@@ -95,7 +95,8 @@ func valueOf(arg string, at int, text string) *jsontree.Node {
 		n.Key = diag.Span{End: at - 1}
 		return moved(n, diag.NewSource("--set", arg))
 	}
-	from := &jsontree.Node{Source: diag.NewSource("--set", arg), Span: diag.Span{Start: at, End: len(arg)}, Key: diag.Span{Start: 0, End: at - 1}}
+	from := &jsontree.Node{Source: diag.NewSource("--set", arg), Span: diag.Span{Start: at, End: len(arg)},
+		Key: diag.Span{Start: 0, End: at - 1}}
 	return jsontree.NewString(text, from)
 }
 
@@ -192,7 +193,8 @@ func (s Setting) nothingToRemove(object *jsontree.Node, step string, i int) diag
 // problem returns a problem whose location is the path of the setting.
 func (s Setting) problem(format string, args ...any) diag.List {
 	src := diag.NewSource("--set", s.argument)
-	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src, Span: diag.Span{End: strings.IndexByte(s.argument, '=')},
+	return diag.List{{Severity: diag.Error, Rule: "set-path", Source: src,
+		Span:    diag.Span{End: strings.IndexByte(s.argument, '=')},
 		Message: fmt.Sprintf(format, args...), Hint: "list the members: batchctl schema job"}}
 }
 
@@ -223,13 +225,15 @@ func ParseEnvironment(args []string) (*jsontree.Node, error) {
 		if !given {
 			var isSet bool
 			if value, isSet = os.LookupEnv(name); !isSet {
-				return nil, exit.Usage("--env %s: this variable is not set here", name).Try("add the value: --env %s=VALUE", name)
+				return nil, exit.Usage("--env %s: this variable is not set here", name).
+					Try("add the value: --env %s=VALUE", name)
 			}
 		}
 		if name == "" {
 			return nil, exit.Usage("--env %s is not NAME=VALUE", arg).Try("for example: --env EPOCHS=10")
 		}
-		from := &jsontree.Node{Source: diag.NewSource("--env", arg), Key: diag.Span{Start: 0, End: len(name)}, Span: diag.Span{Start: 0, End: len(arg)}}
+		from := &jsontree.Node{Source: diag.NewSource("--env", arg), Key: diag.Span{Start: 0, End: len(name)},
+			Span: diag.Span{Start: 0, End: len(arg)}}
 		if given {
 			from.Span.Start = len(name) + 1
 		}

@@ -55,7 +55,8 @@ func explainFound(ctx context.Context, con *term.Console, o explainOptions, call
 	subject := counting[session.Subject(details(counting))]
 	job := once.Submitted{ID: aws.ToString(subject.JobId), Name: aws.ToString(subject.JobName)}
 	if n := len(chains); n > 1 {
-		fmt.Fprintf(con.Err, "note: explaining %s (%s), one of %d jobs\n", diag.Printable(job.Name), batch.ShortID(job.ID), n)
+		fmt.Fprintf(con.Err, "note: explaining %s (%s), one of %d jobs\n", diag.Printable(job.Name),
+			batch.ShortID(job.ID), n)
 	}
 	noteEarlier(con, chains, job)
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, job.ID) }
@@ -87,8 +88,10 @@ func noteEarlier(con *term.Console, chains []described, job once.Submitted) {
 			continue
 		}
 		for _, earlier := range d.known[at+1:] {
-			fmt.Fprintf(con.Err, "note: explaining %s (%s), which runs %s (%s) again: %s\n", diag.Printable(job.Name), batch.ShortID(job.ID), diag.Printable(aws.ToString(earlier.JobName)),
-				batch.ShortID(aws.ToString(earlier.JobId)), diag.Printable(term.JoinClauses(string(earlier.Status), Outcome(earlier.JobDetail))))
+			fmt.Fprintf(con.Err, "note: explaining %s (%s), which runs %s (%s) again: %s\n", diag.Printable(job.Name),
+				batch.ShortID(job.ID), diag.Printable(aws.ToString(earlier.JobName)),
+				batch.ShortID(aws.ToString(earlier.JobId)),
+				diag.Printable(term.JoinClauses(string(earlier.Status), Outcome(earlier.JobDetail))))
 		}
 	}
 }
@@ -98,7 +101,8 @@ func noteEarlier(con *term.Console, chains []described, job once.Submitted) {
 func explainBundle(con *term.Console, o explainOptions) error {
 	path := o.bundle
 	if len(o.targetFlags) > 0 {
-		return exit.Usage("--bundle cannot be combined with --%s", o.targetFlags[0]).Try("batchctl explain --bundle %s", path)
+		return exit.Usage("--bundle cannot be combined with --%s", o.targetFlags[0]).
+			Try("batchctl explain --bundle %s", path)
 	}
 	if len(o.Args) > 0 {
 		return exit.Usage("--bundle already contains the job, so name no job").Try("batchctl explain --bundle %s", path)
@@ -107,14 +111,16 @@ func explainBundle(con *term.Console, o explainOptions) error {
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("create one: batchctl explain JOB --record %s", path)
+			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
+				Try("create one: batchctl explain JOB --record %s", path)
 		}
 		defer f.Close()
 		in = f
 	}
 	b, err := explain.Read(in)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).Try("create one: batchctl explain JOB --record FILE")
+		return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
+			Try("create one: batchctl explain JOB --record FILE")
 	}
 	return printAnswer(con, o.Format, explain.Explain(b))
 }
@@ -122,10 +128,12 @@ func explainBundle(con *term.Console, o explainOptions) error {
 // recordBundle writes the evidence to a file that only its owner can read.
 func recordBundle(con *term.Console, path string, b *explain.Bundle) error {
 	// 0600: evidence can contain names and reasons that are not public.
-	if err := newfile.Write(path, newfile.ForOwner, func(w io.Writer) error { return explain.Write(w, b) }); err != nil {
+	if err := newfile.Write(path, newfile.ForOwner,
+		func(w io.Writer) error { return explain.Write(w, b) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s; to read it without access to the target: batchctl explain --bundle %s\n", diag.Printable(path), diag.Printable(path))
+	fmt.Fprintf(con.Err, "wrote %s; to read it without access to the target: batchctl explain --bundle %s\n",
+		diag.Printable(path), diag.Printable(path))
 	return nil
 }
 
@@ -135,7 +143,8 @@ const queryEvery = 30 * time.Second
 // gatherUntilFirm gathers evidence once. With wait it repeats until the answer
 // will not change soon. flags select the target in the next command. If ctx ends
 // while it waits, it returns the latest evidence together with an error.
-func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string, gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
+func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags string,
+	gather func() (*explain.Bundle, error)) (*explain.Bundle, error) {
 	printed := ""
 	for {
 		b, err := gather()
@@ -156,7 +165,8 @@ func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags st
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return b, exit.Fail(exit.TimedOut, "no cause is certain yet").Try("watch: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
+				return b, exit.Fail(exit.TimedOut, "no cause is certain yet").
+					Try("watch: batchctl explain --wait %s%s", batch.ShortID(a.ID), flags)
 			}
 			return b, exit.Fail(exit.Interrupted, "stopped; the job continues")
 		}
@@ -189,7 +199,8 @@ func locationsOf(con *term.Console, path, job string) ([]explain.Location, error
 	}
 	locations, found := explain.Locate(file, job)
 	if !found {
-		return nil, exit.Fail(exit.BadUsage, "%s contains no job %s", path, job).Try("omit --file, or name the file with that job")
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job %s", path, job).
+			Try("omit --file, or name the file with that job")
 	}
 	return locations, nil
 }

@@ -34,8 +34,10 @@ func ExplainCommand(con *term.Console) *cli.Command {
 			&cli.DurationFlag{Name: "timeout", Usage: "with --wait, stop after this `DURATION`, such as 30m"},
 		)...),
 		Action: with(func(c *cli.Context, o Options) error {
-			x := explainOptions{Options: o, bundle: c.String("bundle"), record: c.String("record"), file: c.String("file"), wait: c.Bool("wait"), timeout: c.Duration("timeout")}
-			for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
+			x := explainOptions{Options: o, bundle: c.String("bundle"), record: c.String("record"),
+				file: c.String("file"), wait: c.Bool("wait"), timeout: c.Duration("timeout")}
+			for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url",
+				"file"} {
 				if c.IsSet(flag) {
 					x.targetFlags = append(x.targetFlags, flag)
 				}
@@ -80,7 +82,8 @@ func ListCommand(con *term.Console) *cli.Command {
 			&cli.StringSliceFlag{Name: "status", Usage: "only jobs in this `STATUS`; may be repeated"},
 			&cli.StringSliceFlag{Name: "queue", Usage: "only this `QUEUE`; may be repeated"},
 			&cli.StringFlag{Name: "name", Usage: "only jobs of this `NAME`; a trailing * is a wildcard"},
-			&cli.StringFlag{Name: "definition", Usage: "only jobs of this `DEFINITION`: name, name:revision or ARN; a trailing * is a wildcard"},
+			&cli.StringFlag{Name: "definition",
+				Usage: "only jobs of this `DEFINITION`: name, name:revision or ARN; a trailing * is a wildcard"},
 			&cli.StringFlag{Name: "share", Usage: "only jobs of this fair-share `IDENTIFIER`"},
 			&cli.StringFlag{Name: "created-after", Usage: "only jobs created since this `TIME`"},
 			&cli.StringFlag{Name: "created-before", Usage: "only jobs created before this `TIME`"},
@@ -88,9 +91,11 @@ func ListCommand(con *term.Console) *cli.Command {
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "list at most `N` jobs; 0 lists all"},
 		)...),
 		Action: with(func(c *cli.Context, o Options) error {
-			return list(c.Context, con, listOptions{Options: o, statuses: c.StringSlice("status"), queues: c.StringSlice("queue"), name: c.String("name"),
-				definition: c.String("definition"), share: c.String("share"), createdAfter: c.String("created-after"), createdBefore: c.String("created-before"),
-				array: c.String("array"), limit: c.Int("limit")})
+			return list(c.Context, con, listOptions{Options: o, statuses: c.StringSlice("status"),
+				queues: c.StringSlice("queue"), name: c.String("name"),
+				definition: c.String("definition"), share: c.String("share"), createdAfter: c.String("created-after"),
+				createdBefore: c.String("created-before"),
+				array:         c.String("array"), limit: c.Int("limit")})
 		}),
 	}
 }
@@ -106,20 +111,25 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error")), cmdline.SubmissionFlag(),
+		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]logRow](),
+			cmdline.JSONWith[[]failureRow]("first-error")), cmdline.SubmissionFlag(),
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "continue until the job has finished"},
 			&cli.BoolFlag{Name: "timestamps", Usage: "print the time before each line"},
 			&cli.IntFlag{Name: "attempt", Usage: "the log of attempt `N`, from 1 (default: the last one)"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, Usage: "only the last `N` lines of each log"},
-			&cli.StringFlag{Name: "since", Usage: "only lines since this `TIME`: 2026-03-31T14:00:00Z, or an age such as 90m"},
+			&cli.StringFlag{Name: "since",
+				Usage: "only lines since this `TIME`: 2026-03-31T14:00:00Z, or an age such as 90m"},
 			&cli.StringFlag{Name: "children", Usage: "only these children of an array: `RANGE`, such as 0-9,17"},
 			&cli.BoolFlag{Name: "failed", Usage: "only jobs and children that FAILED"},
-			&cli.BoolFlag{Name: "first-error", Usage: "print one line for each distinct failure, and how many jobs have it"},
+			&cli.BoolFlag{Name: "first-error",
+				Usage: "print one line for each distinct failure, and how many jobs have it"},
 			input.RawFlag(con),
 			&cli.IntFlag{Name: "limit", Value: mostLogs, Usage: "read at most `N` logs; 0 reads all"})...),
 		Action: with(func(c *cli.Context, o Options) error {
-			return logs(c.Context, con, logOptions{Options: o, follow: c.Bool("follow"), timestamps: c.Bool("timestamps"), failed: c.Bool("failed"),
-				firstError: c.Bool("first-error"), attempt: c.Int("attempt"), tail: c.Int("tail"), limit: c.Int("limit"), since: c.String("since"),
+			return logs(c.Context, con, logOptions{Options: o, follow: c.Bool("follow"),
+				timestamps: c.Bool("timestamps"), failed: c.Bool("failed"),
+				firstError: c.Bool("first-error"), attempt: c.Int("attempt"), tail: c.Int("tail"),
+				limit: c.Int("limit"), since: c.String("since"),
 				children: c.String("children")})
 		}),
 	}
@@ -151,11 +161,14 @@ func StopCommand(con *term.Console) *cli.Command {
 			"not stop. It exits with status 3 if no job of a JOB runs.",
 			"batchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
 		Flags: Flags(append(cmdline.OutputFlags(cmdline.JSON[[]stopRow]()), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop", Usage: "the reason `TEXT` that AWS Batch stores with the job"},
+			&cli.StringFlag{Name: "reason", Value: "stopped with batchctl stop",
+				Usage: "the reason `TEXT` that AWS Batch stores with the job"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be stopped; change nothing"},
-			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute, Usage: "wait at most this `DURATION` for the jobs to finish"})...),
+			&cli.DurationFlag{Name: "timeout", Value: 2 * time.Minute,
+				Usage: "wait at most this `DURATION` for the jobs to finish"})...),
 		Action: with(func(c *cli.Context, o Options) error {
-			return stop(c.Context, con, stopOptions{Options: o, dryRun: c.Bool("dry-run"), timeout: c.Duration("timeout"), reason: c.String("reason")})
+			return stop(c.Context, con, stopOptions{Options: o, dryRun: c.Bool("dry-run"),
+				timeout: c.Duration("timeout"), reason: c.String("reason")})
 		}),
 	}
 }
@@ -189,7 +202,8 @@ type Options struct {
 // OptionsOf reads the flags and arguments that all commands about jobs share.
 func OptionsOf(c *cli.Context) (Options, error) {
 	format, err := cmdline.OutputFormat(c)
-	return Options{Command: c.Command.Name, Args: c.Args().Slice(), Submission: c.String("submission"), Format: format, Target: cmdline.TargetOptions(c)}, err
+	return Options{Command: c.Command.Name, Args: c.Args().Slice(), Submission: c.String("submission"), Format: format,
+		Target: cmdline.TargetOptions(c)}, err
 }
 
 // with reads the options of a command and runs it.

@@ -55,7 +55,8 @@ func NewFollower(con *term.Console, t *target.Target, jobs []once.Submitted, log
 	f := &follower{
 		LiveOutput: con.NewLiveOutput(log), target: t, jobs: jobs, began: time.Now(),
 		names: map[string]once.Submitted{}, labels: session.Labels(jobs), last: map[string]types.JobDetail{},
-		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{}, shown: map[string]chan struct{}{},
+		since: map[string]time.Time{}, starting: map[string]time.Time{}, starts: map[string]time.Duration{},
+		shown: map[string]chan struct{}{},
 	}
 	for _, j := range jobs {
 		f.names[j.ID] = j
@@ -87,7 +88,8 @@ func (e *ErrStuck) Error() string { return "this machine can never run job " + e
 // Failure returns the error of a command.
 func (e *ErrStuck) Failure() error {
 	return exit.Fail(exit.Unplaceable, "%v", e).
-		Try("%s", cmp.Or(e.Remedy, "request less, or run it where its queue has larger machines: batchctl submit FILE --target NAME"))
+		Try("%s", cmp.Or(e.Remedy,
+			"request less, or run it where its queue has larger machines: batchctl submit FILE --target NAME"))
 }
 
 // Run watches until every job has ended, and returns exit.OK, exit.Problem or
@@ -136,7 +138,8 @@ func (f *follower) watch(ctx context.Context, ids []string) error {
 		}
 		f.printEvent(ctx, event)
 		if f.UntilStuck && isStuck(event.Job) {
-			return &ErrStuck{Job: f.names[aws.ToString(event.Job.JobId)], Why: Unplaced(aws.ToString(event.Job.StatusReason))}
+			return &ErrStuck{Job: f.names[aws.ToString(event.Job.JobId)],
+				Why: Unplaced(aws.ToString(event.Job.StatusReason))}
 		}
 	}
 	return ctx.Err()
@@ -319,7 +322,8 @@ func (f *follower) liveBlock() []term.Line {
 	}
 	if len(f.jobs) == 1 {
 		job := f.last[f.jobs[0].ID]
-		head := term.Text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status, term.Short(now.Sub(f.since[f.jobs[0].ID]))), "")
+		head := term.Text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status,
+			term.Short(now.Sub(f.since[f.jobs[0].ID]))), "")
 		if chart := arrayChart(job); chart != nil {
 			head = append(append(head, chart...), term.Segment{Text: " "})
 		}

@@ -102,7 +102,8 @@ func (f *follower) followParts(ctx context.Context, id, label string, ids []stri
 		}
 	}
 	if len(ids) < all && ctx.Err() == nil {
-		f.Line("%s", fmt.Sprintf("%s: %d of %d logs were read; to read all: batchctl logs %s --limit 0%s", label, len(ids), all, batch.ShortID(id), f.target.Flags))
+		f.Line("%s", fmt.Sprintf("%s: %d of %d logs were read; to read all: batchctl logs %s --limit 0%s", label,
+			len(ids), all, batch.ShortID(id), f.target.Flags))
 	}
 }
 

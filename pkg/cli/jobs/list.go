@@ -66,9 +66,11 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 
 // newest lists the jobs that match the filter, the newest first. Jobs that only
 // the ledger remembers are among them.
-func (call *Call) newest(ctx context.Context, con *term.Console, array string, filter client.Filter) ([]types.JobSummary, error) {
+func (call *Call) newest(ctx context.Context, con *term.Console, array string,
+	filter client.Filter) ([]types.JobSummary, error) {
 	named := array != "" || filter.Share != "" || len(filter.Queues) > 0 // the ledger does not record these
-	filter, err := ResolveFilter(ctx, NewResolver(con, "list", call.Target, call.Platform), array, call.Platform, filter)
+	filter, err := ResolveFilter(ctx, NewResolver(con, "list", call.Target, call.Platform), array, call.Platform,
+		filter)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,8 @@ const mostForgotten = 100
 // forgotten returns matching jobs that only the ledger remembers, and adds that to their
 // reason. named means that the filter has a condition that the ledger cannot check; the
 // result is then empty.
-func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filter, listed []types.JobSummary) ([]types.JobSummary, error) {
+func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filter,
+	listed []types.JobSummary) ([]types.JobSummary, error) {
 	if named {
 		return nil, nil
 	}
@@ -109,7 +112,8 @@ func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filte
 	}
 	jobs, err := call.Client.Forgotten(ctx, func(id string) bool { return seen[id] }, filter.Matches, mostForgotten)
 	for i, job := range jobs {
-		jobs[i].StatusReason = aws.String(term.JoinClauses(session.LedgerNote(serviceOf(call.Target)), aws.ToString(job.StatusReason)))
+		jobs[i].StatusReason = aws.String(term.JoinClauses(session.LedgerNote(serviceOf(call.Target)),
+			aws.ToString(job.StatusReason)))
 	}
 	return jobs, err
 }
@@ -136,7 +140,8 @@ func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
 
 // timeLayouts are the accepted formats of --created-after and --created-before. A
 // time without a zone is local.
-var timeLayouts = [...]string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339}
+var timeLayouts = [...]string{time.DateOnly, "2006-01-02 15:04", time.DateTime, "2006-01-02T15:04",
+	"2006-01-02T15:04:05", time.RFC3339}
 
 // ParseTime parses a flag that is a moment or an age, such as 7d. It returns the
 // zero time for "". now is the end of an age.
@@ -159,12 +164,14 @@ func ParseTime(flag, value string, now time.Time) (time.Time, error) {
 		}
 	}
 	return time.Time{}, exit.Usage("--%s %q is not a time", flag, value).
-		Try("write a date, a date with a time, or an age: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag, flag, flag)
+		Try("write a date, a date with a time, or an age: --%s 2026-03-31, --%s 2026-03-31T14:00:00Z, --%s 24h", flag,
+			flag, flag)
 }
 
 // ResolveFilter replaces the queue aliases and the array in a filter by names and
 // ids at the target. Without queues, the filter gets those of the platform file.
-func ResolveFilter(ctx context.Context, r *session.Resolver, array string, platform *document.Platform, f client.Filter) (client.Filter, error) {
+func ResolveFilter(ctx context.Context, r *session.Resolver, array string, platform *document.Platform,
+	f client.Filter) (client.Filter, error) {
 	if platform != nil {
 		for i, alias := range f.Queues {
 			if q, ok := platform.Queue(alias); ok {
@@ -186,7 +193,8 @@ func ResolveFilter(ctx context.Context, r *session.Resolver, array string, platf
 			return f, err
 		}
 		if batch.ArraySize(known[0].JobDetail) == 0 && known[0].Status != once.StatusExpired {
-			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).Try("show the job: batchctl status %s%s", array, r.Target.Flags)
+			return f, exit.Fail(exit.NotDone, "list the children of %s: it is not an array", array).
+				Try("show the job: batchctl status %s%s", array, r.Target.Flags)
 		}
 		f.ArrayOf = id
 	}
@@ -202,7 +210,8 @@ func printSummaries(con *term.Console, jobs []types.JobSummary) error {
 	now := time.Now()
 	t := con.Table("ID", "NAME", "STATUS", "CREATED", "RAN", "REASON")
 	for _, j := range jobs {
-		t.Row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status), term.Ago(j.CreatedAt, now),
+		t.Row(batch.ShortID(aws.ToString(j.JobId)), aws.ToString(j.JobName), string(j.Status),
+			term.Ago(j.CreatedAt, now),
 			term.Took(j.StartedAt, j.StoppedAt, now), cmp.Or(session.ListedReason(j), "-"))
 	}
 	return t.Flush()
@@ -218,7 +227,8 @@ func parseStatuses(names []string) ([]types.JobStatus, error) {
 	for _, name := range names {
 		status := types.JobStatus(strings.ToUpper(name))
 		if !slices.Contains(known, string(status)) {
-			return nil, exit.Usage("unknown status %q", name).Try("%s", diag.Instead(name, known, diag.Offer{Near: "did you mean --status %s?", Are: "the statuses are"}))
+			return nil, exit.Usage("unknown status %q", name).Try("%s",
+				diag.Instead(name, known, diag.Offer{Near: "did you mean --status %s?", Are: "the statuses are"}))
 		}
 		out = append(out, status)
 	}

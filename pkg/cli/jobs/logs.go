@@ -91,7 +91,8 @@ func (o logOptions) parse() (*logCall, error) {
 	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
 		return nil, exit.Usage("--attempt, --tail and --limit must not be negative").Try("use numbers from 0 up")
 	case o.firstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
-		return nil, exit.Usage("--first-error reads the end of the last attempt's log").Try("omit --follow, --attempt, --tail and --since")
+		return nil, exit.Usage("--first-error reads the end of the last attempt's log").
+			Try("omit --follow, --attempt, --tail and --since")
 	case o.failed && l.Follow:
 		return nil, exit.Usage("a FAILED job writes no more output").Try("omit --follow or --failed")
 	}
@@ -114,7 +115,8 @@ func parseRanges(value string) (ranges []indexRange, err error) {
 		first, err1 := strconv.ParseUint(from, 10, 31)
 		last, err2 := strconv.ParseUint(to, 10, 31)
 		if err1 != nil || err2 != nil || last < first {
-			return nil, exit.Usage("--children %q is not a range", value).Try("use indexes and ranges: --children 0-9,17")
+			return nil, exit.Usage("--children %q is not a range", value).
+				Try("use indexes and ranges: --children 0-9,17")
 		}
 		ranges = append(ranges, indexRange{int(first), int(last)})
 	}
@@ -123,7 +125,8 @@ func parseRanges(value string) (ranges []indexRange, err error) {
 
 // includes reports whether --children selects the child with this index.
 func (l *logCall) includes(index int) bool {
-	return len(l.children) == 0 || slices.ContainsFunc(l.children, func(r indexRange) bool { return r.first <= index && index <= r.last })
+	return len(l.children) == 0 ||
+		slices.ContainsFunc(l.children, func(r indexRange) bool { return r.first <= index && index <= r.last })
 }
 
 // wanted returns the ids of the jobs whose logs are printed. An array is replaced
@@ -151,14 +154,16 @@ func (l *logCall) wanted(ctx context.Context, onlyFailed bool) (ids []string, er
 		}
 	}
 	if len(l.children) > 0 && arrays == 0 {
-		return nil, exit.Usage("--children applies only to arrays, and %s is not an array", l.Jobs[0].Name).Try("omit it")
+		return nil, exit.Usage("--children applies only to arrays, and %s is not an array", l.Jobs[0].Name).
+			Try("omit it")
 	}
 	return ids, nil
 }
 
 // ofArray returns the selected children of an array. Child ids follow from the
 // size of the array; only FAILED children need a query. A FAILED child that a newer job runs again does not count.
-func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool, replaced map[int]bool) (ids []string, err error) {
+func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed bool,
+	replaced map[int]bool) (ids []string, err error) {
 	id := aws.ToString(job.JobId)
 	if onlyFailed {
 		ids, err = l.Client.FailedChildren(ctx, id)
@@ -173,7 +178,8 @@ func (l *logCall) ofArray(ctx context.Context, job once.Recalled, onlyFailed boo
 		}
 	}
 	if len(ids) == 0 {
-		return nil, exit.Usage("array %s has %d children: 0-%d", aws.ToString(job.JobName), batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
+		return nil, exit.Usage("array %s has %d children: 0-%d", aws.ToString(job.JobName),
+			batch.ArraySize(job.JobDetail), batch.ArraySize(job.JobDetail)-1).
 			Try("choose among those: --children 0-9")
 	}
 	return ids, nil
@@ -267,7 +273,8 @@ func (w *logWriter) end() error {
 // printLogs prints the logs, and then how the jobs ended. A log that cannot be
 // read is reported and does not stop the others.
 func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
-	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{}, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{},
+		batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
 	// A single log needs no merging, and its lines are known to follow each
 	// other.
 	lines := l.Client.MergedLogs(ctx, ids, l.LogOptions)
@@ -306,7 +313,8 @@ func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string)
 // look like one that wrote nothing.
 func logTrouble(con *term.Console, l *logCall, id string, err error) {
 	l.failed = true
-	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id), diag.Printable(err.Error()))
+	fmt.Fprintf(con.Err, "batchctl: log of %s (%s): %s\n", diag.Printable(l.names[id]), batch.ShortID(id),
+		diag.Printable(err.Error()))
 }
 
 // logInterrupted is the error after Ctrl-C. The jobs continue.
@@ -334,7 +342,8 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 	for _, job := range known {
 		wrote := lines[aws.ToString(job.JobId)] > 0 || batch.ArraySize(job.JobDetail) > 0 && len(lines) > 0
 		how := term.JoinClauses(Outcome(job.JobDetail), session.RollUp(job.JobDetail))
-		if job.Status == types.JobStatusFailed && !slices.ContainsFunc(counting, func(c once.Recalled) bool { return aws.ToString(c.JobId) == aws.ToString(job.JobId) }) {
+		if job.Status == types.JobStatusFailed && !slices.ContainsFunc(counting,
+			func(c once.Recalled) bool { return aws.ToString(c.JobId) == aws.ToString(job.JobId) }) {
 			how = term.JoinClauses(how, "a newer job runs it again")
 		}
 		if job.Forgotten {
@@ -346,7 +355,9 @@ func verdicts(ctx context.Context, con *term.Console, l *logCall, ids []string, 
 			fmt.Fprintf(con.Err, "%s  %s  %s\n", name, job.Status, diag.Printable(how))
 		case !wrote && len(ids) > 0 && !l.failed:
 			fmt.Fprintf(con.Err, "%s has written no output and is %s; details: batchctl status %s%s\n",
-				diag.Printable(session.NameOf(job.JobDetail)), diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)), l.Flags)
+				diag.Printable(session.NameOf(job.JobDetail)),
+				diag.Printable(term.JoinClauses(string(job.Status), how)), batch.ShortID(aws.ToString(job.JobId)),
+				l.Flags)
 		}
 	}
 	if len(ids) == 0 {
@@ -409,7 +420,8 @@ func firstErrors(ctx context.Context, con *term.Console, l *logCall, ids []strin
 	}
 	rows := []failureRow{}
 	for _, f := range failures {
-		r := failureRow{Count: f.Count, Example: batch.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason, Text: f.Text, Unread: f.Unread}
+		r := failureRow{Count: f.Count, Example: batch.ShortID(f.Example), ExitCode: f.ExitCode, Reason: f.Reason,
+			Text: f.Text, Unread: f.Unread}
 		if f.LogError != nil {
 			r.Error, l.failed = f.LogError.Error(), true
 		}

@@ -67,7 +67,8 @@ func platformFor(con *term.Console, o Options) (*document.Platform, error) {
 }
 
 // openWith is OpenFor with the platform file found.
-func openWith(ctx context.Context, con *term.Console, o Options, platform *document.Platform, why target.Need) (*Call, error) {
+func openWith(ctx context.Context, con *term.Console, o Options, platform *document.Platform,
+	why target.Need) (*Call, error) {
 	if why == target.ToRead && o.Target.NameFrom(platform) == target.Local {
 		if err := wasUsed(o.Target); err != nil {
 			return nil, err
@@ -193,7 +194,8 @@ func Resolve(ctx context.Context, r *session.Resolver, o Options) ([]client.Chai
 	args, submission := o.Args, o.Submission
 	switch {
 	case submission != "" && len(args) > 0:
-		return nil, exit.Usage("--submission already selects the jobs; omit %s", args[0]).Try("use one of them: batchctl %s --submission %s", o.Command, submission)
+		return nil, exit.Usage("--submission already selects the jobs; omit %s", args[0]).
+			Try("use one of them: batchctl %s --submission %s", o.Command, submission)
 	case submission != "":
 		return r.Resolve(ctx, submission, session.WholeSubmission)
 	case len(args) == 0:
@@ -216,7 +218,8 @@ func Resolve(ctx context.Context, r *session.Resolver, o Options) ([]client.Chai
 
 // NewResolver returns the resolver of a command's handles.
 func NewResolver(con *term.Console, command string, t *target.Target, platform *document.Platform) *session.Resolver {
-	return &session.Resolver{Con: con, Target: t, Command: command, Queues: QueueNames(t, platform), Exact: command == "stop" || command == "retry"}
+	return &session.Resolver{Con: con, Target: t, Command: command, Queues: QueueNames(t, platform),
+		Exact: command == "stop" || command == "retry"}
 }
 
 // QueueNames returns the queues in which jobs are searched: those of the platform

@@ -27,7 +27,8 @@ const (
 // evidence proves that they will not start. It calls gaveUp with the reason
 // before it ends a job; calls do not overlap. A limit of 0 disables it. The
 // returned function stops it and waits until it has stopped.
-func (f *follower) LosePatience(ctx context.Context, limit time.Duration, gaveUp func(job once.Submitted, why string)) (stop func()) {
+func (f *follower) LosePatience(ctx context.Context, limit time.Duration,
+	gaveUp func(job once.Submitted, why string)) (stop func()) {
 	if limit <= 0 {
 		return func() {}
 	}
@@ -71,7 +72,8 @@ func (f *follower) unstarted() (jobs []types.JobDetail) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, j := range f.jobs {
-		if job, ok := f.last[j.ID]; ok && !batch.HasEnded(job.Status) && job.Status != types.JobStatusRunning && batch.Attempts(job) == 0 {
+		if job, ok := f.last[j.ID]; ok && !batch.HasEnded(job.Status) && job.Status != types.JobStatusRunning &&
+			batch.Attempts(job) == 0 {
 			jobs = append(jobs, job)
 		}
 	}

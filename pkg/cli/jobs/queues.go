@@ -65,7 +65,8 @@ func machineLines(queues ...jobqueue.Queue) (text string) {
 // PrintQueues prints queues as a table. The column SHARES appears only if a queue
 // has fair shares.
 func PrintQueues(con *term.Console, queues []jobqueue.Queue) error {
-	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY", "ENVIRONMENTS"}
+	head := []string{"QUEUE", "STATE", "PRIORITY", "WAITING", "RUNNABLE", "STARTING", "RUNNING", "IN USE", "CAPACITY",
+		"ENVIRONMENTS"}
 	shared := slices.ContainsFunc(queues, jobqueue.Queue.HasShares)
 	if shared {
 		head = append(head, "SHARES")
@@ -75,7 +76,8 @@ func PrintQueues(con *term.Console, queues []jobqueue.Queue) error {
 		cells := []string{q.Name, string(q.State), strconv.Itoa(int(q.Priority)),
 			q.Count(types.JobStatusSubmitted, types.JobStatusPending), q.Count(types.JobStatusRunnable),
 			q.Count(types.JobStatusStarting), q.Count(types.JobStatusRunning),
-			cmp.Or(q.InUse(), "-"), q.Capacity(), strings.Join(slices.Concat(q.Environments, q.ServiceEnvironments), " ")}
+			cmp.Or(q.InUse(), "-"), q.Capacity(), strings.Join(slices.Concat(q.Environments, q.ServiceEnvironments),
+				" ")}
 		if shared {
 			cells = append(cells, cmp.Or(q.Shares(), "-"))
 		}
@@ -156,7 +158,8 @@ func (call *Call) Described(ctx context.Context, names []string) ([]jobqueue.Que
 	}
 	for _, arg := range names {
 		if _, missing := asked[call.queueName(arg)]; missing {
-			return nil, exit.Fail(exit.NotDone, "no queue %s here", arg).Try("see them all: batchctl queues%s", call.Flags)
+			return nil, exit.Fail(exit.NotDone, "no queue %s here", arg).
+				Try("see them all: batchctl queues%s", call.Flags)
 		}
 	}
 	stable.Sort(states, func(a, b jobqueue.Queue) int { return cmp.Compare(a.Name, b.Name) })

@@ -44,7 +44,8 @@ func showStatus(ctx context.Context, con *term.Console, call *Call) (err error) 
 	}
 	chains := describedChains(call.Chains, call.Known)
 	if len(chains) > 1 {
-		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label), batch.ShortID(call.Jobs[0].ID), call.Flags)
+		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label),
+			batch.ShortID(call.Jobs[0].ID), call.Flags)
 		asked, failed := session.AskedOf(call.Target, call.Known)
 		err = errors.Join(failed, printJobTree(con, call.Target, chains, asked, call.whys(ctx, now), now))
 	}
@@ -77,7 +78,10 @@ func printChain(ctx context.Context, con *term.Console, call *Call, d described,
 // machineText returns the line about the machine of a local engine, if a job has not finished.
 // At AWS it would need calls whose rate AWS limits.
 func (call *Call) machineText(ctx context.Context) string {
-	unfinished := slices.ContainsFunc(call.Known, func(j once.Recalled) bool { return !j.Forgotten && !batch.HasEnded(j.Status) })
+	unfinished := slices.ContainsFunc(call.Known, func(j once.Recalled) bool {
+		return !j.Forgotten &&
+			!batch.HasEnded(j.Status)
+	})
 	if !call.IsLocal() || !unfinished {
 		return ""
 	}
@@ -90,7 +94,8 @@ func (call *Call) machineText(ctx context.Context) string {
 
 // printJobTree prints chains as a tree of their dependencies, below the name of
 // their workflow. whys are the reasons why jobs wait, by job id.
-func printJobTree(con *term.Console, t *target.Target, chains []described, asked session.Asked, whys map[string]string, now time.Time) error {
+func printJobTree(con *term.Console, t *target.Target, chains []described, asked session.Asked, whys map[string]string,
+	now time.Time) error {
 	forgotten := map[string]bool{}
 	jobs, notes := summed(chains)
 	for i, d := range chains { // whys has the newest of them
@@ -108,7 +113,8 @@ func printJobTree(con *term.Console, t *target.Target, chains []described, asked
 	}
 	var b strings.Builder
 	if title := asked.Title; title != "" {
-		b.WriteString(term.Text(secret.Mask("", title), "").Cut(cmp.Or(term.Width(con.Out), len(title))).Render(term.Color(con.Out)) + "\n")
+		b.WriteString(term.Text(secret.Mask("", title), "").Cut(cmp.Or(term.Width(con.Out), len(title))).
+			Render(term.Color(con.Out)) + "\n")
 	}
 	for _, l := range treeLines(treeRows(details(jobs), asked, note, term.IsTerminal(con.Out)), term.Width(con.Out)) {
 		b.WriteString(l.Render(term.Color(con.Out)) + "\n")
@@ -160,11 +166,13 @@ func lasted(job types.JobDetail, now time.Time) string {
 	case batch.ArraySize(job) > 0:
 		return "for " + term.Took(job.CreatedAt, nil, now)
 	case over && started:
-		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", ran " + term.Took(job.StartedAt, job.StoppedAt, now)
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", ran " +
+			term.Took(job.StartedAt, job.StoppedAt, now)
 	case over:
 		return "waited " + term.Took(job.CreatedAt, job.StoppedAt, now)
 	case started && job.Status == types.JobStatusRunning:
-		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", running for " + term.Took(job.StartedAt, nil, now)
+		return "waited " + term.Took(job.CreatedAt, job.StartedAt, now) + ", running for " +
+			term.Took(job.StartedAt, nil, now)
 	default:
 		return "waiting for " + term.Took(job.CreatedAt, nil, now)
 	}

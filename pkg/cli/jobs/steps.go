@@ -41,7 +41,8 @@ func stepLines(ctx context.Context, t *target.Target, chain client.Chain) (strin
 				steps[i] = j
 			}
 		}
-		steps[i].Name, steps[i].ID, steps[i].Queue, steps[i].Target = k.Name, k.ID, cmp.Or(steps[i].Queue, batch.Name(k.Queue)), k.At
+		steps[i].Name, steps[i].ID, steps[i].Queue, steps[i].Target = k.Name, k.ID,
+			cmp.Or(steps[i].Queue, batch.Name(k.Queue)), k.At
 		if k.At == "" { // seen from the target to which a job moved, the others are elsewhere
 			steps[i].At = ""
 		}

@@ -50,7 +50,8 @@ func (r stopRow) text() string {
 	case r.DryRun:
 		return head + fmt.Sprintf("would be sent %s, is %s", r.Call, r.Before)
 	case r.Children > 0:
-		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob for %d children that were still running)", r.Status, r.Before, r.Call, r.Children)
+		return head + fmt.Sprintf("%s, was %s (%s, and TerminateJob for %d children that were still running)", r.Status,
+			r.Before, r.Call, r.Children)
 	}
 	return head + fmt.Sprintf("%s, was %s (%s)", r.Status, r.Before, r.Call)
 }
@@ -63,7 +64,8 @@ func rowOf(j once.Submitted) stopRow {
 // stop is batchctl stop.
 func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	if len(o.Args) == 0 && o.Submission == "" {
-		return exit.Usage("stop needs a job").Try("name a job: batchctl stop NAME (batchctl list shows the names); or all jobs of a submission: --submission NAME")
+		return exit.Usage("stop needs a job").
+			Try("name a job: batchctl stop NAME (batchctl list shows the names); or all jobs of a submission: --submission NAME")
 	}
 	why := target.ToChange
 	if o.dryRun {
@@ -86,7 +88,8 @@ func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call
 	// Another job with the same name may be meant.
 	namesakes, unchecked := call.namesakes(ctx)
 	if unchecked != nil && ctx.Err() == nil {
-		fmt.Fprintf(con.Err, "batchctl: could not check for other jobs with these names: %s\n", diag.Printable(unchecked.Error()))
+		fmt.Fprintf(con.Err, "batchctl: could not check for other jobs with these names: %s\n",
+			diag.Printable(unchecked.Error()))
 	}
 	idle := idleHandles(call.resolved, rows)
 	rows = append(withoutReplaced(call.Chains, rows), namesakes...)
@@ -109,7 +112,8 @@ func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call
 		return err
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; batchctl cannot undo requests that it already sent").
-			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
+			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s",
+				session.ArgsFor(call.Target, call.Jobs))
 	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
 		return exit.Fail(exit.NotDone, "not all jobs were stopped").
 			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
@@ -118,7 +122,8 @@ func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call
 		return err
 	}
 	if len(idle) > 0 && len(call.elsewhere) == 0 {
-		return exit.Fail(exit.NotDone, "no job of %s is running, so stop changed nothing of it", strings.Join(idle, ", ")).
+		return exit.Fail(exit.NotDone, "no job of %s is running, so stop changed nothing of it",
+			strings.Join(idle, ", ")).
 			Try("see how they ended: batchctl status %s", session.ArgsFor(call.Target, call.Jobs))
 	}
 	return nil
@@ -166,7 +171,9 @@ func openFailure(con *term.Console, call *Call) error {
 			continue
 		}
 		if r.Unknown > 0 {
-			return exit.Fail(exit.Unknown, "%s of the interrupted submission %s may have been accepted, and batchctl does not know the id", term.Plural(r.Unknown, "job"), r.Name).
+			return exit.Fail(exit.Unknown,
+				"%s of the interrupted submission %s may have been accepted, and batchctl does not know the id",
+				term.Plural(r.Unknown, "job"), r.Name).
 				Try("find out: batchctl resume %[1]s%[2]s    then: batchctl stop %[1]s%[2]s", r.Name, call.Flags)
 		}
 		if left := r.Jobs - r.Accepted - r.Skipped; left > 0 {
@@ -264,6 +271,7 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 // namesake returns the row of such a job.
 func namesake(job types.JobDetail) stopRow {
 	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
-	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status), string(job.Status)+", another job with this name: stop it by its id"
+	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status),
+		string(job.Status)+", another job with this name: stop it by its id"
 	return r
 }

@@ -43,7 +43,8 @@ type treeNode struct {
 func treeRows(jobs []types.JobDetail, asked session.Asked, note func(types.JobDetail) string, charts bool) []treeRow {
 	rows := make([]treeRow, len(jobs))
 	for i, job := range jobs {
-		rows[i] = treeRow{id: aws.ToString(job.JobId), name: secret.Mask("", session.NameOf(job)), status: job.Status, note: secret.Mask("", note(job))}
+		rows[i] = treeRow{id: aws.ToString(job.JobId), name: secret.Mask("", session.NameOf(job)), status: job.Status,
+			note: secret.Mask("", note(job))}
 		if charts {
 			rows[i].chart = arrayChart(job)
 		}
@@ -55,7 +56,8 @@ func treeRows(jobs []types.JobDetail, asked session.Asked, note func(types.JobDe
 		}
 	}
 	for _, step := range asked.Unsubmitted {
-		rows = append(rows, treeRow{id: step.Key, name: secret.Mask("", step.Name), status: step.Status(), after: step.WaitsFor, when: step.When, unsubmitted: true, note: secret.Mask("", step.Note())})
+		rows = append(rows, treeRow{id: step.Key, name: secret.Mask("", step.Name), status: step.Status(),
+			after: step.WaitsFor, when: step.When, unsubmitted: true, note: secret.Mask("", step.Note())})
 	}
 	return rows
 }
@@ -211,6 +213,7 @@ func arrayChart(job types.JobDetail) term.Line {
 	}
 	n := job.ArrayProperties.StatusSummary
 	good, bad, runs := int(n["SUCCEEDED"]), int(n["FAILED"]), int(n["RUNNING"]+n["STARTING"])
-	return term.Bar(chartWidth, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure), term.Of(runs, ">", term.StyleRun),
+	return term.Bar(chartWidth, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure),
+		term.Of(runs, ">", term.StyleRun),
 		term.Of(max(0, size-good-bad-runs), ".", term.StyleFaint))
 }

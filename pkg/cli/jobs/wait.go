@@ -51,7 +51,8 @@ func waitKnown(ctx context.Context, con *term.Console, call *Call) error {
 			live = append(live, call.Jobs[i])
 			continue
 		}
-		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.Jobs[i].Name), batch.ShortID(call.Jobs[i].ID), fromLedger(job.JobDetail, serviceOf(call.Target), time.Now()))
+		fmt.Fprintf(con.Err, "%s  %s  %s\n", diag.Printable(call.Jobs[i].Name), batch.ShortID(call.Jobs[i].ID),
+			fromLedger(job.JobDetail, serviceOf(call.Target), time.Now()))
 	}
 	verdict, code, counting := exit.OK, exit.OK, []once.Recalled(nil)
 	for {
@@ -130,7 +131,8 @@ func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (na
 	}
 	ids := session.IDs(jobs)
 	for _, r := range open {
-		if r.Target != t.Submissions.Target || r.Followed == 0 || !slices.ContainsFunc(r.IDs, func(id string) bool { return slices.Contains(ids, id) }) {
+		if r.Target != t.Submissions.Target || r.Followed == 0 || !slices.ContainsFunc(r.IDs,
+			func(id string) bool { return slices.Contains(ids, id) }) {
 			continue
 		}
 		if name == "" && !slices.ContainsFunc(r.IDs, func(id string) bool { return !slices.Contains(ids, id) }) {
@@ -145,7 +147,8 @@ func followedRun(con *term.Console, t *target.Target, jobs []once.Submitted) (na
 // WaitFor follows jobs that continue without this process, and returns the exit
 // status of their result. Jobs that moved to another target are followed there. If
 // the waiting ends earlier, the error says how to continue; no job is stopped.
-func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (code int, err error) {
+func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted,
+	log io.Writer) (code int, err error) {
 	byTarget, names := map[string][]once.Submitted{}, []string(nil)
 	for _, j := range jobs {
 		if byTarget[j.At] == nil {
@@ -167,7 +170,8 @@ func WaitFor(ctx context.Context, con *term.Console, t *target.Target, jobs []on
 }
 
 // waitAt is WaitFor for the jobs of one target.
-func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted, log io.Writer) (int, error) {
+func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []once.Submitted,
+	log io.Writer) (int, error) {
 	f := NewFollower(con, t, jobs, log)
 	f.UntilStuck = t.IsLocal()
 	code, err := f.Run(ctx)
@@ -177,7 +181,8 @@ func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []onc
 	case err == nil:
 		return code, nil
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return code, exit.Fail(exit.TimedOut, "not all jobs finished in time; %s", stillRunning(len(jobs))).Try("%s", next)
+		return code, exit.Fail(exit.TimedOut, "not all jobs finished in time; %s", stillRunning(len(jobs))).
+			Try("%s", next)
 	case ctx.Err() != nil:
 		return code, exit.Fail(exit.Interrupted, "stopped waiting; %s", stillRunning(len(jobs))).Try("%s", next)
 	}
@@ -185,7 +190,8 @@ func waitAt(ctx context.Context, con *term.Console, t *target.Target, jobs []onc
 		return code, err
 	}
 	if stuck, ok := errors.AsType[*ErrStuck](err); ok {
-		return code, exit.Fail(exit.Unplaceable, "%v: %s", stuck, diag.Printable(stuck.Why)).Try("it waits indefinitely; stop it: batchctl stop %s", args)
+		return code, exit.Fail(exit.Unplaceable, "%v: %s", stuck, diag.Printable(stuck.Why)).
+			Try("it waits indefinitely; stop it: batchctl stop %s", args)
 	}
 	// The connection error alone does not say that the engine's process is gone.
 	if t.IsLocal() {
@@ -222,7 +228,8 @@ func warnOnce(con *term.Console, say func(string)) func(error) {
 		case client.Expired(err):
 			kind, text = "expired", "note: the credentials expired; loading them again"
 		case client.Throttled(err):
-			kind, text = "throttled", "note: the service limits the call rate of all clients together; this command now sends fewer calls"
+			kind, text = "throttled",
+				"note: the service limits the call rate of all clients together; this command now sends fewer calls"
 		}
 		mu.Lock()
 		defer mu.Unlock()

@@ -42,7 +42,8 @@ func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
 	}
 	if o.namesJobs() {
 		if o.MaxCost != "" {
-			return exit.Usage("--max-cost limits the jobs of a file, but these jobs are already submitted").Try("batchctl cost job.json --max-cost %s", o.MaxCost)
+			return exit.Usage("--max-cost limits the jobs of a file, but these jobs are already submitted").
+				Try("batchctl cost job.json --max-cost %s", o.MaxCost)
 		}
 		return costAfter(ctx, con, o)
 	}
@@ -124,7 +125,8 @@ func reviewCost(o Options, in *input.Input, planned *plan.Plan, v *plan.Review, 
 	if err != nil {
 		return err
 	}
-	return overCost(o.MaxCost, cost.Before(planned.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
+	return overCost(o.MaxCost,
+		cost.Before(planned.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
 }
 
 // parseMaxCost reads the value of --max-cost.
@@ -202,7 +204,8 @@ func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
 
 // newEstimateDocument is the JSON output for estimates, grouped as --by says.
 func newEstimateDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) estimateDocument {
-	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by, notIncluded(ratesOf(list))}, cost.Together(list, by), list, cost.Total(list)}
+	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by, notIncluded(ratesOf(list))},
+		cost.Together(list, by), list, cost.Total(list)}
 }
 
 // ratesOf returns the rate of each estimate.
@@ -220,7 +223,8 @@ func printCost(con *term.Console, target string, by cost.By, prices *catalog.Pri
 	if by == cost.ByJob {
 		t := con.Table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
 		for _, e := range list {
-			t.Row(shown(con, e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts), TimeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
+			t.Row(shown(con, e.Job), e.Cost.String(), fmt.Sprint(e.Children), fmt.Sprint(e.Attempts),
+				TimeoutText(e.TimeoutSeconds), hourText(e.Rate), spotText(e.Rate), cmp.Or(e.Rate.On, "-"))
 		}
 		if len(list) > 1 {
 			t.Row("total", total.Cost.String(), "", "", "", "", "", "")
@@ -305,10 +309,12 @@ func (g *costPage) estimate(e cost.Estimate) {
 		g.Line("order", "%sfirst on %s", name, strings.Join(e.Rate.Order, ", then on "))
 	}
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
-		g.Line("low", "%smedian of %s, %s%s", name, term.Plural(e.History.Runs, "earlier run"), term.Short(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
+		g.Line("low", "%smedian of %s, %s%s", name, term.Plural(e.History.Runs, "earlier run"),
+			term.Short(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
 	}
 	if e.Cost.High.Known() && e.Rate.Free == "" {
-		text := fmt.Sprintf("%s of %s%s", term.Plural(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds), leastText(e.Rate, float64(e.TimeoutSeconds)))
+		text := fmt.Sprintf("%s of %s%s", term.Plural(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds),
+			leastText(e.Rate, float64(e.TimeoutSeconds)))
 		if e.Children > 1 {
 			text += fmt.Sprintf(" x %d children", e.Children)
 		}
@@ -319,7 +325,8 @@ func (g *costPage) estimate(e cost.Estimate) {
 		if u.Closed {
 			why = "and no other such job fits beside it"
 		}
-		g.Line("unused", "%s%d of the %d GPUs of %s, %s USD an hour, %s", name, u.GPUs, u.Of, u.On, cost.Figure(u.Hour), why)
+		g.Line("unused", "%s%d of the %d GPUs of %s, %s USD an hour, %s", name, u.GPUs, u.Of, u.On, cost.Figure(u.Hour),
+			why)
 	}
 }
 

@@ -71,7 +71,8 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		return err
 	}
 	defer call.Close()
-	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: o.by}, now: now, rates: map[string]cost.Rate{}}
+	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: o.by}, now: now,
+		rates: map[string]cost.Rate{}}
 	if a.queue, err = substituteQueue(o.Queue, call, in); err != nil {
 		return err
 	}
@@ -93,10 +94,12 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		}
 	}
 	if a.missing > 0 {
-		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"), diag.Printable(call.Label))
+		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"),
+			diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
-		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by, notIncluded(a.allRates())}, a.sums.Rows, a.sums.Total})
+		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by,
+			notIncluded(a.allRates())}, a.sums.Rows, a.sums.Total})
 	}
 	return printSpent(con, a)
 }
@@ -109,11 +112,13 @@ func substituteQueue(queue string, call *jobs.Call, in *input.Input) (string, er
 		return "", nil
 	}
 	if in.Platform == nil {
-		return "", exit.Usage("--queue %s: no platform file describes this queue", queue).Try("name one: --platform FILE")
+		return "", exit.Usage("--queue %s: no platform file describes this queue", queue).
+			Try("name one: --platform FILE")
 	}
 	q, ok := in.Platform.Queue(queue)
 	if !ok || len(q.Environments) == 0 {
-		return "", exit.Usage("--queue %s: %s gives no computeEnvironments for this queue", queue, in.PlatformFile).Try("add them to the file; its queues are: %s", strings.Join(aliases(in), " "))
+		return "", exit.Usage("--queue %s: %s gives no computeEnvironments for this queue", queue, in.PlatformFile).
+			Try("add them to the file; its queues are: %s", strings.Join(aliases(in), " "))
 	}
 	return q.Name, nil
 }
@@ -128,7 +133,8 @@ func aliases(in *input.Input) (names []string) {
 
 // costlyJobs returns the ids of the jobs that the command line names, without
 // repetitions. Without names it is the last submission.
-func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call, since time.Time) (ids []string, err error) {
+func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call,
+	since time.Time) (ids []string, err error) {
 	words := slices.Concat(o.jobs, o.Paths)
 	if !since.IsZero() {
 		return jobsSince(ctx, con, call, o, words, since)
@@ -144,7 +150,8 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 // jobsSince lists the jobs of the given handles and files that were created
 // after since. Without any it lists all jobs. A trailing * in a name is a
 // wildcard.
-func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOptions, handles []string, since time.Time) (ids []string, err error) {
+func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOptions, handles []string,
+	since time.Time) (ids []string, err error) {
 	if len(o.jobs) > 0 || o.submission != "" {
 		return nil, exit.Usage("--since selects jobs by name").Try("batchctl cost NAME --since %s", o.since)
 	}
@@ -171,7 +178,8 @@ func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOp
 		ids = append(ids, more...)
 	}
 	if len(ids) == 0 {
-		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s", cmp.Or(strings.Join(handles, " "), "any name"), o.since).
+		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s",
+			cmp.Or(strings.Join(handles, " "), "any name"), o.since).
 			Try("list the jobs: batchctl list --created-after %s%s", o.since, call.Flags)
 	}
 	return client.Distinct(ids), nil
@@ -264,7 +272,8 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if err != nil {
 			return err
 		}
-		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id), Workflow: a.workflowOf(job.JobDetail, parent), Tags: job.Tags}
+		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id),
+			Workflow: a.workflowOf(job.JobDetail, parent), Tags: job.Tags}
 		if isChild || batch.ArraySize(job.JobDetail) > 0 {
 			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
 		}
@@ -359,7 +368,8 @@ func printSpent(con *term.Console, a *account) error {
 		if isFree {
 			money, wasted = "-", "-"
 		}
-		t.Row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs), fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
+		t.Row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs),
+			fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
 	}
 	for _, r := range a.sums.Rows {
 		row(r)
@@ -374,7 +384,8 @@ func printSpent(con *term.Console, a *account) error {
 	g := &costPage{PlanPage{Con: con, Width: term.Width(con.Out)}}
 	g.Text.WriteString("\n")
 	if total.WasteSeconds() > 0 {
-		g.Line("waste", "%s in attempts that were retried, %s in the last attempts of FAILED jobs", secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
+		g.Line("waste", "%s in attempts that were retried, %s in the last attempts of FAILED jobs",
+			secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
 	}
 	if total.Unended > 0 {
 		g.Line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")

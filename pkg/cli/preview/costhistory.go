@@ -44,7 +44,8 @@ type earlierRuns struct {
 // openHistory opens the target to query earlier runs. If the target is not
 // reachable, the result answers with the reason. The caller calls close. The
 // queries of the whole plan share one time limit.
-func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input, w *plan.TargetState) (*earlierRuns, error) {
+func openHistory(whole context.Context, con *term.Console, o target.Options, in *input.Input,
+	w *plan.TargetState) (*earlierRuns, error) {
 	h := &earlierRuns{target: w.Target, known: map[string]cost.History{}, close: func() {}}
 	switch {
 	case w.Unreached != "":
@@ -77,7 +78,8 @@ func (h *earlierRuns) of(j plan.JobReview) cost.History {
 	}
 	definition, _ = batch.SplitRevision(definition)
 	queue := aws.ToString(j.Submit.JobQueue)
-	noRun := fmt.Sprintf("no run of definition %s is known to have SUCCEEDED in queue %s at %s", definition, batch.Name(queue), h.target)
+	noRun := fmt.Sprintf("no run of definition %s is known to have SUCCEEDED in queue %s at %s", definition,
+		batch.Name(queue), h.target)
 	if j.QueueReview.Asked && !j.QueueReview.Found {
 		return cost.History{Unknown: noRun}
 	}
@@ -103,7 +105,8 @@ func (h *earlierRuns) of(j plan.JobReview) cost.History {
 func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err error) {
 	succeeded := []types.JobStatus{types.JobStatusSucceeded}
 	var jobs []types.JobSummary
-	for job, err := range h.t.Client.List(h.ctx, client.Filter{Queues: []string{queue}, Definition: definition, Statuses: succeeded}) {
+	for job, err := range h.t.Client.List(h.ctx, client.Filter{Queues: []string{queue}, Definition: definition,
+		Statuses: succeeded}) {
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +123,8 @@ func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err 
 			seconds = appendRun(seconds, job)
 			continue
 		}
-		for child, err := range h.t.Client.List(h.ctx, client.Filter{ArrayOf: aws.ToString(job.JobId), Statuses: succeeded}) {
+		for child, err := range h.t.Client.List(h.ctx, client.Filter{ArrayOf: aws.ToString(job.JobId),
+			Statuses: succeeded}) {
 			if err != nil {
 				return nil, err
 			}

@@ -28,26 +28,33 @@ func CostCommand(con *term.Console) *cli.Command {
 			"included. Spot prices vary.",
 			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\n"+
 				"batchctl cost calibration.json --since 1d --by workflow"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[estimateDocument](), cmdline.JSON[spentDocument]())...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...),
+			cmdline.OutputFlags(cmdline.JSON[estimateDocument](), cmdline.JSON[spentDocument]())...),
 			PricesFlag(), MaxCostFlag(), cmdline.SubmissionFlag(),
-			&cli.StringFlag{Name: "by", Value: string(cost.ByJob), Usage: "group by job, array, workflow or tag:`NAME`"},
+			&cli.StringFlag{Name: "by", Value: string(cost.ByJob),
+				Usage: "group by job, array, workflow or tag:`NAME`"},
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			&cli.StringSliceFlag{Name: "jobs", Usage: "the actual cost of this `JOB`; may be repeated"},
-			&cli.StringFlag{Name: "since", Usage: "the actual cost of the jobs of these names, workflows or files created since this `TIME`, such as 7d; a trailing * is a wildcard"}),
+			&cli.StringFlag{Name: "since",
+				Usage: "the actual cost of the jobs of these names, workflows or files created since this `TIME`, such as 7d; a trailing * is a wildcard"}),
 		Action: with(func(c *cli.Context, o Options) error {
-			return printCosts(c.Context, con, costOptions{Options: o, by: cost.By(c.String("by")), jobs: c.StringSlice("jobs"), submission: c.String("submission"), since: c.String("since")})
+			return printCosts(c.Context, con, costOptions{Options: o, by: cost.By(c.String("by")),
+				jobs: c.StringSlice("jobs"), submission: c.String("submission"), since: c.String("since")})
 		}),
 	}
 }
 
 // PricesFlag is --prices, a file of prices that replaces the platform file's.
 func PricesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prices", Usage: "a `FILE` of newer prices, or of other Regions, on demand and on Spot, with the columns " + catalog.PricesHead + " (default: the platform file's prices)"}
+	return &cli.StringFlag{Name: "prices",
+		Usage: "a `FILE` of newer prices, or of other Regions, on demand and on Spot, with the columns " +
+			catalog.PricesHead + " (default: the platform file's prices)"}
 }
 
 // MaxCostFlag is --max-cost, which WithinCost applies.
 func MaxCostFlag() cli.Flag {
-	return &cli.StringFlag{Name: "max-cost", Usage: "refuse jobs that may cost more than this `AMOUNT` in US dollars, or have no upper bound; see batchctl cost"}
+	return &cli.StringFlag{Name: "max-cost",
+		Usage: "refuse jobs that may cost more than this `AMOUNT` in US dollars, or have no upper bound; see batchctl cost"}
 }
 
 // GraphCommand is batchctl graph.
@@ -64,10 +71,13 @@ func GraphCommand(con *term.Console) *cli.Command {
 		Flags: append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.SubmissionFlag(),
 			cmdline.OutputFlag("text, dot or svg (default: the extension of --out, else text)"),
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of stdout"},
-			&cli.BoolFlag{Name: "critical-path", Usage: "mark the submitted jobs that decided when the submission ended"},
-			&cli.StringFlag{Name: "link", Usage: "link each submitted job to this `ADDRESS` in SVG and DOT; {id} stands for the job's id"}),
+			&cli.BoolFlag{Name: "critical-path",
+				Usage: "mark the submitted jobs that decided when the submission ended"},
+			&cli.StringFlag{Name: "link",
+				Usage: "link each submitted job to this `ADDRESS` in SVG and DOT; {id} stands for the job's id"}),
 		Action: with(func(c *cli.Context, o Options) error {
-			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out"), link: c.String("link"), critical: c.Bool("critical-path")}
+			g := graphOptions{Options: o, submission: c.String("submission"), out: c.String("out"),
+				link: c.String("link"), critical: c.Bool("critical-path")}
 			if g.out != "" && !c.IsSet("output") && !c.IsSet("o") {
 				g.Format = ""
 			}
@@ -96,12 +106,15 @@ func PlanCommand(con *term.Console) *cli.Command {
 			cmdline.JSONFlag(cmdline.JSON[plan.Document](), cmdline.JSONWith[map[string]any]("operation")),
 			&cli.BoolFlag{Name: "offline", Usage: "do not query the target"},
 			&cli.BoolFlag{Name: "verbose", Usage: "also show how each price is calculated"},
-			&cli.BoolFlag{Name: "when", Usage: "forecast when the jobs start, from the queue's jobs and earlier durations"},
+			&cli.BoolFlag{Name: "when",
+				Usage: "forecast when the jobs start, from the queue's jobs and earlier durations"},
 			PricesFlag(), MaxCostFlag(),
 			&cli.StringFlag{Name: "out", Usage: "also write the plan to this `FILE`, for submit --check"},
-			&cli.StringFlag{Name: "operation", Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
+			&cli.StringFlag{Name: "operation",
+				Usage: "print only the request of this `OPERATION`: RegisterJobDefinition or SubmitJob"}),
 		Action: with(func(c *cli.Context, o Options) error {
-			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation"), When: c.Bool("when")})
+			return PlanFiles(c.Context, con, o, Print{Out: c.String("out"), Operation: c.String("operation"),
+				When: c.Bool("when")})
 		}),
 	}
 }
@@ -118,10 +131,12 @@ func VerifyCommand(con *term.Console) *cli.Command {
 		Name:      "verify",
 		Usage:     "check that everything a job needs exists at the target",
 		UsageText: "batchctl verify [FLAGS] FILE ...",
-		Description: cmdline.Help("Validates and plans the file. Then it checks: "+strings.Join(checkNames(), ", ")+".\n\n"+
+		Description: cmdline.Help("Validates and plans the file. Then it checks: "+strings.Join(checkNames(), ", ")+
+			".\n\n"+
 			"Checks that your credentials do not allow are reported as \"not checked\"; with --strict, the exit code is then 3.",
 			"batchctl verify job.json --target prod\nbatchctl verify jobs/*.json --target prod --strict --output json"),
-		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...), cmdline.OutputFlags(cmdline.JSON[[]verify.Result]())...),
+		Flags: append(append(append(append(input.Flags(), PlanFlags()...), cmdline.TargetFlags()...),
+			cmdline.OutputFlags(cmdline.JSON[[]verify.Result]())...),
 			&cli.BoolFlag{Name: "strict", Usage: "exit with status 3 if something could not be checked"}),
 		Action: with(func(c *cli.Context, o Options) error { return verifyFiles(c.Context, con, o, c.Bool("strict")) }),
 	}
@@ -156,7 +171,8 @@ func OptionsOf(c *cli.Context) (Options, error) {
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return Options{}, exit.Usage("--count must be at least 1, not %d", c.Int("count"))
 	}
-	return Options{Options: input.OptionsOf(c), Format: format, Queue: c.String("queue"), Times: c.Int("count"), Prices: c.String("prices"),
+	return Options{Options: input.OptionsOf(c), Format: format, Queue: c.String("queue"), Times: c.Int("count"),
+		Prices:  c.String("prices"),
 		MaxCost: c.String("max-cost"), Offline: c.Bool("offline"), Verbose: c.Bool("verbose")}, nil
 }
 

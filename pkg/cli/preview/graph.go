@@ -77,19 +77,22 @@ func graphFormat(o graphOptions) (string, error) {
 	case ".txt", ".text", "":
 		return "text", nil
 	}
-	return "", exit.Usage("--out %s: unknown file extension", o.out).Try("use .svg, .dot or .txt, or choose the format: --output svg")
+	return "", exit.Usage("--out %s: unknown file extension", o.out).
+		Try("use .svg, .dot or .txt, or choose the format: --output svg")
 }
 
 // graphOf returns the graph of the files, or of the submitted jobs that the
 // arguments or --submission name.
-func graphOf(ctx context.Context, con *term.Console, o graphOptions, link func(id string) string) (*graph.Graph, error) {
+func graphOf(ctx context.Context, con *term.Console, o graphOptions,
+	link func(id string) string) (*graph.Graph, error) {
 	if o.submission == "" && (len(o.Paths) == 0 || slices.ContainsFunc(o.Paths, session.NamesFile)) {
 		const hint = "name a workflow or a job, or use --submission"
 		switch {
 		case link != nil:
 			return nil, exit.Usage("--link applies only to submitted jobs: the jobs of a file have no ids").Try(hint)
 		case o.critical:
-			return nil, exit.Usage("--critical-path applies only to submitted jobs: the jobs of a file have no times").Try(hint)
+			return nil, exit.Usage("--critical-path applies only to submitted jobs: the jobs of a file have no times").
+				Try(hint)
 		}
 		in, err := input.Load(con, o.Options.Options)
 		if err != nil {
@@ -107,7 +110,8 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions, link func(i
 // SubmissionGraph opens the target and returns the graph of the jobs that o.Args or o.Submission
 // name, or else of the last submission. link returns the address of a job's node, "" for none; nil
 // sets no links. critical marks the critical path.
-func SubmissionGraph(ctx context.Context, con *term.Console, o jobs.Options, link func(id string) string, critical bool) (*graph.Graph, error) {
+func SubmissionGraph(ctx context.Context, con *term.Console, o jobs.Options, link func(id string) string,
+	critical bool) (*graph.Graph, error) {
 	call, err := jobs.OpenJobs(ctx, con, o, target.ToRead)
 	if err != nil {
 		return nil, err
@@ -141,12 +145,14 @@ func linkOf(template string) (func(id string) string, error) {
 		return nil, nil
 	}
 	if !strings.Contains(template, id) {
-		return nil, exit.Usage("--link %s: the address does not contain %s", template, id).Try("write %s in place of the job's id, such as /jobs/%s", id, id)
+		return nil, exit.Usage("--link %s: the address does not contain %s", template, id).
+			Try("write %s in place of the job's id, such as /jobs/%s", id, id)
 	}
 	u, err := url.Parse(strings.ReplaceAll(template, id, "id"))
 	isWeb := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 	if isPath := err == nil && u.Scheme == ""; !isWeb && !isPath {
-		return nil, exit.Usage("--link %s: want an http or https address, or a path", template).Try("write it such as https://example.com/jobs/%s or /jobs/%s", id, id)
+		return nil, exit.Usage("--link %s: want an http or https address, or a path", template).
+			Try("write it such as https://example.com/jobs/%s or /jobs/%s", id, id)
 	}
 	return func(job string) string { return strings.ReplaceAll(template, id, url.QueryEscape(job)) }, nil
 }
@@ -237,8 +243,9 @@ func draw(con *term.Console, format, out string, g *graph.Graph) (string, error)
 // styled colours a part of a graph. Statuses have the colours that follow and top
 // use.
 func styled(role, text string) string {
-	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31", string(types.JobStatusRunning): "36",
-		graph.StemRole: term.StyleFaint, graph.NoteRole: term.StyleFaint}[role]
+	code := map[string]string{string(types.JobStatusSucceeded): "32", string(types.JobStatusFailed): "31",
+		string(types.JobStatusRunning): "36",
+		graph.StemRole:                 term.StyleFaint, graph.NoteRole: term.StyleFaint}[role]
 	if code == "" {
 		return text
 	}
@@ -352,7 +359,8 @@ func submittedGraph(jobs []once.Recalled, asked session.Asked) *graph.Graph {
 	}
 	for _, step := range asked.Unsubmitted {
 		at[step.Key] = len(g.Nodes)
-		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(batch.Name(step.Queue)), Status: string(step.Status())}
+		n := graph.Node{Name: diag.Printable(step.Name), Queue: diag.Printable(batch.Name(step.Queue)),
+			Status: string(step.Status())}
 		if step.ArraySize > 0 {
 			n.Kind = graph.Array
 			n.Labels = append(n.Labels, fmt.Sprintf("array of %d", step.ArraySize))
@@ -377,7 +385,8 @@ func submittedGraph(jobs []once.Recalled, asked session.Asked) *graph.Graph {
 // submittedNode returns the node of a job at the target, with the statuses of its
 // children if it is an array.
 func submittedNode(job once.Recalled) graph.Node {
-	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)), Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
+	n := graph.Node{Name: diag.Printable(aws.ToString(job.JobName)),
+		Queue: diag.Printable(batch.Name(aws.ToString(job.JobQueue))), Status: string(job.Status)}
 	if size := batch.ArraySize(job.JobDetail); size > 0 {
 		n.Kind = graph.Array
 		n.Labels = append(n.Labels, fmt.Sprintf("array of %d", size))

@@ -81,7 +81,8 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 		i := slices.IndexFunc(all, func(r Requests) bool { return r.Name == name })
 		if i < 0 {
 			return nil, exit.Usage("the files contain no job %s", name).
-				Try("%s", diag.Instead(name, strings.Fields(Names(all)), diag.Offer{Near: "did you mean --job %s?", Are: "their jobs are"}))
+				Try("%s", diag.Instead(name, strings.Fields(Names(all)),
+					diag.Offer{Near: "did you mean --job %s?", Are: "their jobs are"}))
 		}
 		return all[i : i+1], nil
 	}
@@ -89,7 +90,8 @@ func Pick(all []Requests, name string) ([]Requests, error) {
 	if defined > 0 { // after submissions
 		unused := all[defined].Name
 		return nil, exit.Usage("no submission uses the job definition %s", unused).
-			Try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`, unused, unused)
+			Try(`the jobDefinition of one must be "%s", without a revision; or convert the definition alone: --job %s`,
+				unused, unused)
 	}
 	return all, nil
 }

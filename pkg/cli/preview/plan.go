@@ -101,7 +101,8 @@ func noteLacking(con *term.Console, o Options, in *input.Input, v *plan.Review, 
 			v.Jobs[i].NotChecked = append(v.Jobs[i].NotChecked, plan.UncheckedImage)
 		}
 		for _, why := range provider.Lacking(j) {
-			fmt.Fprintf(con.Err, "note: job %s cannot start on this machine: %s\n", diag.Printable(j.Name), diag.Printable(why))
+			fmt.Fprintf(con.Err, "note: job %s cannot start on this machine: %s\n", diag.Printable(j.Name),
+				diag.Printable(why))
 		}
 	}
 	return nil
@@ -114,7 +115,8 @@ func planVerdict(o Options, v *plan.Review) error {
 	case blocked == 1 && len(v.Jobs) == 1:
 		return exit.Fail(exit.Problem, "this job cannot run at %s", v.Target.Target)
 	case blocked > 0:
-		return exit.Fail(exit.Problem, "%d of %s cannot run at %s", blocked, term.Plural(len(v.Jobs), "job"), v.Target.Target)
+		return exit.Fail(exit.Problem, "%d of %s cannot run at %s", blocked, term.Plural(len(v.Jobs), "job"),
+			v.Target.Target)
 	}
 	if changes, known := v.Changes(); changes || !known && !o.Offline {
 		return exit.Silent(exit.Change)
@@ -144,7 +146,8 @@ func PlanForTarget(ctx context.Context, con *term.Console, o Options, in *input.
 func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Input, isLocal bool) (*plan.Plan, error) {
 	problems := in.Problems
 	if isLocal {
-		problems = slices.DeleteFunc(slices.Clone(problems), func(d diag.Diagnostic) bool { return d.Rule == plan.RuleNoBatchctl })
+		problems = slices.DeleteFunc(slices.Clone(problems),
+			func(d diag.Diagnostic) bool { return d.Rule == plan.RuleNoBatchctl })
 	}
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
@@ -156,13 +159,16 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	if err := input.Complain(con, problems); err != nil {
 		return nil, err
 	}
-	if len(planned.Jobs) == 0 && slices.ContainsFunc(in.Files, func(f *document.File) bool { return len(f.Requests) > 0 }) {
+	if len(planned.Jobs) == 0 &&
+		slices.ContainsFunc(in.Files, func(f *document.File) bool { return len(f.Requests) > 0 }) {
 		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
-			Try("it creates queues or related resources; to show what would change: batchctl apply %s --check", term.Quoted(o.Paths[0]))
+			Try("it creates queues or related resources; to show what would change: batchctl apply %s --check",
+				term.Quoted(o.Paths[0]))
 	}
 	if len(planned.Jobs) == 0 {
 		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
-			Try("%s needs job files, workflows, job definitions or submissions; it reads other files only for checks", o.Command)
+			Try("%s needs job files, workflows, job definitions or submissions; it reads other files only for checks",
+				o.Command)
 	}
 	NoteRequests(con, in.Files)
 	if o.Times > 1 {
@@ -217,11 +223,14 @@ func printRequest(con *term.Console, planned *plan.Plan, operation string) error
 	}
 	switch len(found) {
 	case 0:
-		return exit.Usage("the plan has no %s", operation).Try("%s", diag.Instead(operation, known, diag.Offer{Near: "did you mean --operation %s?", Are: "its operations are"}))
+		return exit.Usage("the plan has no %s", operation).
+			Try("%s", diag.Instead(operation, known, diag.Offer{Near: "did you mean --operation %s?",
+				Are: "its operations are"}))
 	case 1:
 		return jobs.WriteShapes(con, found[0].Input)
 	}
-	return exit.Usage("the plan has %d requests of %s", len(found), operation).Try("print them all: batchctl plan FILE --output json")
+	return exit.Usage("the plan has %d requests of %s", len(found), operation).
+		Try("print them all: batchctl plan FILE --output json")
 }
 
 // nextCommand returns the command line of another command with the flags that
@@ -230,7 +239,8 @@ func nextCommand(o Options, verb string) string {
 	args := []string{"batchctl", verb}
 	args = append(args, o.Paths...)
 	for _, f := range []struct{ name, value string }{
-		{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"queue", o.Queue},
+		{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region},
+		{"endpoint-url", o.Target.EndpointURL}, {"queue", o.Queue},
 		{"platform", o.Target.Platform}, {"catalog", o.Catalog}, {"prices", o.Prices}, {"max-cost", o.MaxCost},
 	} {
 		if f.value != "" {
@@ -321,7 +331,8 @@ func measure(ctx context.Context, files []*document.File, location string) (map[
 				if err != nil {
 					return nil, exit.Fail(exit.NotDone, "read %s, an input of %s: %v", path, j.Name, err)
 				}
-				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree, Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
+				all[path] = plan.Published{Path: path, URL: from.From, SHA256: from.SHA256, Tree: from.Tree,
+					Executable: from.Executable, Files: size.Files, Bytes: size.Bytes}
 			}
 		}
 	}

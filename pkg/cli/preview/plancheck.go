@@ -29,7 +29,8 @@ import (
 const queryTimeout = 5 * time.Second
 
 // review compares a plan with its target, the prices and the platform file.
-func review(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.Review, error) {
+func review(ctx context.Context, con *term.Console, o Options, in *input.Input,
+	planned *plan.Plan) (*plan.Review, error) {
 	prices, err := PricesFor(o.Prices, in)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,8 @@ const NoTarget = "none"
 // queryTarget fetches the state of the target that the plan needs. Only a target
 // that does not exist, or a wrong account, is an error. What cannot be queried is
 // reported in the result.
-func queryTarget(whole context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) (*plan.TargetState, error) {
+func queryTarget(whole context.Context, con *term.Console, o Options, in *input.Input,
+	planned *plan.Plan) (*plan.TargetState, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target
 	if in.Platform != nil {
@@ -182,7 +184,8 @@ func writePlan(con *term.Console, path string, document []byte) error {
 // CheckPlan returns an error if the plan in a file differs from the plan now: the
 // files, the policy, the registered definitions, the queues or the compute
 // environments have changed. t is open, and nothing has been sent.
-func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, planned *plan.Plan, path string) error {
+func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, planned *plan.Plan,
+	path string) error {
 	then, err := check.AppendFile(nil, path)
 	if err != nil {
 		return input.Unreadable(err, input.MakePlan)
@@ -197,14 +200,16 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	}
 	changes, notChecked, err := plan.Moved(bytes.TrimSpace(then), now)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).Try("create it: %s %s", input.MakePlan, term.Quoted(path))
+		return exit.Fail(exit.NotDone, "read the plan %s: %v", path, err).
+			Try("create it: %s %s", input.MakePlan, term.Quoted(path))
 	}
 	for _, reason := range notChecked {
 		fmt.Fprintf(con.Err, "note: the plan is only partly checked: %s\n", diag.Printable(con.Redacted(reason)))
 	}
 	if problems := v.Problems(); len(changes) == 0 && len(problems) > 0 && !t.IsLocal() {
 		return exit.Fail(exit.Problem, "%s: nothing was sent", diag.Printable(con.Redacted(problems[0].String()))).
-			Try("%s", cmp.Or(problems[0].Remedy, "fix it, then plan again: batchctl plan JOB_FILE --out "+term.Quoted(path)))
+			Try("%s", cmp.Or(problems[0].Remedy, "fix it, then plan again: batchctl plan JOB_FILE --out "+
+				term.Quoted(path)))
 	}
 	if len(changes) == 0 {
 		return nil // of the local engine, the submission itself finds the problems
@@ -213,6 +218,7 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 	for _, change := range changes {
 		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(change.String())))
 	}
-	return exit.Fail(exit.Change, "%s since the plan was created: nothing was sent", term.Plural(len(changes), "change")).
+	return exit.Fail(exit.Change, "%s since the plan was created: nothing was sent",
+		term.Plural(len(changes), "change")).
 		Try("plan again: batchctl plan JOB_FILE --out %s", path)
 }

@@ -29,10 +29,12 @@ type fileReport struct {
 // and prints one report. A problem of one file does not hide the others.
 func planMarkdown(ctx context.Context, con *term.Console, o Options, p Print) error {
 	if p.Out != "" || p.Operation != "" {
-		return exit.Usage("--output markdown excludes --out and --operation").Try("remove --output markdown, or the other flag")
+		return exit.Usage("--output markdown excludes --out and --operation").
+			Try("remove --output markdown, or the other flag")
 	}
 	if slices.Contains(o.Paths, "-") {
-		return exit.Usage("--output markdown does not read standard input").Try("name the files: batchctl plan FILE ... --output markdown")
+		return exit.Usage("--output markdown does not read standard input").
+			Try("name the files: batchctl plan FILE ... --output markdown")
 	}
 	var files []*fileReport
 	var shown []*plantext.File
@@ -64,7 +66,8 @@ func planMarkdown(ctx context.Context, con *term.Console, o Options, p Print) er
 // reportFile checks and plans a file. It returns no report for a document of
 // another tool, and a second one for a platform file that has problems: platforms
 // has those that are reported. The error is that of the command line.
-func reportFile(ctx context.Context, con *term.Console, o Options, path string, platforms map[string]bool) ([]*fileReport, error) {
+func reportFile(ctx context.Context, con *term.Console, o Options, path string,
+	platforms map[string]bool) ([]*fileReport, error) {
 	// The report has the messages. In a log they would be repeated.
 	own := &term.Console{Streams: term.Streams{In: con.In, Out: io.Discard, Err: io.Discard}}
 	f := &fileReport{File: plantext.File{Path: path, Redact: own.Redacted}, con: own}
@@ -72,7 +75,8 @@ func reportFile(ctx context.Context, con *term.Console, o Options, path string, 
 	if err != nil {
 		return nil, err
 	}
-	checked := check.New(check.Options{PlatformFile: o.Target.Platform, Catalog: types, Stdin: con.In, Keep: true}).Check([]check.Document{{Path: path}})
+	checked := check.New(check.Options{PlatformFile: o.Target.Platform, Catalog: types, Stdin: con.In, Keep: true}).
+		Check([]check.Document{{Path: path}})
 	f.con.Sources = append(f.con.Sources, checked.Sources...)
 	f.Problems = checked.Problems
 	reports := []*fileReport{f}
@@ -111,7 +115,8 @@ func (f *fileReport) moveProblems(checked *check.Result) *fileReport {
 	isOwn := func(d diag.Diagnostic) bool {
 		return d.Source == nil || d.Source.Name != platform.Path || d.Rule == check.RuleHidesPolicy
 	}
-	moved := &fileReport{File: plantext.File{Path: platform.Path, Redact: f.Redact, Problems: slices.DeleteFunc(slices.Clone(f.Problems), isOwn)}, con: f.con}
+	moved := &fileReport{File: plantext.File{Path: platform.Path, Redact: f.Redact,
+		Problems: slices.DeleteFunc(slices.Clone(f.Problems), isOwn)}, con: f.con}
 	f.Problems = slices.DeleteFunc(slices.Clone(f.Problems), func(d diag.Diagnostic) bool { return !isOwn(d) })
 	if !moved.Problems.HasErrors() {
 		return nil // its warnings are not about this file
@@ -184,7 +189,8 @@ func (f *fileReport) fail(err error) error {
 // hasJobs reports whether a document contains jobs that submit would send.
 func hasJobs(f *document.File) bool {
 	switch f.Kind {
-	case document.KindTemplate, document.KindLaunchTemplate, document.KindUserData, document.KindStateMachine, document.KindEventBridge:
+	case document.KindTemplate, document.KindLaunchTemplate, document.KindUserData, document.KindStateMachine,
+		document.KindEventBridge:
 		return false
 	}
 	return len(f.Jobs) > 0

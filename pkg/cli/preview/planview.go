@@ -156,7 +156,8 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState, awaited []string) 
 		g.Line("  when", "failure: batchctl submits it when these have finished and one of them has failed")
 	}
 	if len(awaited) > 0 {
-		g.Line("  when", "success: batchctl submits it once %s or one of its rungs has succeeded", strings.Join(awaited, " and "))
+		g.Line("  when", "success: batchctl submits it once %s or one of its rungs has succeeded",
+			strings.Join(awaited, " and "))
 	}
 	g.Text.WriteString("\n")
 }
@@ -412,7 +413,8 @@ func (g *PlanPage) total(v *plan.Review) {
 	case sum.Priced == 0:
 		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"), term.JoinClauses(without...))
+		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"),
+			term.JoinClauses(without...))
 	default:
 		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
 	}

@@ -32,7 +32,8 @@ func verifyFiles(ctx context.Context, con *term.Console, o Options, strict bool)
 	// The local engine creates what a plan names.
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return exit.Usage("verify checks what a job needs in AWS, and the local engine needs only the job file").
-			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"), strings.Join(o.Paths, " "))
+			Try("name a target: %s --target NAME; or run it here: batchctl run %s", nextCommand(o, "verify"),
+				strings.Join(o.Paths, " "))
 	}
 	planned, err := BuildPlan(ctx, con, o, in, false)
 	if err != nil {
@@ -81,12 +82,14 @@ func verified(con *term.Console, t *target.Target, results []verify.Result, stri
 	for _, r := range results {
 		counts[r.Outcome]++
 	}
-	fmt.Fprintf(con.Err, "%s: %d passed, %d failed, %d not checked\n", diag.Printable(t.Label), counts[verify.Pass], counts[verify.Fail], counts[verify.NotChecked])
+	fmt.Fprintf(con.Err, "%s: %d passed, %d failed, %d not checked\n", diag.Printable(t.Label), counts[verify.Pass],
+		counts[verify.Fail], counts[verify.NotChecked])
 	switch {
 	case counts[verify.Fail] > 0:
 		return exit.Silent(exit.Problem)
 	case verify.Unreached(results) != nil:
-		return exit.Fail(exit.NotDone, "the checks are incomplete: %v", verify.Unreached(results)).Then(nextCommand(o, "verify"))
+		return exit.Fail(exit.NotDone, "the checks are incomplete: %v", verify.Unreached(results)).
+			Then(nextCommand(o, "verify"))
 	case counts[verify.NotChecked] > 0 && strict:
 		return exit.Fail(exit.NotDone, "could not check %s", term.Plural(counts[verify.NotChecked], "thing")).
 			Try("request the permissions in these lines, or omit --strict")

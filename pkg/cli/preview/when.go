@@ -31,7 +31,8 @@ import (
 
 // ReaderOf returns the reader of a target's queues.
 func ReaderOf(t *target.Target, types *catalog.Catalog, prices *catalog.Prices) observe.Reader {
-	return observe.Reader{Client: t.Client.Client, Config: t.Config, Local: t.IsLocal(), Catalog: types, Prices: prices, Attempts: recorded(t)}
+	return observe.Reader{Client: t.Client.Client, Config: t.Config, Local: t.IsLocal(), Catalog: types, Prices: prices,
+		Attempts: recorded(t)}
 }
 
 // recorded returns the recorded attempts on targets of the same kind: the same program takes another time on this
@@ -142,7 +143,8 @@ func JobsOf(seen *observe.Observation, j plan.JobReview) (jobs []forecast.Job) {
 	if at < 0 {
 		return nil
 	}
-	one := forecast.Job{Name: j.Name, Queue: at, Share: aws.ToString(j.Submit.ShareIdentifier), Priority: aws.ToInt32(j.Submit.SchedulingPriorityOverride),
+	one := forecast.Job{Name: j.Name, Queue: at, Share: aws.ToString(j.Submit.ShareIdentifier),
+		Priority: aws.ToInt32(j.Submit.SchedulingPriorityOverride),
 		Platform: types.PlatformCapabilityEc2, Team: j.Submit.Tags["team"]}
 	definition := batch.Name(aws.ToString(j.Submit.JobDefinition))
 	if j.Register != nil {
@@ -199,7 +201,9 @@ func answerOf(t *target.Target, seen *observe.Observation, jobs []int) (forecast
 		if a.Queue == answer.Queue {
 			answer.Start = answer.Start.Stretched(a.Stretch, answer.Now)
 			if a.Poor {
-				answer.Unknown = append(answer.Unknown, fmt.Sprintf("the accuracy for this queue is low: only %.0f %% of %d forecasts were right", 100*a.Coverage, a.Forecasts))
+				answer.Unknown = append(answer.Unknown,
+					fmt.Sprintf("the accuracy for this queue is low: only %.0f %% of %d forecasts were right",
+						100*a.Coverage, a.Forecasts))
 			}
 		}
 	}
@@ -208,7 +212,8 @@ func answerOf(t *target.Target, seen *observe.Observation, jobs []int) (forecast
 
 // WhenAccepted forecasts when submitted jobs start, stores the forecast, and returns it as one line. It returns "" if
 // they start within a minute, or if there is no answer within the limit.
-func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalog, prices *catalog.Prices, jobs []once.Submitted, limit time.Duration) string {
+func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalog, prices *catalog.Prices,
+	jobs []once.Submitted, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(whole, limit)
 	defer cancel()
 	if len(jobs) == 0 {
@@ -240,7 +245,8 @@ func WhenAccepted(whole context.Context, t *target.Target, types *catalog.Catalo
 	}
 	first := seen.State.Jobs[waiting[0]]
 	// Without the record, later forecasts are no better; that is no reason to fail.
-	_ = observe.Store{Dir: t.Submissions.Dir}.Add(forecast.Prediction{Target: t.Submissions.Target, Queue: answer.Queue, Job: first.ID, Made: answer.Now, Start: answer.Start})
+	_ = observe.Store{Dir: t.Submissions.Dir}.Add(forecast.Prediction{Target: t.Submissions.Target, Queue: answer.Queue,
+		Job: first.ID, Made: answer.Now, Start: answer.Start})
 	if answer.Start.High-answer.Now < soon.Milliseconds() {
 		return ""
 	}
@@ -255,7 +261,8 @@ const (
 
 // WhenLine returns a forecast as one line: "starts between 14:10 and 15:40 (80 %), behind 37 jobs of share vision".
 func WhenLine(a forecast.Answer) string {
-	unfit := fmt.Sprintf("never starts: no enabled environment of queue %s fits %s", a.Queue, strings.Join(a.Unfit, ", "))
+	unfit := fmt.Sprintf("never starts: no enabled environment of queue %s fits %s", a.Queue,
+		strings.Join(a.Unfit, ", "))
 	switch {
 	case a.Never > 0.5 && len(a.Unfit) > 0:
 		return unfit
@@ -312,7 +319,8 @@ func (g *PlanPage) when(all []forecast.Answer) {
 	for _, a := range all {
 		g.Line("forecast", "queue %s: %s", a.Queue, WhenLine(a))
 		var from []string
-		for _, s := range []forecast.Source{forecast.FromDefinition, forecast.FromQueue, forecast.FromTimeout, forecast.FromNothing} {
+		for _, s := range []forecast.Source{forecast.FromDefinition, forecast.FromQueue, forecast.FromTimeout,
+			forecast.FromNothing} {
 			if n := a.Sources[s]; n > 0 {
 				from = append(from, fmt.Sprintf("%s from %s", term.Plural(n, "job"), s))
 			}

@@ -27,7 +27,8 @@ func Command(con *term.Console, run source.Run) *cli.Command {
 			dir := directory
 			switch {
 			case c.Args().First() == "destroy":
-				return exit.Usage("quickstart is a tour and leaves nothing to destroy").Try("delete what the benchmark created: batchctl bench destroy")
+				return exit.Usage("quickstart is a tour and leaves nothing to destroy").
+					Try("delete what the benchmark created: batchctl bench destroy")
 			case c.Args().Present():
 				dir = c.Args().First()
 			}

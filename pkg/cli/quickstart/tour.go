@@ -38,12 +38,14 @@ type step struct {
 // steps are the steps of the tour, in its directory.
 func steps() []step {
 	return []step{
-		{"1 of 4: check a job file. This one has a mistake, which --fix corrects.", "validate hello.json", exit.Problem, false},
+		{"1 of 4: check a job file. This one has a mistake, which --fix corrects.", "validate hello.json", exit.Problem,
+			false},
 		{"", "validate hello.json --fix", exit.OK, false},
 		{"2 of 4: run the job on this machine.", "run hello.json", exit.OK, false},
 		{"3 of 4: a job fails. explain names the cause.", "run fails.json", exit.Problem, false},
 		{"", "explain tour-fails", exit.OK, true},
-		{"4 of 4: run a sweep, a child for each of 12 combinations. results collects what they print.", "run sweep.json", exit.OK, false},
+		{"4 of 4: run a sweep, a child for each of 12 combinations. results collects what they print.",
+			"run sweep.json", exit.OK, false},
 		{"", "results tour-sweep", exit.OK, true},
 		{"", "results tour-sweep --heatmap loss.svg", exit.OK, true},
 	}
@@ -81,7 +83,8 @@ func tour(ctx context.Context, con *term.Console, run source.Run, dir string, ye
 			return exit.Silent(exit.Interrupted)
 		}
 		if code != s.code {
-			return exit.Fail(code, "the tour ended: batchctl %s exited with status %d instead of %d", line, code, s.code).Try("its files stay in %s; see batchctl doctor", shown)
+			return exit.Fail(code, "the tour ended: batchctl %s exited with status %d instead of %d", line, code,
+				s.code).Try("its files stay in %s; see batchctl doctor", shown)
 		}
 		if code != exit.OK {
 			fmt.Fprintf(con.Err, "(exit status %d)\n", code)
@@ -101,10 +104,12 @@ The files stay in %[1]s. Next:
 func write(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrExist) {
-		return exit.Fail(exit.NotDone, "%s already exists; nothing was changed", dir).Try("name another directory: batchctl quickstart DIRECTORY")
+		return exit.Fail(exit.NotDone, "%s already exists; nothing was changed", dir).
+			Try("name another directory: batchctl quickstart DIRECTORY")
 	}
 	if err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).Try("name another directory: batchctl quickstart DIRECTORY")
+		return exit.Fail(exit.NotDone, "create %s: %v", dir, exit.Cause(err)).
+			Try("name another directory: batchctl quickstart DIRECTORY")
 	}
 	entries, err := files.ReadDir("tour")
 	if err != nil {

@@ -18,7 +18,8 @@ func heatmapFlags() []cli.Flag {
 		&cli.StringFlag{Name: "heatmap", Usage: "draw a heat map to this `FILE`, .png or .svg"},
 		&cli.StringFlag{Name: "axes", Usage: "`X,Y`: the columns of the heat map's axes (default: the first two axes)"},
 		&cli.StringFlag{Name: "value", Usage: "the `COLUMN` to draw (default: the only one that has numbers)"},
-		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean), Usage: "how to combine several values of one cell: mean, min or max"},
+		&cli.StringFlag{Name: "combine", Value: string(heatmap.Mean),
+			Usage: "how to combine several values of one cell: mean, min or max"},
 	}
 }
 
@@ -34,13 +35,15 @@ func ReplayCommand(con *term.Console) *cli.Command {
 				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
 		Flags: jobs.Flags(append(cmdline.ExecutorFlags(),
 			&cli.StringSliceFlag{Name: "env", Usage: "add or replace a variable, `NAME=VALUE`; may be repeated"},
-			&cli.StringFlag{Name: "dir", Usage: "run in this `DIRECTORY`, which must be empty or missing (default: that of the job file for a process without inputs, else a new one, kept if the job leaves files)"})...),
+			&cli.StringFlag{Name: "dir",
+				Usage: "run in this `DIRECTORY`, which must be empty or missing (default: that of the job file for a process without inputs, else a new one, kept if the job leaves files)"})...),
 		Action: func(c *cli.Context) error {
 			of, err := jobs.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return replayJob(c.Context, con, replayOptions{Options: of, dir: c.String("dir"), env: c.StringSlice("env")})
+			return replayJob(c.Context, con, replayOptions{Options: of, dir: c.String("dir"),
+				env: c.StringSlice("env")})
 		},
 	}
 }
@@ -60,8 +63,10 @@ func ResultsCommand(con *term.Console) *cli.Command {
 				"batchctl results train --fetch --to results"),
 		Flags: jobs.Flags(append([]cli.Flag{cmdline.SubmissionFlag(),
 			cmdline.OutputFlag("text, csv, json or markdown"),
-			cmdline.JSONFlag(cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]outputRow]("outputs"), cmdline.JSONWith[[]outputRow]("fetch")),
-			&cli.BoolFlag{Name: "every-line", Usage: "make a row of every line that is a JSON object or has a metric, from the whole log"},
+			cmdline.JSONFlag(cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]outputRow]("outputs"),
+				cmdline.JSONWith[[]outputRow]("fetch")),
+			&cli.BoolFlag{Name: "every-line",
+				Usage: "make a row of every line that is a JSON object or has a metric, from the whole log"},
 			&cli.BoolFlag{Name: "exit-code", Usage: "add a column for the exit code"},
 			&cli.BoolFlag{Name: "outputs", Usage: "list the files that the jobs uploaded, with size, age and URL"},
 			&cli.BoolFlag{Name: "fetch", Usage: "download those files"},
@@ -95,10 +100,13 @@ type options struct {
 // optionsOf reads the flags of results.
 func optionsOf(c *cli.Context) (options, error) {
 	of, err := jobs.OptionsOf(c)
-	o := options{Options: of, outputs: c.Bool("outputs"), fetch: c.Bool("fetch"), force: c.Bool("force"), to: c.String("to"), everyLine: c.Bool("every-line"),
-		exitCode: c.Bool("exit-code"), heatmap: c.String("heatmap"), value: c.String("value"), axes: c.String("axes"), combine: c.String("combine"), given: c.IsSet}
+	o := options{Options: of, outputs: c.Bool("outputs"), fetch: c.Bool("fetch"), force: c.Bool("force"),
+		to: c.String("to"), everyLine: c.Bool("every-line"),
+		exitCode: c.Bool("exit-code"), heatmap: c.String("heatmap"), value: c.String("value"), axes: c.String("axes"),
+		combine: c.String("combine"), given: c.IsSet}
 	if format := c.String("output"); (o.outputs || o.fetch) && format != "text" && format != "json" {
-		return o, exit.Usage("--outputs and --fetch print only text or json").Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))
+		return o, exit.Usage("--outputs and --fetch print only text or json").
+			Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))
 	}
 	return o, err
 }

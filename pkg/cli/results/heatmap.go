@@ -72,7 +72,8 @@ func (h *heatmapCall) draw(t *results.Table, axes int) error {
 	}
 	grid, err := h.fill(t, x, y, value)
 	if err != nil {
-		return exit.Fail(exit.Problem, "draw the heat map: %v", err).Try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
+		return exit.Fail(exit.Problem, "draw the heat map: %v", err).
+			Try("choose other columns: --axes X,Y --value COLUMN; they are: %s", strings.Join(t.Columns(), " "))
 	}
 	o := heatmap.Options{Title: h.title, Value: t.Columns()[value], Combine: h.Combine}
 	return h.file.Keep(func(w io.Writer) error {
@@ -89,7 +90,8 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	names := h.axes
 	if names == nil {
 		if axes < 2 {
-			return 0, 0, 0, exit.Usage("a heat map needs two axes, and these jobs have %d", axes).Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
+			return 0, 0, 0, exit.Usage("a heat map needs two axes, and these jobs have %d", axes).
+				Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
 		}
 		names = []string{t.Axis(0), t.Axis(1)}
 	}
@@ -105,7 +107,8 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 	var at [3]int
 	for i, name := range names {
 		if at[i] = slices.Index(all, name); at[i] < 0 {
-			return 0, 0, 0, exit.Usage("unknown column %q", name).Try("%s", diag.Instead(name, all, diag.Offer{Near: "did you mean %s?", Are: "the columns are"}))
+			return 0, 0, 0, exit.Usage("unknown column %q", name).Try("%s",
+				diag.Instead(name, all, diag.Offer{Near: "did you mean %s?", Are: "the columns are"}))
 		}
 	}
 	return at[0], at[1], at[2], nil
@@ -133,11 +136,13 @@ func onlyNumbers(t *results.Table, axes int) (int, error) {
 	}
 	switch len(found) {
 	case 0:
-		return 0, exit.Usage("no column has numbers, so a heat map has nothing to draw").Try("print numbers as a line of JSON, or define metrics in the job file")
+		return 0, exit.Usage("no column has numbers, so a heat map has nothing to draw").
+			Try("print numbers as a line of JSON, or define metrics in the job file")
 	case 1:
 		return slices.Index(t.Columns(), found[0]), nil
 	}
-	return 0, exit.Usage("%d columns have numbers", len(found)).Try("choose one with --value COLUMN: %s", strings.Join(found, " "))
+	return 0, exit.Usage("%d columns have numbers", len(found)).Try("choose one with --value COLUMN: %s",
+		strings.Join(found, " "))
 }
 
 // fill copies the table into a heat map. The values of an axis keep the order of

@@ -78,7 +78,8 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if len(outputs) == 0 {
-		return exit.Fail(exit.NotDone, "the jobs have no outputs").Try("add them to the job file: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
+		return exit.Fail(exit.NotDone, "the jobs have no outputs").
+			Try("add them to the job file: \"outputs\": [{ \"from\": \"/out\", \"to\": \"s3://bucket/${AWS_BATCH_JOB_ID}/\" }]")
 	}
 	store := storeOf(con, call.Target)
 	// Download then fails for a local file that differs, and accepts one with the
@@ -127,7 +128,8 @@ func outputsOf(ctx context.Context, call *jobs.Call) ([]*jobOutput, error) {
 		}
 		isReplaced := replaced[aws.ToString(job.JobId)]
 		all = append(all, slices.DeleteFunc(outputs, func(o *jobOutput) bool {
-			return batch.ArraySize(job.JobDetail) > 0 && isReplaced[o.index] || batch.ArraySize(job.JobDetail) == 0 && isReplaced[0]
+			return batch.ArraySize(job.JobDetail) > 0 && isReplaced[o.index] || batch.ArraySize(job.JobDetail) == 0 &&
+				isReplaced[0]
 		})...)
 	}
 	return all, nil
@@ -203,7 +205,8 @@ type instance struct {
 // instancesOf returns the job itself, or the children of an array. It rebuilds
 // the variables that AWS Batch and the launcher set in the container, because
 // DescribeJobs does not report them.
-func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, document string, environment []types.KeyValuePair) ([]instance, error) {
+func instancesOf(ctx context.Context, call *jobs.Call, job types.JobDetail, document string,
+	environment []types.KeyValuePair) ([]instance, error) {
 	base := map[string]string{}
 	for _, v := range environment {
 		base[aws.ToString(v.Name)] = aws.ToString(v.Value)
@@ -337,7 +340,8 @@ func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error 
 	rows := []outputRow{}
 	for _, o := range outputs {
 		for _, f := range o.found {
-			row := outputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL, Local: o.file(f)}
+			row := outputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL,
+				Local: o.file(f)}
 			if o.index >= 0 {
 				row.Index = &o.index
 			}
@@ -379,15 +383,19 @@ func placeOutputs(outputs []*jobOutput, dir string) error {
 		}
 		// A backslash separates directories on Windows, so it is refused
 		// everywhere.
-		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." || strings.ContainsAny(local, "\\\x00") {
-			return exit.Fail(exit.NotDone, "output path %s is outside this directory", local).Try("choose a directory with --to DIRECTORY, or download it: aws s3 cp --recursive %s DIRECTORY", o.at)
+		if !filepath.IsLocal(filepath.FromSlash(local)) || path.Clean(local) == "." ||
+			strings.ContainsAny(local, "\\\x00") {
+			return exit.Fail(exit.NotDone, "output path %s is outside this directory", local).
+				Try("choose a directory with --to DIRECTORY, or download it: aws s3 cp --recursive %s DIRECTORY", o.at)
 		}
 		// .git/hooks and .ssh/authorized_keys may be below this directory
-		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"), func(name string) bool { return strings.HasPrefix(name, ".") }) {
+		if dir == "" && slices.ContainsFunc(strings.Split(path.Clean(local), "/"),
+			func(name string) bool { return strings.HasPrefix(name, ".") }) {
 			return exit.Fail(exit.NotDone, "output path %s is hidden", local).Try("name a directory: --to DIRECTORY")
 		}
 		if taken[local] {
-			return exit.Fail(exit.NotDone, "two outputs go to %s", local).Try("choose a directory: --to DIRECTORY; each job gets a subdirectory")
+			return exit.Fail(exit.NotDone, "two outputs go to %s", local).
+				Try("choose a directory: --to DIRECTORY; each job gets a subdirectory")
 		}
 		taken[local] = true
 		o.local = filepath.FromSlash(local)
@@ -458,7 +466,8 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 				fmt.Fprintf(con.Err, "batchctl: %s\n", diag.Printable(con.Redacted(err.Error())))
 				return
 			}
-			fmt.Fprintf(con.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local), stage.Describe(moved, time.Since(begin)))
+			fmt.Fprintf(con.Err, "%s -> %s: %s\n", diag.Printable(o.at), diag.Printable(o.local),
+				stage.Describe(moved, time.Since(begin)))
 		})
 	}
 	wait.Wait()
@@ -466,7 +475,8 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed > 0 && differ:
-		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output")).Try("overwrite with --force, or keep both with --to DIRECTORY")
+		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output")).
+			Try("overwrite with --force, or keep both with --to DIRECTORY")
 	case failed > 0:
 		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output"))
 	}

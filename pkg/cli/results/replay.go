@@ -60,10 +60,12 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 
 // prepareReplay returns the attempt, the executor, and the flags that select the
 // attempt's target in further commands.
-func prepareReplay(ctx context.Context, con *term.Console, options replayOptions) (*replay.Attempt, target.Executor, string, error) {
+func prepareReplay(ctx context.Context, con *term.Console,
+	options replayOptions) (*replay.Attempt, target.Executor, string, error) {
 	var noExecutor target.Executor
 	if len(options.Args) == 0 {
-		return nil, noExecutor, "", exit.Usage("replay needs a job").Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
+		return nil, noExecutor, "", exit.Usage("replay needs a job").
+			Try("for example: batchctl replay resnet-train; batchctl list --status FAILED shows some")
 	}
 	job, number, err := replay.Split(options.Args[0])
 	if err != nil {
@@ -93,7 +95,8 @@ func prepareReplay(ctx context.Context, con *term.Console, options replayOptions
 // findAttempt describes the job at the target. For a child it also describes the
 // array, because only that has the size. number is the attempt; 0 is the last
 // one.
-func findAttempt(ctx context.Context, con *term.Console, options replayOptions, job string, number int, o replay.Options) (*replay.Attempt, *document.Platform, error) {
+func findAttempt(ctx context.Context, con *term.Console, options replayOptions, job string, number int,
+	o replay.Options) (*replay.Attempt, *document.Platform, error) {
 	call, err := jobs.OpenFor(ctx, con, options.Options, target.ToRead)
 	if err != nil {
 		return nil, nil, err
@@ -184,7 +187,8 @@ func launchedAs(of *session.SweepOf, job types.JobDetail, command []string) []st
 
 // replayExecutor opens the executor of the local target, as the flags and the
 // platform file choose it.
-func replayExecutor(ctx context.Context, con *term.Console, options target.Options, platform *document.Platform) (target.Executor, error) {
+func replayExecutor(ctx context.Context, con *term.Console, options target.Options,
+	platform *document.Platform) (target.Executor, error) {
 	var entry document.Target
 	if platform != nil {
 		entry, _ = platform.Target(target.Local)
@@ -227,7 +231,8 @@ func replayDir(given string) (dir string, done func() bool, err error) {
 
 // runReplay runs the attempt with its output on stdout. If stdout is not a file,
 // as in tests, it copies the output through a pipe.
-func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string, gpus []string) (int, error) {
+func runReplay(ctx context.Context, con *term.Console, a *replay.Attempt, x attempt.Executor, dir string,
+	gpus []string) (int, error) {
 	// The executor needs a file as the program's stdout.
 	log, isFile := con.Out.(*os.File)
 	if isFile {
@@ -259,7 +264,8 @@ func replayVerdict(ctx context.Context, con *term.Console, a *replay.Attempt, co
 	case err != nil && code < 0:
 		return exit.Fail(exit.NotDone, "the replay did not finish: %v", err)
 	case err != nil:
-		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the original attempt ended %s\n", code, diag.Printable(err.Error()), diag.Printable(before))
+		fmt.Fprintf(con.Err, "ended with exit code %d: %s; the original attempt ended %s\n", code,
+			diag.Printable(err.Error()), diag.Printable(before))
 	default:
 		fmt.Fprintf(con.Err, "ended with exit code %d; the original attempt ended %s\n", code, diag.Printable(before))
 	}

@@ -105,7 +105,8 @@ func cells(ctx context.Context, con *term.Console, call *jobs.Call) (rows result
 			continue // a step of a workflow that is not an array
 		}
 		if found && !slices.Equal(axes, of.Names()) {
-			return rows, exit.Usage("%s and an earlier job in the list have different axes: %s; %s", aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
+			return rows, exit.Usage("%s and an earlier job in the list have different axes: %s; %s",
+				aws.ToString(job.JobName), strings.Join(of.Names(), " "), strings.Join(axes, " ")).
 				Try("name one of them, or only jobs of one array")
 		}
 		axes, found = of.Names(), true
@@ -161,7 +162,8 @@ func metricsOf(con *term.Console, job types.JobDetail) *results.Metrics {
 	}
 	metrics, err := results.ParseMetrics(session.ValueIn(job.Container.Environment, results.MetricsVariable))
 	if err != nil {
-		fmt.Fprintf(con.Err, "batchctl: job %s: %s; its metrics are left out\n", diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
+		fmt.Fprintf(con.Err, "batchctl: job %s: %s; its metrics are left out\n",
+			diag.Printable(aws.ToString(job.JobName)), diag.Printable(err.Error()))
 	}
 	return metrics
 }
@@ -175,7 +177,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 		if job.ArrayProperties != nil {
 			index = int(aws.ToInt32(job.ArrayProperties.Index))
 		}
-		child := resultChild{id: id, Child: results.Child{Index: index, Cell: of.Cell(index), Values: of.Values(index), Status: string(job.Status)}}
+		child := resultChild{id: id, Child: results.Child{Index: index, Cell: of.Cell(index), Values: of.Values(index),
+			Status: string(job.Status)}}
 		if job.Container != nil && job.Container.ExitCode != nil {
 			child.ExitCode = aws.Int(int(*job.Container.ExitCode))
 		}
@@ -183,7 +186,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 	}
 	children := make([]resultChild, size)
 	for i := range children {
-		children[i] = resultChild{id: batch.ChildID(id, i), Child: results.Child{Index: i, Cell: of.Cell(i), Values: of.Values(i), Status: string(types.JobStatusPending)}}
+		children[i] = resultChild{id: batch.ChildID(id, i), Child: results.Child{Index: i, Cell: of.Cell(i),
+			Values: of.Values(i), Status: string(types.JobStatusPending)}}
 	}
 	// A list has status and exit code; describing each child would cost a call
 	// per 100 of them.
@@ -191,7 +195,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 		if err != nil {
 			return nil, err
 		}
-		if summary.ArrayProperties == nil || summary.ArrayProperties.Index == nil || int(*summary.ArrayProperties.Index) >= size {
+		if summary.ArrayProperties == nil || summary.ArrayProperties.Index == nil ||
+			int(*summary.ArrayProperties.Index) >= size {
 			continue
 		}
 		child := &children[*summary.ArrayProperties.Index]
@@ -205,7 +210,8 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 
 // readResults reads the end of the children's logs, and returns the table.
 // Children that cannot have started have no log and are not read.
-func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call, rows resultRows) (*results.Table, error) {
+func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call,
+	rows resultRows) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
 	every := options.everyLine
 	if every {
@@ -229,11 +235,13 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		for next < len(children) && children[next].id != until {
 			child := children[next]
 			if err := table.Add(child.Child, outputs[child.id]); err != nil {
-				return exit.Fail(exit.NotDone, "%v", err).Try("name single children, such as JOB:3, or omit --every-line")
+				return exit.Fail(exit.NotDone, "%v", err).
+					Try("name single children, such as JOB:3, or omit --every-line")
 			}
 			if metric, text, ok := outputs[child.id].NoNumber(); ok && !odd[metric] {
 				odd[metric] = true // once for a metric is enough to fix its expression
-				fmt.Fprintf(con.Err, "batchctl: metric %s of %s matched %q, which is not a number\n", metric, batch.ShortID(child.id), diag.Printable(con.Redacted(text)))
+				fmt.Fprintf(con.Err, "batchctl: metric %s of %s matched %q, which is not a number\n", metric,
+					batch.ShortID(child.id), diag.Printable(con.Redacted(text)))
 			}
 			delete(outputs, child.id)
 			next++

@@ -82,7 +82,10 @@ func AskedOf(t *target.Target, jobs []once.Recalled) (Asked, error) {
 		}
 	}
 	runs = slices.DeleteFunc(runs, func(r once.Run) bool {
-		return !slices.ContainsFunc(r.Jobs, func(j once.RunJob) bool { return j.ID != "" && slices.Contains(shown, j.ID) })
+		return !slices.ContainsFunc(r.Jobs, func(j once.RunJob) bool {
+			return j.ID != "" &&
+				slices.Contains(shown, j.ID)
+		})
 	})
 	if title := taggedTitle(planned); len(runs) == 0 && title != "" && !isRecorded(t, shown) {
 		a.Title = title

@@ -34,7 +34,8 @@ func checkDue(ctx context.Context, con *term.Console, o target.Options, t *targe
 		return // the command reports it where it reads the ledger
 	}
 	for _, r := range open {
-		if r.Damage != nil || r.CheckDue.IsZero() || !t.Submissions.Covers(r.Target) && r.Target != t.Submissions.Target {
+		if r.Damage != nil || r.CheckDue.IsZero() || !t.Submissions.Covers(r.Target) &&
+			r.Target != t.Submissions.Target {
 			continue
 		}
 		if checker == nil {
@@ -72,7 +73,8 @@ func recheck(ctx context.Context, con *term.Console, o target.Options, t *target
 	if twice, ok := errors.AsType[*once.TwiceError](err); ok {
 		con.Explain(exit.From(SubmitFailure(ctx, t, twice)))
 	} else if err != nil {
-		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n", diag.Printable(con.Redacted(err.Error())))
+		fmt.Fprintf(con.Err, "note: check earlier jobs for duplicates: %s; the next command checks them again\n",
+			diag.Printable(con.Redacted(err.Error())))
 	}
 	return checker
 }
@@ -127,11 +129,13 @@ func SubmitFailure(ctx context.Context, t *target.Target, err error) error {
 	case errors.As(err, &due):
 		return f.Try("check again: batchctl resume %s    (other commands for this target also check)", due.Run+t.Flags)
 	case errors.As(err, &twice) && !errors.As(err, &open):
-		return f.Try("compare the two jobs: batchctl status %s %s%s", batch.ShortID(twice.Duplicates[0].ID), batch.ShortID(twice.Duplicates[0].Duplicate), t.Flags)
+		return f.Try("compare the two jobs: batchctl status %s %s%s", batch.ShortID(twice.Duplicates[0].ID),
+			batch.ShortID(twice.Duplicates[0].Duplicate), t.Flags)
 	case errors.As(err, &locked):
 		return f
 	case errors.As(err, &open):
-		return f.Try("continue: batchctl resume %[1]s    or drop the rest: batchctl resume --drop %[1]s", open.Run+t.Flags)
+		return f.Try("continue: batchctl resume %[1]s    or drop the rest: batchctl resume --drop %[1]s",
+			open.Run+t.Flags)
 	case errors.Is(err, context.Canceled):
 		return exit.Fail(exit.Interrupted, "interrupted; no job was accepted").Try("nothing was created; submit again")
 	case code == exit.NotDone:
@@ -150,13 +154,15 @@ func runOf(err error) string {
 
 // OpenTarget opens the target that the command line, the environment or the
 // platform file names, in this order.
-func OpenTarget(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, why target.Need) (*target.Target, error) {
+func OpenTarget(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform,
+	why target.Need) (*target.Target, error) {
 	return OpenNamed(ctx, con, o, platform, o.NameFrom(platform), why)
 }
 
 // OpenNamed opens the target with this name, and does the checks for duplicates
 // that earlier commands left there.
-func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, name string, why target.Need) (*target.Target, error) {
+func OpenNamed(ctx context.Context, con *term.Console, o target.Options, platform *document.Platform, name string,
+	why target.Need) (*target.Target, error) {
 	t, err := target.Open(ctx, con, o, platform, name, why)
 	if err == nil && !t.IsLocal() {
 		checkDue(ctx, con, o, t)

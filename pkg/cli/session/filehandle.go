@@ -49,7 +49,8 @@ func (f jobFile) isOf(jobs []client.Known, workflow string, exact bool) bool {
 	if f.jobs.are(jobs) {
 		return true
 	}
-	return !exact && workflow != "" && (workflow == f.name || workflow == client.TagText(f.name)) && slices.ContainsFunc(jobs, f.has)
+	return !exact && workflow != "" && (workflow == f.name || workflow == client.TagText(f.name)) &&
+		slices.ContainsFunc(jobs, f.has)
 }
 
 // has reports whether a job has the name of one of the file's. --count adds a number to its name.
@@ -116,7 +117,8 @@ func (r *Resolver) resolveFile(ctx context.Context, path string, extent Extent) 
 		}
 		r.noteNewest(fmt.Sprintf("%s was submitted %d times", path, len(all)), runs, runID)
 	}
-	if err := r.newerOpen(path, all[0], func(run once.OpenRun) bool { return len(f.submissionsOf(run.Known, r.Exact)) > 0 }); err != nil {
+	if err := r.newerOpen(path, all[0],
+		func(run once.OpenRun) bool { return len(f.submissionsOf(run.Known, r.Exact)) > 0 }); err != nil {
 		return nil, err
 	}
 	jobs := all[0]
@@ -190,7 +192,8 @@ func (r *Resolver) fileAtService(ctx context.Context, f jobFile, known []client.
 // noSubmission is the error for a file without a submission. It names the newest one that has a job
 // of the file, or that of another file with such a job.
 func (r *Resolver) noSubmission(f jobFile, known []client.Known) error {
-	if err := r.newerOpen(f.path, nil, func(run once.OpenRun) bool { return len(f.submissionsOf(run.Known, r.Exact)) > 0 }); err != nil {
+	if err := r.newerOpen(f.path, nil,
+		func(run once.OpenRun) bool { return len(f.submissionsOf(run.Known, r.Exact)) > 0 }); err != nil {
 		return err
 	}
 	fail := exit.Fail(exit.NotDone, "the ledger has no submission of the jobs in %s to this target", f.path)
@@ -199,8 +202,11 @@ func (r *Resolver) noSubmission(f jobFile, known []client.Known) error {
 			continue
 		}
 		if k.File != "" {
-			return exit.Fail(exit.NotDone, "the ledger has no submission of %s to this target; its newest job of the name %s is of %s", f.path, k.Name, k.File).
-				Try("if you mean that submission, use its id: batchctl status --submission %s%s", batch.ShortID(k.ID), r.Target.Flags)
+			return exit.Fail(exit.NotDone,
+				"the ledger has no submission of %s to this target; its newest job of the name %s is of %s", f.path,
+				k.Name, k.File).
+				Try("if you mean that submission, use its id: batchctl status --submission %s%s", batch.ShortID(k.ID),
+					r.Target.Flags)
 		}
 		var names []string
 		for _, other := range known {
@@ -209,7 +215,8 @@ func (r *Resolver) noSubmission(f jobFile, known []client.Known) error {
 			}
 		}
 		slices.Sort(names)
-		return fail.Try("the newest submission with one of them is %s: batchctl status --submission %s%s", strings.Join(names, " "), batch.ShortID(k.ID), r.Target.Flags)
+		return fail.Try("the newest submission with one of them is %s: batchctl status --submission %s%s",
+			strings.Join(names, " "), batch.ShortID(k.ID), r.Target.Flags)
 	}
 	return fail.Try("list the jobs: batchctl list%s", r.Target.Flags)
 }
@@ -223,7 +230,10 @@ func (r *Resolver) newerOpen(handle string, chosen []client.Known, means func(on
 	}
 	open, _ := r.Target.Client.Ledger.OpenRuns() // resume reports the error
 	for _, run := range slices.Backward(open) {
-		isNewer := !slices.ContainsFunc(chosen, func(k client.Known) bool { return k.Run == run.Name || k.Submitted.After(run.Began) })
+		isNewer := !slices.ContainsFunc(chosen, func(k client.Known) bool {
+			return k.Run == run.Name ||
+				k.Submitted.After(run.Began)
+		})
 		if run.Unknown == 0 || !isNewer || !r.Target.Client.Ledger.Covers(run.Target) || !means(run) {
 			continue
 		}
@@ -393,7 +403,8 @@ func inFilter(filter client.Filter, queue string, k client.Known) bool {
 	if queue != "" && k.Queue != "" && batch.Name(queue) != batch.Name(k.Queue) {
 		return false
 	}
-	return !k.Submitted.Before(filter.CreatedAfter) && (filter.CreatedBefore.IsZero() || k.Submitted.Before(filter.CreatedBefore))
+	return !k.Submitted.Before(filter.CreatedAfter) && (filter.CreatedBefore.IsZero() ||
+		k.Submitted.Before(filter.CreatedBefore))
 }
 
 // fitsPattern reports whether a name equals a pattern, or begins as a pattern that ends in *.

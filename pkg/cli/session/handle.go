@@ -91,7 +91,10 @@ func (r *Resolver) resolve(ctx context.Context, handle string, extent Extent) ([
 	}
 	if !m.ByID() && !m.AtService() {
 		named := func(run once.OpenRun) bool {
-			return slices.ContainsFunc(run.Known, func(k client.Known) bool { return k.ID == "" && (k.Name == handle || k.Workflow == handle) })
+			return slices.ContainsFunc(run.Known, func(k client.Known) bool {
+				return k.ID == "" &&
+					(k.Name == handle || k.Workflow == handle)
+			})
 		}
 		newest, _ := m.Newest()
 		if err := r.newerOpen(handle, newest, named); err != nil {
@@ -135,7 +138,8 @@ func (r *Resolver) resolve(ctx context.Context, handle string, extent Extent) ([
 }
 
 // chains returns the chains of jobs, without the jobs at other targets.
-func (r *Resolver) chains(ctx context.Context, jobs []client.Known, extent Extent, atService bool) ([]client.Chain, error) {
+func (r *Resolver) chains(ctx context.Context, jobs []client.Known, extent Extent,
+	atService bool) ([]client.Chain, error) {
 	ledger := r.Target.Client.Ledger
 	if atService || ledger == nil {
 		chains, err := r.chainsAtService(ctx, jobs)
@@ -157,7 +161,8 @@ func (r *Resolver) chains(ctx context.Context, jobs []client.Known, extent Exten
 				continue
 			}
 			r.Elsewhere = append(r.Elsewhere, k)
-			fmt.Fprintf(r.Con.Err, "note: %s (%s) of the same chain is at another target: %s\n", diag.Printable(k.Name), batch.ShortID(k.ID), diag.Printable(k.At))
+			fmt.Fprintf(r.Con.Err, "note: %s (%s) of the same chain is at another target: %s\n", diag.Printable(k.Name),
+				batch.ShortID(k.ID), diag.Printable(k.At))
 		}
 		if own != nil {
 			here = append(here, own)
@@ -173,7 +178,8 @@ func (r *Resolver) chainsAtService(ctx context.Context, jobs []client.Known) ([]
 	if err == nil || ctx.Err() != nil {
 		return chains, cmp.Or(ctx.Err(), err)
 	}
-	fmt.Fprintf(r.Con.Err, "note: batchctl could not check whether other jobs run these again: %s\n", diag.Printable(err.Error()))
+	fmt.Fprintf(r.Con.Err, "note: batchctl could not check whether other jobs run these again: %s\n",
+		diag.Printable(err.Error()))
 	return client.ChainsOf(jobs, nil), nil
 }
 
@@ -240,7 +246,8 @@ func Jobs(chains []client.Chain) (all []once.Submitted) {
 	for _, chain := range chains {
 		for _, k := range chain {
 			if !slices.ContainsFunc(all, func(j once.Submitted) bool { return j.ID == k.ID }) {
-				all = append(all, once.Submitted{ID: k.ID, Name: k.Name, Queue: k.Queue, ArraySize: k.Size, Again: k.Again})
+				all = append(all, once.Submitted{ID: k.ID, Name: k.Name, Queue: k.Queue, ArraySize: k.Size,
+					Again: k.Again})
 			}
 		}
 	}
@@ -287,13 +294,17 @@ func isMissing(err error) bool {
 // explain adds the next step to an error about a handle.
 func (r *Resolver) explain(handle string, extent Extent, err error) error {
 	if several, ok := errors.AsType[*client.SeveralJobsError](err); ok {
-		return exit.Fail(exit.NotDone, "%v", several).Try("choose one of them: batchctl %s %s%s", r.use(), batch.ShortID(several.Jobs[0].ID), r.Target.Flags)
+		return exit.Fail(exit.NotDone, "%v", several).Try("choose one of them: batchctl %s %s%s", r.use(),
+			batch.ShortID(several.Jobs[0].ID), r.Target.Flags)
 	}
 	if part, ok := errors.AsType[*client.NoSuchPartError](err); ok {
 		if part.Attempt > 0 && r.Command == "logs" {
-			return exit.Fail(exit.NotDone, "%v", part).Try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt, r.Target.Flags)
+			return exit.Fail(exit.NotDone, "%v", part).
+				Try("read the log of an attempt: batchctl logs %s --attempt %d%s", part.Use, part.Attempt,
+					r.Target.Flags)
 		}
-		return exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", r.use(), part.Use, r.Target.Flags)
+		return exit.Fail(exit.NotDone, "%v", part).Try("name one that exists: batchctl %s %s%s", r.use(), part.Use,
+			r.Target.Flags)
 	}
 	missing, ok := errors.AsType[*client.NoSuchJobError](err)
 	if !ok || r.Command == "top" { // top takes queues, too
@@ -301,11 +312,13 @@ func (r *Resolver) explain(handle string, extent Extent, err error) error {
 	}
 	if looksLikeFile(handle) {
 		if _, err := os.Stat(handle); errors.Is(err, fs.ErrNotExist) {
-			return exit.Fail(exit.NotDone, "read %s: %v", handle, exit.Cause(err)).Try("name a job or the workflow instead: batchctl list%s shows them", r.Target.Flags)
+			return exit.Fail(exit.NotDone, "read %s: %v", handle, exit.Cause(err)).
+				Try("name a job or the workflow instead: batchctl list%s shows them", r.Target.Flags)
 		}
 	}
 	if missing.Near != "" && extent == WholeSubmission {
-		return exit.Fail(exit.NotDone, "%v", &client.NoSuchJobError{Argument: handle, Unsearched: missing.Unsearched}).Try("did you mean --submission %s?", missing.Near)
+		return exit.Fail(exit.NotDone, "%v", &client.NoSuchJobError{Argument: handle, Unsearched: missing.Unsearched}).
+			Try("did you mean --submission %s?", missing.Near)
 	}
 	return LeadOn(r.Target, err)
 }
@@ -325,9 +338,11 @@ var oneJobCommands = [...]string{"explain", "replay", "list", "top"}
 func (r *Resolver) noteOthers(handle string, chosen []client.Known, whole bool, m *client.Matches) {
 	if !whole {
 		if len(m.Jobs) > 1 {
-			r.noteNewest(fmt.Sprintf("%d jobs are named %s", len(m.Jobs), handle), m.Jobs, func(k client.Known) string { return batch.ShortID(k.ID) })
+			r.noteNewest(fmt.Sprintf("%d jobs are named %s", len(m.Jobs), handle), m.Jobs,
+				func(k client.Known) string { return batch.ShortID(k.ID) })
 		}
-		if run := m.Members; len(run) > 0 && run[0].Run == chosen[0].Run && !slices.Contains(oneJobCommands[:], r.Command) {
+		if run := m.Members; len(run) > 0 && run[0].Run == chosen[0].Run &&
+			!slices.Contains(oneJobCommands[:], r.Command) {
 			fmt.Fprintf(r.Con.Err, "note: %s is also the workflow of this job; for all its jobs: batchctl %s --submission %[1]s%[3]s\n",
 				diag.Printable(handle), r.Command, diag.Printable(r.Target.Flags))
 		}
@@ -364,7 +379,8 @@ func (r *Resolver) noteNewest(text string, all []client.Known, id func(client.Kn
 
 // printNewest prints the newest and the one before it.
 func (r *Resolver) printNewest(text string, all []client.Known, id func(client.Known) string) {
-	fmt.Fprintf(r.Con.Err, "note: %s; this is the newest, %s; the one before is %s, %s\n", diag.Printable(text), id(all[0]), id(all[1]), ago(all[1].Submitted))
+	fmt.Fprintf(r.Con.Err, "note: %s; this is the newest, %s; the one before is %s, %s\n", diag.Printable(text),
+		id(all[0]), id(all[1]), ago(all[1].Submitted))
 }
 
 // runID returns the id of a job's submission.

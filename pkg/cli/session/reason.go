@@ -66,7 +66,8 @@ func summaryRollUp(j types.JobSummary) string {
 	if a == nil || a.StatusSummary == nil {
 		return ""
 	}
-	return RollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size, StatusSummary: a.StatusSummary}})
+	return RollUp(types.JobDetail{ArrayProperties: &types.ArrayPropertiesDetail{Index: a.Index, Size: a.Size,
+		StatusSummary: a.StatusSummary}})
 }
 
 // RollUp returns the number of an array's children in each status; "" for other

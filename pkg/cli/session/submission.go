@@ -40,7 +40,8 @@ func (r *Resolver) LastSubmission(ctx context.Context) ([]client.Chain, error) {
 		return nil, err
 	}
 	if len(known) == 0 {
-		return nil, exit.Usage("%s needs a job", r.Command).Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", r.Command, r.Target.Flags)
+		return nil, exit.Usage("%s needs a job", r.Command).
+			Try("name one: batchctl %s NAME%[2]s; batchctl list%[2]s shows them", r.Command, r.Target.Flags)
 	}
 	return r.chains(ctx, newestRun(known), AnyJobs, false)
 }

@@ -25,7 +25,8 @@ func (s *Sending) checkDirectories() error {
 			_, named = j.Register.Parameters[batch.DirectoryParameter]
 		}
 		if named {
-			return exit.Fail(exit.Problem, "job %s has the parameter %s, which is only for the local engine", diag.Printable(j.Name), batch.DirectoryParameter).
+			return exit.Fail(exit.Problem, "job %s has the parameter %s, which is only for the local engine",
+				diag.Printable(j.Name), batch.DirectoryParameter).
 				Try("remove it from its parameters")
 		}
 	}
@@ -42,7 +43,8 @@ func (s *Sending) nameDirectories() error {
 		}
 		dir, err := filepath.Abs(document.DirectoryOf(j.File))
 		if err != nil {
-			return exit.Fail(exit.NotDone, "find the working directory: %v", err).Try("change to a directory that exists")
+			return exit.Fail(exit.NotDone, "find the working directory: %v", err).
+				Try("change to a directory that exists")
 		}
 		in := *j.Submit
 		if in.Parameters = maps.Clone(in.Parameters); in.Parameters == nil {

@@ -59,7 +59,9 @@ func checkRetried(planned *plan.Plan, blows []attempt.Blow) error {
 				hint = `add { "onReason": "OutOfMemoryError*", "action": "RETRY" } before the rule of evaluateOnExit that matches`
 			}
 		}
-		return exit.Fail(exit.Problem, "job %s would not survive %s: its retry strategy allows %s, and then the job fails", diag.Printable(j.Name), blows[n], term.Plural(int(attempts), "attempt")).Try("%s", hint)
+		return exit.Fail(exit.Problem,
+			"job %s would not survive %s: its retry strategy allows %s, and then the job fails", diag.Printable(j.Name),
+			blows[n], term.Plural(int(attempts), "attempt")).Try("%s", hint)
 	}
 	return nil
 }
@@ -78,9 +80,11 @@ func strategyOf(j *plan.Job) (s *types.RetryStrategy, known bool) {
 
 // drillPlan runs the plan with failures, and prints whether it survived. If a failure is at a percentage, it runs the
 // plan without failures first, to measure it and to compare the outputs.
-func drillPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, blows []attempt.Blow, log io.Writer) ([]once.Submitted, error) {
+func drillPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, blows []attempt.Blow,
+	log io.Writer) ([]once.Submitted, error) {
 	if t.Engine == nil {
-		return nil, exit.Fail(exit.NotDone, "a drill needs an engine of its own, but another batchctl command has just started one").Try("run it again")
+		return nil, exit.Fail(exit.NotDone,
+			"a drill needs an engine of its own, but another batchctl command has just started one").Try("run it again")
 	}
 	var before []once.Submitted
 	var reference map[local.RunKey]time.Duration
@@ -117,12 +121,16 @@ func drillText(blows []attempt.Blow) string {
 
 // printVerdict prints what the failures cost, and whether the outputs are those of the run without failures. before
 // has its jobs, if there was one.
-func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, reference map[local.RunKey]time.Duration, before, list []once.Submitted) error {
+func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, reference map[local.RunKey]time.Duration,
+	before, list []once.Submitted) error {
 	if early := t.Engine.Unharmed(session.IDs(list)...); len(early) > 0 && early[0].Outlived {
-		return exit.Fail(exit.Problem, "drill: %s exited with status 0 within %v after SIGTERM, so no attempt failed and the drill proves nothing", early[0].RunKey, attempt.StopTimeout).
+		return exit.Fail(exit.Problem,
+			"drill: %s exited with status 0 within %v after SIGTERM, so no attempt failed and the drill proves nothing",
+			early[0].RunKey, attempt.StopTimeout).
 			Try("let the program exit with an error on SIGTERM (a shell that is the first process of a container ignores it); or use oom, which kills immediately")
 	} else if len(early) > 0 {
-		return exit.Fail(exit.Problem, "drill: %s finished before all failures happened, so the drill proves nothing", early[0].RunKey).
+		return exit.Fail(exit.Problem, "drill: %s finished before all failures happened, so the drill proves nothing",
+			early[0].RunKey).
 			Try("use an earlier time, or a percentage: --drill reclaim@40%%")
 	}
 	fmt.Fprintf(con.Err, "drill: the job survived %s\n", drillText(blows))
@@ -136,12 +144,14 @@ func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, ref
 				key, ran.Seconds(), was.Seconds(), max(0, ran-was).Seconds())
 		}
 	}
-	files, different, err := compareOutputs(filepath.Join(t.Submissions.Dir, container.StagedDir, container.OutputsDir), before, list)
+	files, different, err := compareOutputs(filepath.Join(t.Submissions.Dir, container.StagedDir, container.OutputsDir),
+		before, list)
 	switch {
 	case err != nil:
 		return exit.Fail(exit.NotDone, "drill: compare the outputs: %v", err)
 	case len(different) > 0:
-		return exit.Fail(exit.Problem, "drill: the outputs differ from those of the run without failures: %s", strings.Join(different, ", ")).
+		return exit.Fail(exit.Problem, "drill: the outputs differ from those of the run without failures: %s",
+			strings.Join(different, ", ")).
 			Try("save everything that the result depends on in the checkpoint, such as the state of the random number generator")
 	case files == 0:
 		fmt.Fprintln(con.Err, "drill: there are no outputs with a local path to compare")

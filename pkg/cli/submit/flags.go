@@ -46,16 +46,20 @@ func ResumeCommand(con *term.Console) *cli.Command {
 			"checks which jobs were accepted, submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
 			"another account or Region.",
 			"batchctl resume\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[[]openRow]("dry-run"))...), cmdline.SecretsFlag(), settleFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](),
+			cmdline.JSONWith[[]openRow]("dry-run"))...), cmdline.SecretsFlag(), settleFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "list open submissions; change nothing"},
-			&cli.BoolFlag{Name: "drop", Usage: "close the submissions without submitting the rest; accepted jobs continue"},
-			&cli.BoolFlag{Name: "submit-again", Usage: "also resubmit jobs so old that AWS Batch may have deleted them"})...),
+			&cli.BoolFlag{Name: "drop",
+				Usage: "close the submissions without submitting the rest; accepted jobs continue"},
+			&cli.BoolFlag{Name: "submit-again",
+				Usage: "also resubmit jobs so old that AWS Batch may have deleted them"})...),
 		Action: func(c *cli.Context) error {
 			o, err := jobs.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return resume(c.Context, con, resumeOptions{Options: o, dryRun: c.Bool("dry-run"), drop: c.Bool("drop"), submitAgain: c.Bool("submit-again")})
+			return resume(c.Context, con, resumeOptions{Options: o, dryRun: c.Bool("dry-run"), drop: c.Bool("drop"),
+				submitAgain: c.Bool("submit-again")})
 		},
 	}
 }
@@ -71,9 +75,12 @@ func RetryCommand(con *term.Console) *cli.Command {
 			"JOB, retry uses the last submission.",
 			"batchctl retry pi-sweep\nbatchctl retry pi-sweep:17\n"+
 				"batchctl results pi-sweep"),
-		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(), settleFlag(), whenFlag(),
+		Flags: jobs.Flags(append(append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](),
+			cmdline.JSONWith[plan.Document]("dry-run"))...), cmdline.SubmissionFlag(), cmdline.SecretsFlag(),
+			settleFlag(), whenFlag(),
 			&cli.BoolFlag{Name: "failed", Usage: "retry the FAILED children (the default and only choice)"},
-			&cli.BoolFlag{Name: "partial", Usage: "for an unfinished array, retry the children that have failed so far"},
+			&cli.BoolFlag{Name: "partial",
+				Usage: "for an unfinished array, retry the children that have failed so far"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan --json does; send nothing"},
 			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the jobs finish"})...),
 		Action: func(c *cli.Context) error {
@@ -81,7 +88,8 @@ func RetryCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return retry(c.Context, con, retryOptions{Options: o, deliverOptions: delivers(c, o.Format), partial: c.Bool("partial"), dryRun: c.Bool("dry-run")})
+			return retry(c.Context, con, retryOptions{Options: o, deliverOptions: delivers(c, o.Format),
+				partial: c.Bool("partial"), dryRun: c.Bool("dry-run")})
 		},
 	}
 }
@@ -95,9 +103,11 @@ func RunCommand(con *term.Console) *cli.Command {
 		Description: cmdline.Help("Runs the job in an engine in this process. You need no AWS account, no container daemon and no service. The job's output goes to stdout; in an array, "+
 			"each line starts with name:index.\n\nCtrl-C stops the job: SIGTERM, then SIGKILL after 30 seconds. status and logs still show it.",
 			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
-		Flags: append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.OutputFlags(jobs.DescribedForm())...),
+		Flags: append(append(append(input.Flags(), preview.PlanFlags()...),
+			cmdline.OutputFlags(jobs.DescribedForm())...),
 			append(cmdline.ExecutorFlags(), cmdline.SecretsFlag(), input.RawFlag(con), cmdline.StateDirFlag(),
-				&cli.StringFlag{Name: "drill", Usage: "make attempts fail, and report whether the job survives: `FAILURES` such as reclaim@40%,oom@90s, after a part of a run without failures or after a time"})...),
+				&cli.StringFlag{Name: "drill",
+					Usage: "make attempts fail, and report whether the job survives: `FAILURES` such as reclaim@40%,oom@90s, after a part of a run without failures or after a time"})...),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
@@ -118,27 +128,34 @@ func SubmitCommand(con *term.Console) *cli.Command {
 			"this command.\n\nEach job is submitted once: batchctl records it before the first call, and checks for the job if an "+
 			"answer is missing. If the submission is interrupted, batchctl resume submits the rest.",
 			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
-		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...), append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](), cmdline.JSONWith[plan.Document]("dry-run"))...)...),
+		Flags: append(append(append(append(input.Flags(), preview.PlanFlags()...), cmdline.TargetFlags()...),
+			append(cmdline.ExecutorFlags(), cmdline.OutputFlags(cmdline.JSON[[]submittedRow](),
+				cmdline.JSONWith[plan.Document]("dry-run"))...)...),
 			cmdline.SecretsFlag(), settleFlag(), preview.PricesFlag(), preview.MaxCostFlag(),
 			&cli.IntFlag{Name: "count", Value: 1, Usage: "submit the job `N` times, as NAME-1 to NAME-N"},
-			&cli.StringFlag{Name: "on-failure", Value: onFailureResume, Usage: "the `ACTION` if one of several jobs is rejected: resume keeps the accepted jobs for batchctl resume, stop ends them"},
-			&cli.StringFlag{Name: "check", Usage: "send nothing if anything has changed since this `PLAN`, a file of plan --out"},
+			&cli.StringFlag{Name: "on-failure", Value: onFailureResume,
+				Usage: "the `ACTION` if one of several jobs is rejected: resume keeps the accepted jobs for batchctl resume, stop ends them"},
+			&cli.StringFlag{Name: "check",
+				Usage: "send nothing if anything has changed since this `PLAN`, a file of plan --out"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent, as plan does; send nothing"},
 			whenFlag(),
-			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"}, Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"},
+				Usage: "wait until the job finishes; Ctrl-C stops the waiting, not the job"}, input.RawFlag(con)),
 		Action: func(c *cli.Context) error {
 			o, err := preview.OptionsOf(c)
 			if err != nil {
 				return err
 			}
-			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format), onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run")})
+			return submit(c.Context, con, submitOptions{Options: o, deliverOptions: delivers(c, o.Format),
+				onFailure: c.String("on-failure"), check: c.String("check"), dryRun: c.Bool("dry-run")})
 		},
 	}
 }
 
 // whenFlag is --when.
 func whenFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "when", Value: true, Usage: "if the jobs will not start within a minute, print when they start; a forecast takes a second at most; --when=false turns it off"}
+	return &cli.BoolFlag{Name: "when", Value: true,
+		Usage: "if the jobs will not start within a minute, print when they start; a forecast takes a second at most; --when=false turns it off"}
 }
 
 // settleFlag is --settle, how long batchctl checks for a job after a missing

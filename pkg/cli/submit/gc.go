@@ -84,7 +84,8 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 // gcResources deletes the consumable resources that limited arrays. If the
 // resources cannot be listed, because of missing permissions or another service,
 // it prints that and deletes nothing.
-func gcResources(ctx context.Context, con *term.Console, call *jobs.Call, dryRun bool) (rows []target.Removed, failed error) {
+func gcResources(ctx context.Context, con *term.Console, call *jobs.Call,
+	dryRun bool) (rows []target.Removed, failed error) {
 	resources, err := call.Client.Resources(ctx)
 	if err != nil {
 		fmt.Fprintf(con.Err, "not checked: consumable resources: %s\n", diag.Printable(err.Error()))

@@ -45,13 +45,16 @@ func (s *Sending) publish(ctx context.Context) error {
 			in, moved, err := s.Target.Objects().Publish(ctx, location, local.Path)
 			switch {
 			case err != nil && ctx.Err() != nil:
-				return exit.Fail(exit.Interrupted, "interrupted while uploading %s; no job was accepted", local.Path).Try("nothing was created; submit again")
+				return exit.Fail(exit.Interrupted, "interrupted while uploading %s; no job was accepted", local.Path).
+					Try("nothing was created; submit again")
 			case err != nil && objects.Missing(err):
-				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err).Try(`create the bucket, or give the target another "staging" in the platform file`)
+				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err).
+					Try(`create the bucket, or give the target another "staging" in the platform file`)
 			case err != nil:
 				return exit.Fail(exit.NotDone, "publish %s: %v", local.Path, err)
 			case in.From != local.URL:
-				return exit.Fail(exit.Problem, "%s changed during the submission", local.Path).Try("submit again once the file no longer changes")
+				return exit.Fail(exit.Problem, "%s changed during the submission", local.Path).
+					Try("submit again once the file no longer changes")
 			}
 			if s.Target.IsLocal() {
 				// gc deletes staged files by their age; this one is in use again.
@@ -66,7 +69,8 @@ func (s *Sending) publish(ctx context.Context) error {
 			if moved.Kept > 0 {
 				sent = fmt.Sprintf(", %d of which already existed", moved.Kept)
 			}
-			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(local.Path), preview.DescribePublished(local), sent)
+			fmt.Fprintf(s.Err, "published: %s, %s%s\n", diag.Printable(local.Path), preview.DescribePublished(local),
+				sent)
 		}
 	}
 	return nil
@@ -82,9 +86,11 @@ func (s *Sending) checkStagePaths() error {
 		}
 		refuse := func(path string, src *diag.Source, span diag.Span) {
 			if strings.HasPrefix(path, "/") {
-				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path", Source: src, Span: span,
+				problems = append(problems, diag.Diagnostic{Severity: diag.Error, Rule: "stage-process-path",
+					Source: src, Span: span,
 					Message: fmt.Sprintf("%q would be a path on this machine, because the job runs as a process", path),
-					Hint:    "run it in a container: --executor " + attempt.Containers() + "; or write a relative path, which is below the job's working directory"})
+					Hint: "run it in a container: --executor " + attempt.Containers() +
+						"; or write a relative path, which is below the job's working directory"})
 			}
 		}
 		for _, in := range j.Places.Inputs {
@@ -98,7 +104,11 @@ func (s *Sending) checkStagePaths() error {
 		}
 	}
 	problems.Sort()
-	return input.Complain(s.Console, slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool { return a.Source == b.Source && a.Span == b.Span }))
+	return input.Complain(s.Console,
+		slices.CompactFunc(problems, func(a, b diag.Diagnostic) bool {
+			return a.Source == b.Source &&
+				a.Span == b.Span
+		}))
 }
 
 // executorOf returns how the local engine runs a job: as the job's tag says, or

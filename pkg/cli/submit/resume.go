@@ -78,7 +78,8 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 func chosen(open []once.OpenRun, names []string) ([]once.OpenRun, error) {
 	for _, name := range names {
 		if !slices.ContainsFunc(open, func(r once.OpenRun) bool { return r.Name == name }) {
-			return nil, exit.Fail(exit.NotDone, "no interrupted submission is named %s", name).Try("list them: batchctl resume --dry-run")
+			return nil, exit.Fail(exit.NotDone, "no interrupted submission is named %s", name).
+				Try("list them: batchctl resume --dry-run")
 		}
 	}
 	if len(names) == 0 {
@@ -90,12 +91,14 @@ func chosen(open []once.OpenRun, names []string) ([]once.OpenRun, error) {
 // resumeEach resumes the runs of this target. Runs of another target are an error
 // if their names were given, or if no run is of this target. Damaged runs are
 // reported and do not stop the others.
-func resumeEach(ctx context.Context, t *target.Target, o resumeOptions, open []once.OpenRun) (jobs []once.Submitted, failed error) {
+func resumeEach(ctx context.Context, t *target.Target, o resumeOptions,
+	open []once.OpenRun) (jobs []once.Submitted, failed error) {
 	resumed := 0
 	var damaged error
 	for _, r := range open {
 		if newer, ok := errors.AsType[*once.RunDamageError](r.Damage); ok && newer.Newer {
-			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).Try("update batchctl, then: batchctl resume %s%s", r.Name, t.Flags))
+			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
+				Try("update batchctl, then: batchctl resume %s%s", r.Name, t.Flags))
 			continue
 		}
 		if r.Damage != nil && !o.drop {
@@ -133,7 +136,8 @@ func elsewhere(r once.OpenRun, t *target.Target) error {
 	if r.Target == target.Local {
 		hint = "resume there: batchctl resume --target local " + r.Name
 	}
-	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, Target: r.Target, Current: t.Submissions.Target}).Try("%s", hint)
+	return exit.Fail(exit.NotDone, "%v", &once.ElsewhereError{Run: r.Name, Target: r.Target,
+		Current: t.Submissions.Target}).Try("%s", hint)
 }
 
 // endResume prints the jobs that were submitted, or the error.
@@ -172,7 +176,8 @@ type openRow struct {
 func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
-		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting, r.Damage == nil && !r.Unsealed, ""}
+		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting,
+			r.Damage == nil && !r.Unsealed, ""}
 		if r.Damage != nil {
 			row.Damage = r.Damage.Error()
 		}
@@ -187,7 +192,8 @@ func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 	}
 	t := con.Table("RUN", "BEGAN", "JOBS", "ACCEPTED", "WAITING", "UNKNOWN", "MAYBE DUPLICATE", "TARGET")
 	for _, r := range rows {
-		t.Row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted), fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
+		t.Row(r.Run, r.Began.Local().Format(time.DateTime), fmt.Sprint(r.Jobs), fmt.Sprint(r.Accepted),
+			fmt.Sprint(r.Waiting), fmt.Sprint(r.Unknown),
 			fmt.Sprint(r.Unchecked), cmp.Or(r.Damage, r.Target))
 	}
 	return t.Flush()

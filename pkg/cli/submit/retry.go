@@ -75,9 +75,12 @@ func retryFailure(call *jobs.Call, err error) error {
 	)
 	switch {
 	case errors.As(err, &nothing):
-		return exit.Fail(exit.NotDone, "%v", err).Try("show how they ended: batchctl status %s", session.ArgsFor(call.Target, call.Jobs))
+		return exit.Fail(exit.NotDone, "%v", err).Try("show how they ended: batchctl status %s",
+			session.ArgsFor(call.Target, call.Jobs))
 	case errors.As(err, &running):
-		return exit.Fail(exit.NotDone, "%v", err).Try("wait: batchctl wait %s%s    or retry the children that failed so far: --partial", batch.ShortID(running.ID), call.Flags)
+		return exit.Fail(exit.NotDone, "%v", err).
+			Try("wait: batchctl wait %s%s    or retry the children that failed so far: --partial",
+				batch.ShortID(running.ID), call.Flags)
 	case errors.As(err, &pending):
 		return exit.Fail(exit.Unknown, "%v", err).Try("resume it first: batchctl resume %s%s", pending.Run, call.Flags)
 	case errors.As(err, &unknown):

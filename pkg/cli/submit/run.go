@@ -67,14 +67,16 @@ func run(ctx context.Context, con *term.Console, o preview.Options, drill string
 
 // runPlan runs the plan, with the failures of a drill if there are some, and prints what to do next. No job
 // may outlive this process, because the engine is part of it.
-func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, format string, blows []attempt.Blow) error {
+func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, format string,
+	blows []attempt.Blow) error {
 	log := io.Writer(con.Out)
 	if format == "json" {
 		log = term.Unmasked(con.Err)
 	}
 	run := runJobs
 	if len(blows) > 0 {
-		run = func(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, log io.Writer) ([]once.Submitted, error) {
+		run = func(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan,
+			log io.Writer) ([]once.Submitted, error) {
 			return drillPlan(ctx, con, t, planned, blows, log)
 		}
 	}
@@ -101,7 +103,8 @@ func runPlan(ctx context.Context, con *term.Console, t *target.Target, planned *
 
 // runJobs submits the plan, follows it, and ends every job that is left. It returns the
 // jobs, those that were skipped included.
-func runJobs(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan, log io.Writer) ([]once.Submitted, error) {
+func runJobs(ctx context.Context, con *term.Console, t *target.Target, planned *plan.Plan,
+	log io.Writer) ([]once.Submitted, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := &Sending{con, t, planned}
@@ -119,7 +122,8 @@ func runJobs(ctx context.Context, con *term.Console, t *target.Target, planned *
 
 // runEnd ends the jobs that are left, and returns the error of the run. code is
 // the exit status if err is nil.
-func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted, code int, err error) error {
+func runEnd(ctx context.Context, con *term.Console, t *target.Target, list []once.Submitted, code int,
+	err error) error {
 	var stuck *jobs.ErrStuck
 	switch {
 	case err == nil:

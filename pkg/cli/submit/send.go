@@ -54,7 +54,8 @@ func (s *Sending) checkProvided() error {
 	for _, j := range s.Plan.Jobs {
 		for _, why := range s.Target.Lacking(j) {
 			if first == nil {
-				first = exit.Fail(exit.Problem, "job %s cannot start on this machine, and nothing was submitted: %s", diag.Printable(j.Name), diag.Printable(why))
+				first = exit.Fail(exit.Problem, "job %s cannot start on this machine, and nothing was submitted: %s",
+					diag.Printable(j.Name), diag.Printable(why))
 				continue
 			}
 			fmt.Fprintf(s.Err, "job %s: %s\n", diag.Printable(j.Name), diag.Printable(why))
@@ -96,7 +97,8 @@ func (s *Sending) Now(ctx context.Context) ([]once.Submitted, error) {
 // Following submits all jobs and follows them: first those that can be submitted
 // now, then those that waited for their end, and so on. follow returns the exit
 // status of wave jobs. If it returns an error, Following submits no further job.
-func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (int, error)) (_ []once.Submitted, code int, err error) {
+func (s *Sending) Following(ctx context.Context,
+	follow func([]once.Submitted) (int, error)) (_ []once.Submitted, code int, err error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -114,7 +116,8 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 	submitting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// An error of follow cancels the submission, but not ctx.
-	w := jobs.Start(s.Target, s.free(), func() ([]once.Submitted, error) { return s.Target.Client.Submit(submitting, s.Plan) })
+	w := jobs.Start(s.Target, s.free(),
+		func() ([]once.Submitted, error) { return s.Target.Client.Submit(submitting, s.Plan) })
 	for wave := w.Next(); len(wave) > 0; wave = w.Next() {
 		more, failed := follow(wave)
 		if code = max(code, more); failed != nil {
@@ -139,7 +142,10 @@ func (s *Sending) Following(ctx context.Context, follow func([]once.Submitted) (
 // ended: others wait for them in the client, they have rungs, or a message about
 // their end is to be sent.
 func (s *Sending) HoldsBack() bool {
-	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool { return j.When != "" || once.Climbs(j.Submit) || len(j.Notify) > 0 })
+	return slices.ContainsFunc(s.Plan.Jobs, func(j *plan.Job) bool {
+		return j.When != "" || once.Climbs(j.Submit) ||
+			len(j.Notify) > 0
+	})
 }
 
 // free counts the jobs that neither wait in the client nor come after a job that
@@ -147,7 +153,8 @@ func (s *Sending) HoldsBack() bool {
 func (s *Sending) free() (free int) {
 	held, climbs := map[string]bool{}, map[string]bool{}
 	for _, j := range s.Plan.Jobs {
-		held[j.Name] = j.When != "" || slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] || climbs[d.Job] })
+		held[j.Name] = j.When != "" ||
+			slices.ContainsFunc(j.After, func(d document.Dependency) bool { return held[d.Job] || climbs[d.Job] })
 		climbs[j.Name] = once.Climbs(j.Submit)
 		if j.Submit != nil && !held[j.Name] {
 			free++

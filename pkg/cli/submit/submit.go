@@ -97,7 +97,8 @@ func submit(ctx context.Context, con *term.Console, o submitOptions) error {
 
 // printStart prints a forecast of when accepted jobs start, unless stdout is for JSON. It prints nothing if they start
 // at once, or if the answer takes longer than whenPatience.
-func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *target.Target, in *input.Input, accepted []once.Submitted) {
+func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *target.Target, in *input.Input,
+	accepted []once.Submitted) {
 	if !o.when || o.format == "json" {
 		return
 	}
@@ -105,7 +106,8 @@ func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *ta
 	if err != nil {
 		return // plan --when reports it
 	}
-	if line := preview.WhenAccepted(ctx, t, preview.CatalogOf(in), prices, session.WithID(accepted), whenPatience); line != "" {
+	if line := preview.WhenAccepted(ctx, t, preview.CatalogOf(in), prices, session.WithID(accepted),
+		whenPatience); line != "" {
 		fmt.Fprintln(con.Err, diag.Printable(line))
 	}
 }
@@ -115,7 +117,8 @@ const whenPatience = time.Second
 
 // deliver submits the plan, prints and records the jobs, and follows them with
 // --wait. in has the platform file.
-func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan, in *input.Input) error {
+func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan,
+	in *input.Input) error {
 	s := &Sending{con, t, planned}
 	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
 	// Print the ids first; the check for duplicates waits.
@@ -239,7 +242,8 @@ func dryRun(ctx context.Context, con *term.Console, o preview.Options) error {
 func openOf(t *target.Target, jobs []once.Submitted) ([]once.OpenRun, error) {
 	all, err := t.Submissions.OpenRuns()
 	return slices.DeleteFunc(all, func(r once.OpenRun) bool {
-		return r.Target != t.Submissions.Target || r.Unchecked+r.Unknown == 0 || !slices.ContainsFunc(jobs, func(j once.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
+		return r.Target != t.Submissions.Target || r.Unchecked+r.Unknown == 0 ||
+			!slices.ContainsFunc(jobs, func(j once.Submitted) bool { return slices.Contains(r.IDs, j.ID) })
 	}), err
 }
 
@@ -255,7 +259,8 @@ func nameEarlier(con *term.Console, t *target.Target) error {
 	}
 	for _, r := range open {
 		if newer, ok := errors.AsType[*once.RunDamageError](r.Damage); ok && newer.Newer {
-			fmt.Fprintf(con.Err, "note: an interrupted submission needs a newer batchctl: %s\n", diag.Printable(newer.Error()))
+			fmt.Fprintf(con.Err, "note: an interrupted submission needs a newer batchctl: %s\n",
+				diag.Printable(newer.Error()))
 		} else if r.Damage != nil {
 			fmt.Fprintf(con.Err, "note: the log of a submission is damaged: %s; to list the accepted jobs: batchctl list%s\n", diag.Printable(r.Damage.Error()), t.Flags)
 		}
@@ -323,7 +328,8 @@ type submittedRow struct {
 func submittedRows(t *target.Target, jobs []once.Submitted) []submittedRow {
 	rows := []submittedRow{}
 	for _, j := range jobs {
-		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize, Skipped: j.Skipped, Target: t.Label}
+		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize,
+			Skipped: j.Skipped, Target: t.Label}
 		if j.ID != "" {
 			row.ShortID = batch.ShortID(j.ID)
 		}

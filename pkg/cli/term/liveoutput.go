@@ -42,7 +42,8 @@ type LiveOutput struct {
 
 // NewLiveOutput returns a LiveOutput that writes to Err, and log lines to log.
 func (con *Console) NewLiveOutput(log io.Writer) *LiveOutput {
-	return &LiveOutput{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err), Size: func() (int, int) { return sizeOf(con.Err) }}
+	return &LiveOutput{err: con.Err, Log: log, logText: con.LogText, Live: IsTerminal(con.Err), Color: Color(con.Err),
+		Size: func() (int, int) { return sizeOf(con.Err) }}
 }
 
 // sizeOf returns the columns and lines of the terminal behind w; 80 by 24 if it has none.

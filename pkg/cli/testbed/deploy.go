@@ -71,7 +71,8 @@ func run(ctx context.Context, con *term.Console, o options) error {
 		return q.local(ctx, in.Platform)
 	}
 	if !testbed.ValidPrefix(o.prefix) {
-		return exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
+		return exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).
+			Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	if !o.yes && !term.IsTerminal(con.In) {
 		return exit.Usage("bench deploy needs a confirmation, but there is no terminal").
@@ -106,7 +107,8 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	q.stacks = cloud.Stacks(q.Console, q.t, testbed.Templates(), q.o.prefix)
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
-		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action, term.Plural(len(proposal.Changes), "change"))
+		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action,
+			term.Plural(len(proposal.Changes), "change"))
 		return true, nil // the offer was confirmed for all stacks
 	}
 	q.stacks.Confirm = func(question string) (bool, error) {
@@ -131,7 +133,8 @@ func (q *sequence) runSteps(ctx context.Context) error {
 	}
 	yes, err := q.o.confirm("continue?")
 	if err != nil || !yes {
-		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").Try("to try it without AWS: batchctl bench deploy --target local")))
+		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").
+			Try("to try it without AWS: batchctl bench deploy --target local")))
 	}
 	q.agreed = true
 	// From here on, destroy must find what this process creates.
@@ -182,9 +185,13 @@ func (q *sequence) provide(ctx context.Context) error {
 	if err != nil {
 		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
-	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool { return queue.Alias != "cpu" && queue.Alias != "gpu" })
+	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool {
+		return queue.Alias != "cpu" &&
+			queue.Alias != "gpu"
+	})
 	if len(queues) < 2 {
-		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the benchmark needs a CPU and a GPU queue", term.Plural(len(queues), "job queue")).Try("see them: %s", q.o.statusCommand())
+		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the benchmark needs a CPU and a GPU queue",
+			term.Plural(len(queues), "job queue")).Try("see them: %s", q.o.statusCommand())
 	}
 	return q.writePlatform(queues)
 }
@@ -194,12 +201,14 @@ func (q *sequence) provide(ctx context.Context) error {
 func (q *sequence) writePlatform(queues []infra.Queue) error {
 	entry := map[string]string{"region": q.t.Config.Region}
 	of := q.o.Target.Override(q.entry)
-	for name, value := range map[string]string{"profile": of.Profile, "roleArn": of.RoleARN, "accountId": of.AccountID, "endpoint": of.Endpoint} {
+	for name, value := range map[string]string{"profile": of.Profile, "roleArn": of.RoleARN, "accountId": of.AccountID,
+		"endpoint": of.Endpoint} {
 		if value != "" {
 			entry[name] = value
 		}
 	}
-	head, err := term.JSONText(map[string]any{"$comment": "Written by batchctl bench deploy.", "defaultTarget": targetName, "targets": map[string]any{targetName: entry}})
+	head, err := term.JSONText(map[string]any{"$comment": "Written by batchctl bench deploy.",
+		"defaultTarget": targetName, "targets": map[string]any{targetName: entry}})
 	if err != nil {
 		return err
 	}
@@ -237,7 +246,8 @@ func (o options) again(verb string) string {
 // where returns the flags that select the target.
 func (o options) where() string {
 	line := ""
-	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"platform", o.Target.Platform}} {
+	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile},
+		{"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL}, {"platform", o.Target.Platform}} {
 		if flag[1] != "" {
 			line += " --" + flag[0] + " " + term.Quoted(flag[1])
 		}
@@ -271,7 +281,8 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n", q.o.again("destroy"))
+		fmt.Fprintf(q.Err, "interrupted; --destroy-after deletes everything. Press Ctrl-C again to keep it: %s\n",
+			q.o.again("destroy"))
 	} else if why != nil {
 		fmt.Fprintln(q.Err, "--destroy-after deletes everything that was created:")
 	}
@@ -287,7 +298,8 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
 		if q.o.given(name) {
-			return exit.Usage("--%s works only for a benchmark on AWS", name).Try("omit it, or name a target: --target NAME")
+			return exit.Usage("--%s works only for a benchmark on AWS", name).
+				Try("omit it, or name a target: --target NAME")
 		}
 	}
 	b := q.bench

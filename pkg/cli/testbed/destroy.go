@@ -60,7 +60,8 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	if o.Target.NameFrom(in.Platform) == target.Local {
-		return exit.Usage("a local benchmark leaves nothing running").Try("name a target: batchctl bench destroy --target NAME")
+		return exit.Usage("a local benchmark leaves nothing running").
+			Try("name a target: batchctl bench destroy --target NAME")
 	}
 	if err := q.open(ctx, in.Platform); err != nil {
 		return err
@@ -181,7 +182,8 @@ func (r *remainder) nothing() bool {
 func (q *sequence) list(r *remainder) error {
 	t := &term.Table{Out: q.Err, Width: term.Width(q.Err)}
 	for _, j := range r.jobs {
-		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)), string(j.Status))
+		t.Row("end", "job "+batch.ShortID(aws.ToString(j.JobId))+" "+client.DisplayName(aws.ToString(j.JobName)),
+			string(j.Status))
 	}
 	for _, s := range r.stacks.Stacks {
 		t.Row("delete", "stack "+s, "")
@@ -265,21 +267,24 @@ func (q *sequence) prove(ctx context.Context) error {
 		left = append(left, term.Plural(len(definitions), "job definition"))
 	}
 	if len(left) > 0 {
-		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).Try("again: %s", q.o.again("destroy"))
+		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).
+			Try("again: %s", q.o.again("destroy"))
 	}
 	if err := q.memory.Forget(); err != nil {
 		return err
 	}
 	fmt.Fprintf(q.Err, "nothing is left in %s: no stack with the tag %s and the prefix %s, no repository, no job definition\n",
 		diag.Printable(q.t.Label), infra.Mark, q.stacks.Prefix)
-	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n", diag.Printable(q.o.Dir))
+	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n",
+		diag.Printable(q.o.Dir))
 	return nil
 }
 
 // notRemoved explains why the deletion stopped, and how to continue.
 func (q *sequence) notRemoved(ctx context.Context, err error) error {
 	if !isStackError(err) && ctx.Err() == nil && rpc.Login(err) == nil && !rpc.Denied(err) {
-		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).Try("continue: %s", q.o.again("destroy"))
+		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).
+			Try("continue: %s", q.o.again("destroy"))
 	}
 	return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again("destroy"))
 }
@@ -301,5 +306,6 @@ func (q *sequence) printRemaining(o *testbed.Offer) {
 	if o.Why == "" {
 		price = fmt.Sprintf("for %s USD an hour", cost.Figure(o.Hourly))
 	}
-	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n", strings.Join(o.Standing, " and "), price, q.o.again("destroy"))
+	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n",
+		strings.Join(o.Standing, " and "), price, q.o.again("destroy"))
 }

@@ -38,7 +38,8 @@ func DeployCommand(con *term.Console) *cli.Command {
 			"bench destroy, or pass --destroy-after. --target local runs the same benchmarks on this machine.",
 			"batchctl bench deploy --target local\nbatchctl bench deploy --target aws --max-cost 5\nbatchctl bench deploy --target aws --yes --destroy-after --published\n"+
 				"batchctl bench destroy"),
-		Flags:  jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, 30*time.Minute), deployFlags())...),
+		Flags: jobs.Flags(slices.Concat(cmdline.ExecutorFlags(), benchmark.MeasureFlags(1, 30*time.Minute),
+			deployFlags())...),
 		Action: with(con, run),
 	}
 }
@@ -46,7 +47,8 @@ func DeployCommand(con *term.Console) *cli.Command {
 // outFlag is --out. destroy needs it to find the platform file and the
 // memory.
 func outFlag() cli.Flag {
-	return &cli.StringFlag{Name: "out", Value: "benchmark", Usage: "the `DIRECTORY` for reports, platform file and state"}
+	return &cli.StringFlag{Name: "out", Value: "benchmark",
+		Usage: "the `DIRECTORY` for reports, platform file and state"}
 }
 
 // prefixFlag is --prefix.
@@ -64,19 +66,26 @@ func deployFlags() []cli.Flag {
 	return []cli.Flag{
 		prefixFlag(), yesFlag(), preview.MaxCostFlag(),
 		&cli.BoolFlag{Name: "destroy-after", Usage: "delete everything at the end, also after a failure or Ctrl-C"},
-		&cli.StringSliceFlag{Name: "parameter", Usage: "set a template parameter, `NAME=VALUE`, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
-		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000", Usage: "`SIZES` of the matrices (with --target local: " + testbed.LocalSizes + ")"},
+		&cli.StringSliceFlag{Name: "parameter",
+			Usage: "set a template parameter, `NAME=VALUE`, such as GpuInstanceTypes=g5.xlarge; may be repeated"},
+		&cli.StringFlag{Name: "sizes", Value: "1000,5000,8000,10000",
+			Usage: "`SIZES` of the matrices (with --target local: " + testbed.LocalSizes + ")"},
 		&cli.StringFlag{Name: "image-sizes", Value: "2048,4096", Usage: "`SIZES` of the images"},
 		&cli.StringFlag{Name: "batch", Value: "1,2", Usage: "the batch sizes: `NUMBERS` of images processed at a time"},
 		&cli.StringSliceFlag{Name: "parameters", Usage: "`NAME=VALUE` of the jobs, such as repeats=9; may be repeated"},
 		&cli.StringSliceFlag{Name: "env", Usage: "set a variable of the jobs, `NAME=VALUE`; may be repeated"},
-		&cli.StringSliceFlag{Name: "set", Usage: "change a member of all jobs, `PATH=VALUE`, such as timeout=1h; may be repeated"},
+		&cli.StringSliceFlag{Name: "set",
+			Usage: "change a member of all jobs, `PATH=VALUE`, such as timeout=1h; may be repeated"},
 		&cli.StringFlag{Name: "cpu-image", Usage: "use this `IMAGE` for the CPU jobs instead of building one"},
 		&cli.StringFlag{Name: "gpu-image", Usage: "use this `IMAGE` for the GPU jobs instead of building one"},
-		&cli.StringFlag{Name: "builder", Value: "container", Usage: "the program that builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
-		&cli.StringFlag{Name: "workloads", Usage: "the `DIRECTORY` of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"},
-		&cli.StringFlag{Name: "gpu-base", Usage: "the base `IMAGE` of the GPU image, with a C library or CUDA (default: the Dockerfile's)"},
-		&cli.StringFlag{Name: "registry", Usage: "push to the registry `HOST/PREFIX` instead of ECR, with your own login; the hosts must reach it"},
+		&cli.StringFlag{Name: "builder", Value: "container",
+			Usage: "the program that builds and pushes images: `docker|podman|container` (container: docker if its daemon answers, else podman)"},
+		&cli.StringFlag{Name: "workloads",
+			Usage: "the `DIRECTORY` of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"},
+		&cli.StringFlag{Name: "gpu-base",
+			Usage: "the base `IMAGE` of the GPU image, with a C library or CUDA (default: the Dockerfile's)"},
+		&cli.StringFlag{Name: "registry",
+			Usage: "push to the registry `HOST/PREFIX` instead of ECR, with your own login; the hosts must reach it"},
 	}
 }
 
@@ -112,8 +121,14 @@ func with(con *term.Console, run func(context.Context, *term.Console, options) e
 func optionsOf(con *term.Console, c *cli.Context) (options, error) {
 	o, err := benchmark.OptionsOf(c)
 	return options{Options: o, prefix: c.String("prefix"), yes: c.Bool("yes"), destroyAfter: c.Bool("destroy-after"),
-		stackParameters: c.StringSlice("parameter"), sizes: c.String("sizes"), imageSizes: c.String("image-sizes"),
-		batchSizes: c.String("batch"), cpuImage: c.String("cpu-image"), gpuImage: c.String("gpu-image"), builder: c.String("builder"),
-		registry: c.String("registry"), gpuBase: c.String("gpu-base"), programs: c.String("workloads"), given: c.IsSet,
-		confirm: func(question string) (bool, error) { return cloud.Confirm(c.Context, con, c.Bool("yes"), question) }}, err
+			stackParameters: c.StringSlice("parameter"), sizes: c.String("sizes"), imageSizes: c.String("image-sizes"),
+			batchSizes: c.String("batch"), cpuImage: c.String("cpu-image"), gpuImage: c.String("gpu-image"),
+			builder:  c.String("builder"),
+			registry: c.String("registry"), gpuBase: c.String("gpu-base"), programs: c.String("workloads"),
+			given: c.IsSet,
+			confirm: func(question string) (bool, error) {
+				return cloud.Confirm(c.Context, con, c.Bool("yes"),
+					question)
+			}},
+		err
 }

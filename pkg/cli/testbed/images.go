@@ -59,7 +59,8 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 		return nil
 	}
 	if w.registry != "" && !strings.Contains(w.registry, "/") {
-		return exit.Usage("--registry %s has no prefix", w.registry).Try("for example: --registry registry.example.com/team")
+		return exit.Usage("--registry %s has no prefix", w.registry).
+			Try("for example: --registry registry.example.com/team")
 	}
 	if err := q.findPrograms(sides); err != nil {
 		return err
@@ -98,7 +99,8 @@ func (q *sequence) findPrograms(sides []string) error {
 			path, err = filepath.EvalSymlinks(path)
 		}
 		if err != nil {
-			return exit.Fail(exit.NotDone, "find batchctl: %v", err).Try("name the directory of batchctl-workloads: --workloads DIRECTORY")
+			return exit.Fail(exit.NotDone, "find batchctl: %v", err).
+				Try("name the directory of batchctl-workloads: --workloads DIRECTORY")
 		}
 		dir = filepath.Dir(path)
 	}
@@ -108,7 +110,9 @@ func (q *sequence) findPrograms(sides []string) error {
 	}
 	var ok bool
 	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
-		return exit.Fail(exit.NotDone, "%s contains no batchctl-workloads for Linux on x86_64 with GPU support: jobs on AWS need it in an image", dir).
+		return exit.Fail(exit.NotDone,
+			"%s contains no batchctl-workloads for Linux on x86_64 with GPU support: jobs on AWS need it in an image",
+			dir).
 			Try("build it in batchctl's sources: GOOS=linux GOARCH=amd64 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o %s ./cmd/batchctl-workloads    or name its directory: --workloads DIRECTORY    or use existing images: --cpu-image IMAGE --gpu-image IMAGE", dir)
 	}
 	return nil
@@ -141,11 +145,13 @@ func (q *sequence) pushImages(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept").Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
+			return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept").
+				Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
 		case err != nil && rpc.Login(err) != nil:
 			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Then(q.o.again(""))
 		case err != nil:
-			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).Try("the output is in %s; continue: %s", log.Name(), q.o.again(""))
+			return exit.Fail(exit.NotDone, "image %s: %v", image.Name, err).
+				Try("the output is in %s; continue: %s", log.Name(), q.o.again(""))
 		}
 		outcome := "pushed"
 		if image.Exists {
@@ -170,7 +176,8 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 			return o.Value, nil
 		}
 	}
-	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").Try("see them: %s", q.o.statusCommand())
+	return "", exit.Fail(exit.NotDone, "the stacks have no output RepositoryUri, which image names need").
+		Try("see them: %s", q.o.statusCommand())
 }
 
 // push builds an image if this machine does not have it, and pushes it. It logs

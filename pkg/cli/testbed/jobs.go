@@ -85,7 +85,8 @@ func (q *sequence) measure(ctx context.Context) error {
 	}
 	note, err := b.Repeat(ctx)
 	if ctx.Err() != nil {
-		return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept, and jobs continue").Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
+		return exit.Fail(exit.Interrupted, "interrupted; everything created so far is kept, and jobs continue").
+			Try("continue: %s    delete everything: %s", q.o.again(""), q.o.again("destroy"))
 	}
 	if err != nil {
 		return err
@@ -133,7 +134,8 @@ func (q *sequence) earlier(ctx context.Context, part *benchmark.BenchPart, work 
 			return nil, err
 		}
 		if len(known) == 0 || known[0].Forgotten || known[0].Status == types.JobStatusFailed {
-			fmt.Fprintf(q.Err, "%s: job %s of the previous run is not usable; submitting it again\n", part.Label(), batch.ShortID(j.ID))
+			fmt.Fprintf(q.Err, "%s: job %s of the previous run is not usable; submitting it again\n", part.Label(),
+				batch.ShortID(j.ID))
 			return nil, nil
 		}
 		fmt.Fprintf(q.Err, "%s: continuing with job %s\n", diag.Printable(part.Label()), batch.ShortID(j.ID))
@@ -162,7 +164,8 @@ func (q *sequence) lost(ctx context.Context, part *benchmark.BenchPart, asked ti
 		return nil, err
 	}
 	for _, e := range slices.Backward(entries) {
-		if e.Target == q.t.Submissions.Target && client.DisplayName(e.Name) == part.Plan.Name && !e.Time.Before(asked.Add(-time.Second)) {
+		if e.Target == q.t.Submissions.Target && client.DisplayName(e.Name) == part.Plan.Name &&
+			!e.Time.Before(asked.Add(-time.Second)) {
 			return []once.Submitted{{Name: e.Name, ID: e.ID, Queue: e.Queue, Definition: e.Definition}}, nil
 		}
 	}

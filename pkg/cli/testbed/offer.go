@@ -33,7 +33,8 @@ func (q *sequence) offer(ctx context.Context) (*testbed.Offer, error) {
 		types := testbed.InstanceTypes(q.parameters, s.Name)
 		for _, part := range s.Parts {
 			v := preview.ReviewOf(part.Input, part.Plan, &plan.TargetState{Target: q.t.Kind(), Region: region}, prices)
-			o.Add(cost.Before(part.Plan.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), types)
+			o.Add(cost.Before(part.Plan.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }),
+				types)
 		}
 	}
 	for _, part := range planned.Sides[0].Parts { // both sides of a workload run together
@@ -79,10 +80,12 @@ func within(o *testbed.Offer, maxCost string) error {
 	case err != nil:
 		return exit.Usage("--max-cost %s: %v", maxCost, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	case o.Why != "":
-		return exit.Fail(exit.Problem, "cannot tell whether it stays within %s USD: %s; nothing was created", cost.Figure(limit), o.Why).
+		return exit.Fail(exit.Problem, "cannot tell whether it stays within %s USD: %s; nothing was created",
+			cost.Figure(limit), o.Why).
 			Try("give prices: --prices FILE, or leave --max-cost out")
 	case o.All() > limit:
-		return exit.Fail(exit.Problem, "it may cost %s USD, and the limit is %s; nothing was created", cost.Figure(o.All()), cost.Figure(limit)).
+		return exit.Fail(exit.Problem, "it may cost %s USD, and the limit is %s; nothing was created",
+			cost.Figure(o.All()), cost.Figure(limit)).
 			Try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
 	}
 	return nil
@@ -95,7 +98,8 @@ func (q *sequence) text(o *testbed.Offer) string {
 	for _, t := range testbed.Wanted(q.parameters) {
 		names = append(names, t.Name)
 	}
-	g.Line("creates", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix, strings.Join(names, ", "))
+	g.Line("creates", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix,
+		strings.Join(names, ", "))
 	for _, line := range q.images.offer() {
 		g.More("%s", line)
 	}
@@ -110,10 +114,12 @@ func (q *sequence) text(o *testbed.Offer) string {
 	if o.Why != "" {
 		g.Line("costs", "unknown: %s", o.Why)
 	} else {
-		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()), cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
+		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()),
+			cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
 		g.More("excludes the start and idle time of machines, disks, logs and transfers")
 	}
-	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly), strings.Join(o.Standing, " and "))
+	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly),
+		strings.Join(o.Standing, " and "))
 	from := o.Prices.String() + ", " + o.Region
 	if o.Elsewhere {
 		from += ", because there are none for " + q.t.Config.Region + ": --prices FILE"

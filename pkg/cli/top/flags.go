@@ -19,7 +19,8 @@ func TopCommand(con *term.Console) *cli.Command {
 			"view to these jobs and their queues.",
 			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
 		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*topSnapshot]()),
-			&cli.StringFlag{Name: "interval", Value: "2s", Usage: "refresh every `TIME`, such as 500ms, 5 (seconds) or 1m"},
+			&cli.StringFlag{Name: "interval", Value: "2s",
+				Usage: "refresh every `TIME`, such as 500ms, 5 (seconds) or 1m"},
 			&cli.IntFlag{Name: "iterations", Value: 1, Usage: "print `N` snapshots; 0 prints until interrupted"},
 		)...),
 		Action: func(c *cli.Context) error {
@@ -27,7 +28,8 @@ func TopCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return top(c.Context, con, options{Options: of, interval: c.String("interval"), iterations: c.Int("iterations"), printed: c.IsSet("iterations")})
+			return top(c.Context, con, options{Options: of, interval: c.String("interval"),
+				iterations: c.Int("iterations"), printed: c.IsSet("iterations")})
 		},
 	}
 }

@@ -41,7 +41,8 @@ func parseInterval(value string) (time.Duration, error) {
 	interval, err := time.ParseDuration(value)
 	if err != nil {
 		if interval, err = time.ParseDuration(value + "s"); err != nil {
-			return 0, exit.Usage("--interval %q is not a time", value).Try("write seconds, or a unit: --interval 5, --interval 1m")
+			return 0, exit.Usage("--interval %q is not a time", value).
+				Try("write seconds, or a unit: --interval 5, --interval 1m")
 		}
 	}
 	if interval < topFastest {
@@ -55,7 +56,8 @@ func parseInterval(value string) (time.Duration, error) {
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var messages bytes.Buffer
 	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &messages}, Sources: con.Sources}
-	reader := &topReader{con: quiet, args: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
+	reader := &topReader{con: quiet, args: o.Args,
+		open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
 	program := &topProgram{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
@@ -73,7 +75,8 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 
 // topPrinted prints snapshots without a terminal.
 func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
-	reader := &topReader{con: con, args: o.Args, open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
+	reader := &topReader{con: con, args: o.Args,
+		open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
 	defer reader.close()
 	read := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
 	return printSnapshots(ctx, con, read, topPace{interval: interval}, o.iterations, o.Format)
@@ -82,7 +85,8 @@ func topPrinted(ctx context.Context, con *term.Console, o options, interval time
 // printSnapshots prints the wanted number of snapshots; 0 prints until ctx ends.
 // If the first one fails, it returns the error. It prints later failures and does
 // not count them.
-func printSnapshots(ctx context.Context, con *term.Console, read func() (*topSnapshot, error), pace topPace, wanted int, format string) error {
+func printSnapshots(ctx context.Context, con *term.Console, read func() (*topSnapshot, error), pace topPace, wanted int,
+	format string) error {
 	for printed := 0; ; {
 		snapshot, err := read()
 		switch {

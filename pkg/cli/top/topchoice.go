@@ -38,7 +38,8 @@ func (r *topReader) choose(ctx context.Context) error {
 	var found []string
 	for _, arg := range r.args {
 		if q, isQueue := r.call.QueueNamed(queues, arg); q.HasServiceJobs() {
-			return exit.Fail(exit.NotDone, "queue %s has service jobs, which batchctl does not show", arg).Try("list them: aws batch list-service-jobs --job-queue %s", q.Name)
+			return exit.Fail(exit.NotDone, "queue %s has service jobs, which batchctl does not show", arg).
+				Try("list them: aws batch list-service-jobs --job-queue %s", q.Name)
 		} else if isQueue {
 			chosen.queues = append(chosen.queues, arg)
 			continue

@@ -359,7 +359,8 @@ func (s *topSnapshot) detailIDs(wanted []string) []string {
 }
 
 // lifeOrder are the statuses of unfinished jobs, in the order of a job's life.
-var lifeOrder = [...]types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable, types.JobStatusStarting, types.JobStatusRunning}
+var lifeOrder = [...]types.JobStatus{types.JobStatusSubmitted, types.JobStatusPending, types.JobStatusRunnable,
+	types.JobStatusStarting, types.JobStatusRunning}
 
 // firstInLife orders jobs by progress: running jobs come first, and arrays with
 // running children. Jobs with the same progress are ordered by age, the oldest

@@ -89,7 +89,8 @@ func (m *topModel) jobs() []topJob {
 	jobs := m.snapshot.Jobs
 	if m.filter != "" || m.order != byStatus {
 		wanted := strings.ToLower(m.filter)
-		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j topJob) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
+		jobs = slices.DeleteFunc(slices.Clone(jobs),
+			func(j topJob) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
 		stable.Sort(jobs, m.order.compare)
 	}
 	return jobs

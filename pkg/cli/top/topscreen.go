@@ -60,7 +60,8 @@ func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil && !errors.Is(err, tea.ErrProgramPanic):
-		return exit.Fail(exit.NotDone, "use the terminal: %v", err).Try("print one snapshot instead: batchctl top | cat")
+		return exit.Fail(exit.NotDone, "use the terminal: %v", err).
+			Try("print one snapshot instead: batchctl top | cat")
 	case err != nil:
 		return err
 	}
@@ -72,7 +73,8 @@ func (p *topProgram) run(ctx context.Context, in io.Reader, out *os.File) error 
 type quietTerminal struct{ *os.File }
 
 // queries removes those control sequences.
-var queries = strings.NewReplacer(ansi.RequestModeSynchronizedOutput, "", ansi.RequestModeUnicodeCore, "", ansi.RequestKittyKeyboard, "")
+var queries = strings.NewReplacer(ansi.RequestModeSynchronizedOutput, "", ansi.RequestModeUnicodeCore, "",
+	ansi.RequestKittyKeyboard, "")
 
 // Write writes text without queries. The library writes each query in one piece.
 func (t quietTerminal) Write(text []byte) (int, error) {

@@ -76,7 +76,8 @@ func (m *topModel) head(now time.Time) term.Line {
 	}
 	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")
 	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
-		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).Truncate(time.Second))+" ago", term.StyleFailure)
+		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).
+			Truncate(time.Second))+" ago", term.StyleFailure)
 	}
 	if m.width == 0 {
 		return append(append(left, term.Segment{Text: "  "}), term.Text(m.snapshot.Time.Format(time.RFC3339), "")...)
@@ -100,7 +101,8 @@ func (m *topModel) body(now time.Time) []term.Line {
 	case len(all) > 0:
 		lines = append(lines, jobGrid(all, now).Lines(m.width, first, first+len(shown))...)
 	case m.filter != "":
-		lines = append(lines, term.Text(fmt.Sprintf("no running or waiting job has %q in its name; Esc shows all jobs", m.filter), term.StyleFaint))
+		lines = append(lines, term.Text(fmt.Sprintf("no running or waiting job has %q in its name; Esc shows all jobs",
+			m.filter), term.StyleFaint))
 	default:
 		lines = append(lines, term.Text("no job is running or waiting", term.StyleFaint))
 	}
@@ -172,7 +174,8 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 			last = 1 // for the line below
 		}
 		if len(kept)+len(blocks[i])+last > space {
-			return append(kept, term.Text(fmt.Sprintf("and %d more queues; to show one: batchctl top QUEUE", len(order)-n), term.StyleFaint))
+			return append(kept, term.Text(fmt.Sprintf("and %d more queues; to show one: batchctl top QUEUE",
+				len(order)-n), term.StyleFaint))
 		}
 		kept = append(kept, blocks[i]...)
 	}
@@ -193,8 +196,10 @@ func (q topQueue) busy() int {
 func queueGrid(queues []topQueue) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
 		{Head: "QUEUE", Most: 32, Least: 8, Rank: 9}, {Head: "STATE", Rank: 5},
-		{Head: "SUBMITTED", Right: true, Rank: 2}, {Head: "PENDING", Right: true, Rank: 4}, {Head: "RUNNABLE", Right: true, Rank: 7},
-		{Head: "STARTING", Right: true, Rank: 3}, {Head: "RUNNING", Right: true, Rank: 8}, {Head: "IN USE", Rank: 6}, {Head: "", Rank: 1},
+		{Head: "SUBMITTED", Right: true, Rank: 2}, {Head: "PENDING", Right: true, Rank: 4},
+		{Head: "RUNNABLE", Right: true, Rank: 7},
+		{Head: "STARTING", Right: true, Rank: 3}, {Head: "RUNNING", Right: true, Rank: 8}, {Head: "IN USE", Rank: 6},
+		{Head: "", Rank: 1},
 	}}
 	for _, q := range queues {
 		state := ""
@@ -239,7 +244,8 @@ func (q topQueue) load() string {
 // usedvCPUs returns the vCPUs in use. It returns false if they are unknown, or if
 // the queue has another unit.
 func (q topQueue) usedvCPUs() (float64, bool) {
-	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 && aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobqueue.VCPUUnit {
+	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 &&
+		aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobqueue.VCPUUnit {
 		return aws.ToFloat64(u.TotalCapacityUsage[0].Quantity), true
 	}
 	return 0, false
@@ -292,8 +298,10 @@ func since(millis *int64, now time.Time) string {
 // are in the same one.
 func jobGrid(list []topJob, now time.Time) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
-		{Head: "STATUS", Rank: 8}, {Head: "NAME", Most: 40, Least: 10, Rank: 9}, {Head: "ID", Rank: 6}, {Head: "QUEUE", Most: 24, Least: 8, Rank: 2},
-		{Head: "FOR", Right: true, Floor: 6, Rank: 7}, {Head: "ATTEMPTS", Right: true, Rank: 1}, {Head: "ARRAY", Rank: 3}, {Head: "", Right: true, Rank: 4},
+		{Head: "STATUS", Rank: 8}, {Head: "NAME", Most: 40, Least: 10, Rank: 9}, {Head: "ID", Rank: 6},
+		{Head: "QUEUE", Most: 24, Least: 8, Rank: 2},
+		{Head: "FOR", Right: true, Floor: 6, Rank: 7}, {Head: "ATTEMPTS", Right: true, Rank: 1},
+		{Head: "ARRAY", Rank: 3}, {Head: "", Right: true, Rank: 4},
 		{Head: "REASON", Least: 20, Rank: 5},
 	}}
 	severalQueues := slices.ContainsFunc(list, func(j topJob) bool { return j.Queue != list[0].Queue })
@@ -303,8 +311,10 @@ func jobGrid(list []topJob, now time.Time) *term.Grid {
 			queue = term.Text(j.Queue, "")
 		}
 		chart, count := j.progressBar()
-		g.Rows = append(g.Rows, []term.Line{term.Text(string(j.status()), jobs.StyleOf(j.status())), term.Text(j.name(), ""), term.Text(batch.ShortID(j.id()), ""), queue,
-			term.Text(since(j.since(), now), ""), term.Text(j.attempts(), ""), chart, count, term.Text(aws.ToString(j.Job.Shape.StatusReason), term.StyleWait)})
+		g.Rows = append(g.Rows, []term.Line{term.Text(string(j.status()), jobs.StyleOf(j.status())),
+			term.Text(j.name(), ""), term.Text(batch.ShortID(j.id()), ""), queue,
+			term.Text(since(j.since(), now), ""), term.Text(j.attempts(), ""), chart, count,
+			term.Text(aws.ToString(j.Job.Shape.StatusReason), term.StyleWait)})
 	}
 	return g
 }
@@ -331,7 +341,8 @@ func (j topJob) progressBar() (chart, count term.Line) {
 	size, n := int(aws.ToInt32(a.Size)), j.children()
 	good, bad := int(n["SUCCEEDED"]), int(n["FAILED"])
 	runs := int(n["RUNNING"] + n["STARTING"])
-	chart = term.Bar(10, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure), term.Of(runs, ">", term.StyleRun), term.Of(max(0, size-good-bad-runs), ".", term.StyleFaint))
+	chart = term.Bar(10, term.Of(good, "#", term.StyleGood), term.Of(bad, "x", term.StyleFailure),
+		term.Of(runs, ">", term.StyleRun), term.Of(max(0, size-good-bad-runs), ".", term.StyleFaint))
 	return chart, term.Text(fmt.Sprintf("%d/%d", good+bad, size), "")
 }
 
@@ -355,7 +366,8 @@ func (m *topModel) footer(now time.Time) []term.Line {
 		lines = append(lines, term.Text(m.snapshot.Note, term.StyleWait))
 	}
 	if m.typing {
-		return append(lines, append(term.Text("name: ", term.StyleTitle), append(term.Text(m.filter, ""), term.Segment{Text: "_"})...))
+		return append(lines, append(term.Text("name: ", term.StyleTitle),
+			append(term.Text(m.filter, ""), term.Segment{Text: "_"})...))
 	}
 	left := term.Text(m.position(), "")
 	keys := term.Text("q quit  s sort  / filter  ? help", term.StyleFaint)

@@ -63,7 +63,8 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 	}
 	defer s.hub.Close()
 	if entries, err := os.ReadDir(o.export); err == nil && len(entries) > 0 && !isCopy(entries) {
-		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s", term.Quoted(o.export+"-1"))
+		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s",
+			term.Quoted(o.export+"-1"))
 	} else if err != nil && !os.IsNotExist(err) {
 		return exit.Fail(exit.NotDone, "read %s: %v", o.export, exit.Cause(err))
 	}
@@ -77,13 +78,15 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		}
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", term.Plural(c.files, "page"), diag.Printable(o.export))
+	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", term.Plural(c.files, "page"),
+		diag.Printable(o.export))
 	return con.Print(filepath.Join(o.export, "index.html") + "\n")
 }
 
 // newCopier returns a copier of pages to a directory.
 func newCopier(c *source.Source, dir string) *copier {
-	return &copier{Source: c, jobs: jobpages.Jobs{Source: c}, arrays: jobpages.Arrays{Source: c}, workflows: jobpages.Workflows{Source: c}, dir: dir, export: page.NewExported()}
+	return &copier{Source: c, jobs: jobpages.Jobs{Source: c}, arrays: jobpages.Arrays{Source: c},
+		workflows: jobpages.Workflows{Source: c}, dir: dir, export: page.NewExported()}
 }
 
 // isCopy reports whether a directory has only files of an earlier copy.
@@ -148,7 +151,8 @@ func fileOf(id string) string {
 // chosenChildren returns the children of an array that have pages: the failed ones, and then the first.
 func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]string, error) {
 	id := aws.ToString(parent.JobId)
-	listed, err := source.AskJSON[[]types.JobSummary](ctx, c.Commands, c.Age(), "list", "--array", id, "--limit", "0", "--output", "json")
+	listed, err := source.AskJSON[[]types.JobSummary](ctx, c.Commands, c.Age(), "list", "--array", id, "--limit", "0",
+		"--output", "json")
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +207,8 @@ func (c *copier) job(ctx context.Context, id string) error {
 	v := jobpages.ViewOf(d)
 	own := page.Exported{}
 	if v.NeedsVerdict() {
-		a, err := source.AskJSON[explain.Answer](ctx, c.Commands, source.CommandPatience, "explain", id, "--output", "json")
+		a, err := source.AskJSON[explain.Answer](ctx, c.Commands, source.CommandPatience, "explain", id, "--output",
+			"json")
 		if err == nil {
 			var b bytes.Buffer
 			if err := (page.Page{Template: "explain", Part: true, Body: &a}).Write(&b); err != nil {
@@ -235,7 +240,8 @@ func (c *copier) job(ctx context.Context, id string) error {
 				copied.Pages[i] = name
 			}
 		}
-		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id, "--output", "json"); err == nil {
+		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id,
+			"--output", "json"); err == nil {
 			copied.Results = jobpages.NumericColumns(rows, g.Names, v.Size)
 		}
 		copied.Results = append(copied.Results, jobpages.MeasuredColumns(id, attempts, v.Size)...)

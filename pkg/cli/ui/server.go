@@ -50,22 +50,27 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 	}
 	c := source.New(ctx, run, o.Options, o.files, name)
 	c.Commands.HasFlag = o.hasFlag
-	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges, groups: groupsOf(c, in.Platform, o.allowChanges)}, nil
+	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges,
+		groups: groupsOf(c, in.Platform, o.allowChanges)}, nil
 }
 
 // groupsOf returns the routes of all groups of pages. platform is the platform file; nil without one.
 func groupsOf(c *source.Source, platform *document.Platform, allowChanges bool) []page.Routes {
 	return []page.Routes{
-		(&queuepages.Queues{Source: c}).Routes(), (&queuepages.Platform{Source: c, File: platform}).Routes(), (&forecastpages.Forecasts{Source: c}).Routes(),
-		(&jobpages.JobList{Source: c}).Routes(), (&jobpages.Jobs{Source: c}).Routes(), (&jobpages.Arrays{Source: c}).Routes(), (&jobpages.Workflows{Source: c}).Routes(),
-		(&jobpages.Check{Source: c}).Routes(), (&reportpages.Reports{Source: c}).Routes(), (&actions{c, allowChanges}).routes(),
+		(&queuepages.Queues{Source: c}).Routes(), (&queuepages.Platform{Source: c, File: platform}).
+			Routes(), (&forecastpages.Forecasts{Source: c}).Routes(),
+		(&jobpages.JobList{Source: c}).Routes(), (&jobpages.Jobs{Source: c}).Routes(), (&jobpages.Arrays{Source: c}).
+			Routes(), (&jobpages.Workflows{Source: c}).Routes(),
+		(&jobpages.Check{Source: c}).Routes(), (&reportpages.Reports{Source: c}).Routes(), (&actions{c, allowChanges}).
+			routes(),
 	}
 }
 
 // handler answers the addresses of the pages, their assets and their events.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}",
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/queues", http.StatusSeeOther) })
 	mux.HandleFunc("GET /assets/{name}", page.ServeAsset)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/assets/icon.svg", http.StatusSeeOther)
@@ -117,7 +122,8 @@ func (s *server) answer(read func(*http.Request) (page.Page, error)) http.Handle
 	return func(w http.ResponseWriter, r *http.Request) {
 		p, err := read(r)
 		if err != nil {
-			p = page.Page{Template: "problem", Title: "Not shown", Section: p.Section, Part: p.Part, Problem: page.ProblemOf(err)}
+			p = page.Page{Template: "problem", Title: "Not shown", Section: p.Section, Part: p.Part,
+				Problem: page.ProblemOf(err)}
 		}
 		p.Source, p.AllowChanges = s.Source, s.allowChanges
 		if c, err := r.Cookie("batchctl-theme"); err == nil && (c.Value == "dark" || c.Value == "light") {

@@ -28,7 +28,8 @@ func serve(ctx context.Context, con *term.Console, run source.Run, o options) er
 	}
 	listener, err := web.Listen(o.port)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "listen on port %d: %v", o.port, exit.Cause(err)).Try("choose another port, or leave out --port")
+		return exit.Fail(exit.NotDone, "listen on port %d: %v", o.port, exit.Cause(err)).
+			Try("choose another port, or leave out --port")
 	}
 	defer s.hub.Close()
 	guard := web.NewGuard(listener.Addr().(*net.TCPAddr).Port)
@@ -55,7 +56,8 @@ func announce(con *term.Console, guard *web.Guard, base string, noOpen bool) err
 		return nil
 	}
 	if err := openBrowser(guard.Ticket(base)); err != nil {
-		fmt.Fprintf(con.Err, "note: no browser was opened: %s; open the address yourself\n", diag.Printable(err.Error()))
+		fmt.Fprintf(con.Err, "note: no browser was opened: %s; open the address yourself\n",
+			diag.Printable(err.Error()))
 	}
 	return nil
 }

@@ -141,7 +141,8 @@ func (f *Fake) handler(name string) http.HandlerFunc {
 	case "ListJobs":
 		return wire.Handle(f.EachPage)
 	case "GetJobQueueSnapshot":
-		return wire.Handle(func(_ context.Context, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+		return wire.Handle(func(_ context.Context,
+			in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 			return &awsbatch.GetJobQueueSnapshotOutput{FrontOfQueue: &types.FrontOfQueueDetail{
 				Jobs: []types.FrontOfQueueJobSummary{{JobArn: in.JobQueue}}}}, nil
 		})
@@ -151,7 +152,8 @@ func (f *Fake) handler(name string) http.HandlerFunc {
 			return &awsbatch.CancelJobOutput{}, nil
 		})
 	case "TerminateJob":
-		return wire.Handle(func(_ context.Context, in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
+		return wire.Handle(func(_ context.Context,
+			in *awsbatch.TerminateJobInput) (*awsbatch.TerminateJobOutput, error) {
 			f.Stopped[*in.JobId] += "TerminateJob " + *in.Reason + ";"
 			return &awsbatch.TerminateJobOutput{}, nil
 		})
@@ -165,7 +167,8 @@ func (f *Fake) handler(name string) http.HandlerFunc {
 }
 
 // Register adds a revision of a definition.
-func (f *Fake) Register(_ context.Context, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+func (f *Fake) Register(_ context.Context,
+	in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	revision := int32(1)
 	for _, d := range f.Definitions {
 		if *d.JobDefinitionName == *in.JobDefinitionName {
@@ -173,9 +176,12 @@ func (f *Fake) Register(_ context.Context, in *awsbatch.RegisterJobDefinitionInp
 		}
 	}
 	arn := fmt.Sprintf("arn:aws:batch:us-east-1:123456789012:job-definition/%s:%d", *in.JobDefinitionName, revision)
-	f.Definitions = append(f.Definitions, types.JobDefinition{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName,
-		Revision: &revision, Status: aws.String("ACTIVE"), Tags: in.Tags, ContainerProperties: in.ContainerProperties})
-	return &awsbatch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName, Revision: &revision}, nil
+	f.Definitions = append(f.Definitions, types.JobDefinition{JobDefinitionArn: &arn,
+		JobDefinitionName: in.JobDefinitionName,
+		Revision:          &revision, Status: aws.String("ACTIVE"), Tags: in.Tags,
+		ContainerProperties: in.ContainerProperties})
+	return &awsbatch.RegisterJobDefinitionOutput{JobDefinitionArn: &arn, JobDefinitionName: in.JobDefinitionName,
+		Revision: &revision}, nil
 }
 
 // page returns one element of all, so that every test covers paging.
@@ -188,7 +194,8 @@ func page[T any](all []T, token *string) ([]T, *string) {
 }
 
 // describeDefinitions returns named definitions, or the revisions of one name in one status.
-func (f *Fake) describeDefinitions(_ context.Context, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (f *Fake) describeDefinitions(_ context.Context,
+	in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	var fit []types.JobDefinition
 	for _, d := range f.Definitions {
 		if in.JobDefinitions != nil {
@@ -213,9 +220,11 @@ func TestID(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n
 func (f *Fake) Submit(_ context.Context, in *awsbatch.SubmitJobInput) (*awsbatch.SubmitJobOutput, error) {
 	f.Submitted = append(f.Submitted, in)
 	id, created := TestID(len(f.Submitted)), aws.Int64(time.Now().UnixMilli())
-	f.Listed = append(f.Listed, types.JobSummary{JobId: &id, JobName: in.JobName, JobArn: in.JobQueue, CreatedAt: created})
+	f.Listed = append(f.Listed, types.JobSummary{JobId: &id, JobName: in.JobName, JobArn: in.JobQueue,
+		CreatedAt: created})
 	f.Jobs[id] = func(time.Duration) *types.JobDetail {
-		d := &types.JobDetail{JobName: in.JobName, JobDefinition: in.JobDefinition, Tags: in.Tags, CreatedAt: created, Status: types.JobStatusRunnable}
+		d := &types.JobDetail{JobName: in.JobName, JobDefinition: in.JobDefinition, Tags: in.Tags, CreatedAt: created,
+			Status: types.JobStatusRunnable}
 		if f.Stopped[id] != "" {
 			d.Status = types.JobStatusFailed
 		}
@@ -242,7 +251,8 @@ func (f *Fake) describeJobs(_ context.Context, in *awsbatch.DescribeJobsInput) (
 }
 
 // describeQueues returns one queue per page.
-func (f *Fake) describeQueues(_ context.Context, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+func (f *Fake) describeQueues(_ context.Context,
+	in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	out := &awsbatch.DescribeJobQueuesOutput{}
 	var names []string
 	names, out.NextToken = page(f.Queues, in.NextToken)
@@ -283,7 +293,8 @@ func (f *Fake) EachPage(_ context.Context, in *awsbatch.ListJobsInput) (*awsbatc
 
 // getLogEvents returns two events per page, or one from the end backward after an empty page, and
 // repeats the token at either end.
-func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
+func (f *Fake) getLogEvents(_ context.Context,
+	in *cloudwatchlogs.GetLogEventsInput) (*cloudwatchlogs.GetLogEventsOutput, error) {
 	f.Groups = append(f.Groups, *in.LogGroupName)
 	f.Asked = append(f.Asked, *in.LogStreamName)
 	at := f.Events[*in.LogStreamName]
@@ -301,7 +312,8 @@ func (f *Fake) getLogEvents(_ context.Context, in *cloudwatchlogs.GetLogEventsIn
 	case !*in.StartFromHead && token == "":
 		from, to = len(lines), len(lines)
 	}
-	out := &cloudwatchlogs.GetLogEventsOutput{NextForwardToken: aws.String("f/" + strconv.Itoa(to)), NextBackwardToken: aws.String("b/" + strconv.Itoa(from))}
+	out := &cloudwatchlogs.GetLogEventsOutput{NextForwardToken: aws.String("f/" + strconv.Itoa(to)),
+		NextBackwardToken: aws.String("b/" + strconv.Itoa(from))}
 	for i, text := range lines[from:to] {
 		if stamp := int64(from + i); stamp >= aws.ToInt64(in.StartTime) {
 			out.Events = append(out.Events, logtypes.OutputLogEvent{Message: &text, Timestamp: &stamp})
@@ -393,7 +405,8 @@ func Works(n int) *plan.Plan {
 	p := &plan.Plan{Name: "many"}
 	for i := range n {
 		p.Jobs = append(p.Jobs, &plan.Job{Name: fmt.Sprintf("job-%d", i),
-			Submit: &awsbatch.SubmitJobInput{JobName: aws.String(fmt.Sprintf("job-%d", i)), JobQueue: aws.String("default"), JobDefinition: aws.String("work")}})
+			Submit: &awsbatch.SubmitJobInput{JobName: aws.String(fmt.Sprintf("job-%d", i)),
+				JobQueue: aws.String("default"), JobDefinition: aws.String("work")}})
 	}
 	return p
 }

@@ -34,7 +34,8 @@ func notFound(err error, kind string) bool {
 	}
 	text := strings.ToLower(client.Cause(err))
 	return strings.Contains(text, kind) &&
-		(strings.Contains(text, "not found") || strings.Contains(text, "not exist") || strings.Contains(text, "notfound"))
+		(strings.Contains(text, "not found") || strings.Contains(text, "not exist") ||
+			strings.Contains(text, "notfound"))
 }
 
 // firstPause and longPause bound the pauses of fullJitter.

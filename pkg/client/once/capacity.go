@@ -45,7 +45,8 @@ func (c climber) giveUpWaiting(ctx context.Context, t *plannedJob, job *types.Jo
 	if why != "" {
 		if why != t.stays && ctx.Err() == nil {
 			t.stays = why
-			c.client.progress("job %s (%s) stays in its queue: it has been RUNNABLE for %s, %s", t.name, batch.ShortID(t.result.ID), after, why)
+			c.client.progress("job %s (%s) stays in its queue: it has been RUNNABLE for %s, %s", t.name,
+				batch.ShortID(t.result.ID), after, why)
 		}
 		return nil
 	}
@@ -53,7 +54,8 @@ func (c climber) giveUpWaiting(ctx context.Context, t *plannedJob, job *types.Jo
 	if err := c.run.note(t, line{What: lineCancelled, ID: t.result.ID, Reason: reason}); err != nil {
 		return err
 	}
-	if _, err := c.client.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &t.result.ID, Reason: &reason}); err != nil {
+	if _, err := c.client.API.CancelJob(ctx, &awsbatch.CancelJobInput{JobId: &t.result.ID,
+		Reason: &reason}); err != nil {
 		return client.Failed("CancelJob "+batch.ShortID(t.result.ID), err)
 	}
 	t.cancelled = time.Now()

@@ -68,7 +68,8 @@ func (c climber) climb(ctx context.Context, t *plannedJob, job *types.JobDetail)
 	}
 	c.run.addSteps(t, why, steps)
 	for _, s := range steps {
-		c.client.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID), s.step.Cause.Text(), s.describe())
+		c.client.progress("job %s (%s) FAILED: %s; submitting %s", t.name, batch.ShortID(t.result.ID),
+			s.step.Cause.Text(), s.describe())
 	}
 	if why != "" {
 		c.client.progress("job %s (%s) FAILED and is not submitted again: %s", t.name, batch.ShortID(t.result.ID), why)
@@ -105,7 +106,8 @@ func (c climber) stepsAfter(ctx context.Context, t *plannedJob, job *types.JobDe
 	if err != nil {
 		return nil, "", err
 	}
-	if failed = slices.DeleteFunc(failed, func(index int) bool { return replaced[index] }); len(failed) == 0 && len(replaced) > 0 {
+	if failed = slices.DeleteFunc(failed, func(index int) bool { return replaced[index] }); len(failed) == 0 &&
+		len(replaced) > 0 {
 		return nil, replacedWhy, nil
 	}
 	groups, why, err := c.stepsOfChildren(ctx, t, need, taken, failed)
@@ -178,7 +180,8 @@ const detailsAtOnce = 1000
 
 // stepsOfChildren decides on each failed child of an array, and puts those with the same step
 // together. why is about the children without a step.
-func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step, failed []int) (groups []*childStep, why string, err error) {
+func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder.Need, taken []ladder.Step,
+	failed []int) (groups []*childStep, why string, err error) {
 	without := 0
 	for chunk := range slices.Chunk(failed, detailsAtOnce) {
 		var ids []string
@@ -240,7 +243,8 @@ func stepNames(r *run, t *plannedJob) func() string {
 }
 
 // newStep returns a job of the run that runs a failed one again.
-func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step, name string, in *awsbatch.SubmitJobInput) (*plannedJob, error) {
+func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step, name string,
+	in *awsbatch.SubmitJobInput) (*plannedJob, error) {
 	in.JobName, in.JobQueue = &name, &step.Queue
 	in.DependsOn = nil
 	in.ContainerOverrides = cmp.Or(in.ContainerOverrides, &types.ContainerOverrides{})

@@ -212,7 +212,8 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if err := k.run.note(t, line{What: lineDuplicate, ID: duplicate.id}); err != nil {
 		return false, err
 	}
-	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+", which was accepted twice because an answer was missing or a request was repeated")
+	done, err := k.client.Stop(ctx, duplicate.id, duplicateReason+t.result.ID+
+		", which was accepted twice because an answer was missing or a request was repeated")
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
@@ -231,5 +232,6 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 
 // endedHere reports whether batchctl stopped a duplicate. Not every service keeps the reason.
 func (t *plannedJob) endedHere(duplicate sighting) bool {
-	return strings.HasPrefix(duplicate.reason, duplicateReason) || t.ending[duplicate.id] && duplicate.status == types.JobStatusFailed
+	return strings.HasPrefix(duplicate.reason, duplicateReason) || t.ending[duplicate.id] &&
+		duplicate.status == types.JobStatusFailed
 }

@@ -45,7 +45,8 @@ func (o *onceEach) do(name string, action func() error) error {
 // eachJob processes jobs, n concurrently, each after the jobs that it needs and otherwise in the
 // order of the plan. After an error, or when ctx ends, it starts no further job and waits for
 // those in progress.
-func eachJob(ctx context.Context, tasks []*plannedJob, n int, do func(*plannedJob) error, needs func(*plannedJob, int) []int) (first error) {
+func eachJob(ctx context.Context, tasks []*plannedJob, n int, do func(*plannedJob) error,
+	needs func(*plannedJob, int) []int) (first error) {
 	waits, dependents := make([]int, len(tasks)), make([][]int, len(tasks))
 	var ready []int
 	for i, t := range tasks {

@@ -29,7 +29,8 @@ type ends struct {
 
 // newEnds returns an empty record of outcomes.
 func newEnds(c *Client) *ends {
-	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*Client{}, map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
+	return &ends{c, map[string]types.JobStatus{}, map[string]time.Time{}, map[string]*Client{},
+		map[string]*types.JobDetail{}, map[string]*types.JobDetail{}}
 }
 
 // query queries the jobs and reports whether any has ended since the last call.

@@ -101,8 +101,10 @@ func acceptedOf(lines []line) (entries []Entry) {
 		case lineAccepted:
 			if ids[l.Submission] = l.ID; l.ID != "" {
 				intent := intents[l.Submission]
-				entries = append(entries, Entry{Time: l.Time, Target: cmp.Or(intent.Target, r.target), Queue: intent.Queue, Name: l.Name, ID: l.ID, Definition: l.Definition,
-					ArraySize: l.ArraySize, Submission: l.Submission, Run: r.name, Workflow: r.title, File: intent.File, Again: intent.Again, Cells: intent.Cells})
+				entries = append(entries, Entry{Time: l.Time, Target: cmp.Or(intent.Target, r.target),
+					Queue: intent.Queue, Name: l.Name, ID: l.ID, Definition: l.Definition,
+					ArraySize: l.ArraySize, Submission: l.Submission, Run: r.name, Workflow: r.title, File: intent.File,
+					Again: intent.Again, Cells: intent.Cells})
 			}
 		}
 	}
@@ -112,8 +114,10 @@ func acceptedOf(lines []line) (entries []Entry) {
 // entry returns the entry of an accepted job of a run.
 func (t *plannedJob) entry(r *run) Entry {
 	s := t.result
-	return Entry{Time: t.accepted, Target: cmp.Or(t.target, r.target), Queue: s.Queue, Name: s.Name, ID: s.ID, Definition: s.Definition,
-		ArraySize: s.ArraySize, Submission: t.submission, Run: r.name, Workflow: r.title, File: t.root().file, Again: t.runsAgain(), Cells: t.cells()}
+	return Entry{Time: t.accepted, Target: cmp.Or(t.target, r.target), Queue: s.Queue, Name: s.Name, ID: s.ID,
+		Definition: s.Definition,
+		ArraySize:  s.ArraySize, Submission: t.submission, Run: r.name, Workflow: r.title, File: t.root().
+				file, Again: t.runsAgain(), Cells: t.cells()}
 }
 
 // Own returns the entries of this ledger's target, oldest first. It skips damaged lines.

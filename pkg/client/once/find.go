@@ -77,7 +77,8 @@ func (c *Client) finder() finder {
 // case, so find compares names and tags itself.
 func (f finder) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 	name := aws.ToString(t.submit.JobName)
-	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue, Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
+	in := awsbatch.ListJobsInput{JobQueue: t.submit.JobQueue,
+		Filters: []types.KeyValuesPair{{Name: aws.String("JOB_NAME"), Values: []string{name}}}}
 	var ids []string
 	seen := map[string]types.JobSummary{}
 	for job, err := range f.jobs.EachPage(ctx, in) {
@@ -107,13 +108,16 @@ func (f finder) find(ctx context.Context, t *plannedJob) ([]sighting, error) {
 
 // sighted returns a listed job of the task's jobName, if it has the task's submission id.
 func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobDetail) (s sighting, ours bool) {
-	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status, aws.ToString(job.StatusReason), job.StartedAt != nil}
+	s = sighting{aws.ToString(job.JobId), aws.ToString(job.JobDefinition), aws.ToInt64(job.CreatedAt), job.Status,
+		aws.ToString(job.StatusReason), job.StartedAt != nil}
 	d, known := details[s.id]
-	if tag, tagged := d.Tags[client.SubmissionTag]; tagged && tag != t.submission || !tagged && aws.ToString(job.JobName) == t.name {
+	if tag, tagged := d.Tags[client.SubmissionTag]; tagged && tag != t.submission || !tagged &&
+		aws.ToString(job.JobName) == t.name {
 		return s, false // another submission's, or a name without an id
 	}
 	if known {
-		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition), cmp.Or(aws.ToString(d.StatusReason), s.reason)
+		s.definition, s.reason = cmp.Or(aws.ToString(d.JobDefinition), s.definition),
+			cmp.Or(aws.ToString(d.StatusReason), s.reason)
 		s.created, s.status, s.started = aws.ToInt64(d.CreatedAt), d.Status, d.StartedAt != nil
 	}
 	return s, true
@@ -121,7 +125,10 @@ func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobD
 
 // sortSightings sorts by creation, oldest first.
 func sortSightings(found []sighting) {
-	stable.Sort(found, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	stable.Sort(found, func(a, b sighting) int {
+		return cmp.Or(cmp.Compare(a.created, b.created),
+			cmp.Compare(a.id, b.id))
+	})
 }
 
 // findSoon is find with a time limit.

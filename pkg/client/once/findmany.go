@@ -44,7 +44,8 @@ func (f finder) findMany(ctx context.Context, r *run, tasks []*plannedJob) map[*
 
 // listQueue adds the jobs of the tasks of one queue to all. It ignores errors: find lists those
 // jobs by name.
-func (f finder) listQueue(ctx context.Context, r *run, queue string, tasks []*plannedJob, all map[*plannedJob][]sighting) {
+func (f finder) listQueue(ctx context.Context, r *run, queue string, tasks []*plannedJob,
+	all map[*plannedJob][]sighting) {
 	ctx, cancel := context.WithTimeout(ctx, 2*searchTimeout)
 	defer cancel()
 	since, ok := f.beganAt(ctx, r, tasks)
@@ -57,7 +58,8 @@ func (f finder) listQueue(ctx context.Context, r *run, queue string, tasks []*pl
 	}
 	jobs, duplicates := map[*plannedJob][]types.JobSummary{}, []string(nil)
 	pages := awsbatch.NewListJobsPaginator(f.jobs.API, &awsbatch.ListJobsInput{JobQueue: &queue,
-		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"), Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
+		Filters: []types.KeyValuesPair{{Name: aws.String("AFTER_CREATED_AT"),
+			Values: []string{strconv.FormatInt(since.UnixMilli(), 10)}}}})
 	for calls := 0; pages.HasMorePages(); calls++ {
 		if calls == len(tasks) {
 			return // listing by name takes fewer calls

@@ -19,7 +19,8 @@ import (
 // too large, before anything changes. It queries the service only for earlier jobs and registered
 // definitions, where the plan needs them.
 func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
-	r := &run{name: batch.ShortID(client.NewSubmissionID()), attached: c.Attached, stopOnFailure: c.StopOnFailure, began: time.Now()}
+	r := &run{name: batch.ShortID(client.NewSubmissionID()), attached: c.Attached, stopOnFailure: c.StopOnFailure,
+		began: time.Now()}
 	latest, definers := map[string]int{}, map[string]int{}
 	for i, j := range p.Jobs {
 		t := taskFor(j)
@@ -33,7 +34,8 @@ func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
 		for _, a := range j.After {
 			at, ok := latest[a.Job]
 			if !ok {
-				return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name, a.Job)
+				return nil, fmt.Errorf("submit job %s: it depends on %s, which was not submitted before it", j.Name,
+					a.Job)
 			}
 			t.after = append(t.after, edge{at, a.Type})
 		}
@@ -63,7 +65,8 @@ func titleOf(p *plan.Plan) string {
 
 // taskFor returns the task for a job of a plan, without its relations to other jobs.
 func taskFor(j *plan.Job) *plannedJob {
-	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1, rungs: rungsOf(j.Submit), notify: j.Notify,
+	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
+		rungs: rungsOf(j.Submit), notify: j.Notify,
 		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel, retryOf: j.Again, file: FilePath(j.File)}
 	for _, e := range j.Earlier {
 		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
@@ -120,7 +123,8 @@ func (t *plannedJob) checkSize(r *run) error {
 		if err != nil {
 			return fmt.Errorf("register job definition %s: %w", t.name, err)
 		}
-		if err := atMost("RegisterJobDefinition", t.name, *client.WithHash(t.register, hash), plan.MaxDefinition); err != nil {
+		if err := atMost("RegisterJobDefinition", t.name, *client.WithHash(t.register, hash),
+			plan.MaxDefinition); err != nil {
 			return err
 		}
 	}
@@ -136,7 +140,8 @@ func (t *plannedJob) checkSize(r *run) error {
 		return &t.submission
 	})...)
 	if len(in.DependsOn) > maxDependencies {
-		return fmt.Errorf("submit job %s: it has %d dependencies; AWS Batch accepts at most %d", t.name, len(in.DependsOn), maxDependencies)
+		return fmt.Errorf("submit job %s: it has %d dependencies; AWS Batch accepts at most %d", t.name,
+			len(in.DependsOn), maxDependencies)
 	}
 	return checkSubmitSize(t.name, &in)
 }

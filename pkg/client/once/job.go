@@ -108,7 +108,8 @@ type plannedJob struct {
 
 // submitted returns the task's job with its id.
 func (t *plannedJob) submitted(id, definition string) Submitted {
-	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition, ArraySize: arraySize(t.submit), At: t.at}
+	s := Submitted{Name: t.name, ID: id, Queue: aws.ToString(t.submit.JobQueue), Definition: definition,
+		ArraySize: arraySize(t.submit), At: t.at}
 	s.Again = t.runsAgain()
 	return s
 }
@@ -140,7 +141,8 @@ func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency
 		return nil
 	}
 	for _, e := range t.earlier {
-		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)), Type: types.ArrayJobDependency(e.Type)})
+		all = append(all, types.JobDependency{JobId: aws.String(cmp.Or(e.ID, t.submission)),
+			Type: types.ArrayJobDependency(e.Type)})
 	}
 	for _, e := range t.after {
 		if id := id(e); id != nil {

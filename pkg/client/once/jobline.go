@@ -16,8 +16,9 @@ import (
 
 // intent returns the job's line in the log.
 func (t *plannedJob) intent() (line, error) {
-	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after, Earlier: t.earlier,
-		When: t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
+	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after,
+		Earlier: t.earlier,
+		When:    t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
 		At: t.at, Target: t.target, Again: t.retryOf, File: t.file, Cells: t.cells()}
 	if t.resource != "" {
 		l.MaxParallel = t.maxParallel
@@ -44,7 +45,8 @@ func (t *plannedJob) intent() (line, error) {
 
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
-	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1, sent: true,
+	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1,
+		sent:   true,
 		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify,
 		retryOf: l.Again, file: l.File}
 	if l.At != "" {
@@ -81,7 +83,8 @@ func taskOf(l line) (*plannedJob, error) {
 func (t *plannedJob) replay(l line) {
 	switch l.What {
 	case lineAccepted:
-		t.done, t.accepted, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize}
+		t.done, t.accepted, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID,
+			Definition: l.Definition, ArraySize: l.ArraySize}
 		if t.submit != nil {
 			t.result.Queue = aws.ToString(t.submit.JobQueue)
 		}

@@ -57,7 +57,8 @@ type duplicateChecks struct {
 
 // endDuplicates stops the duplicates that are visible now.
 func (d duplicateChecks) endDuplicates(ctx context.Context) error {
-	return dueError(d.run, d.targets.eachTarget(ctx, func(c *Client, tasks []*plannedJob) error { return c.checker(d.run).endVisible(ctx, tasks) }))
+	return dueError(d.run, d.targets.eachTarget(ctx,
+		func(c *Client, tasks []*plannedJob) error { return c.checker(d.run).endVisible(ctx, tasks) }))
 }
 
 // leaveReplays records jobs with clear answers that were not checked, where requests may be
@@ -67,7 +68,8 @@ func (d duplicateChecks) leaveReplays() error {
 		return nil
 	}
 	for _, t := range clearOf(d.run.tasks) {
-		if err := d.run.doubt(t, t.lastRequest(), "the submission ended before batchctl checked it for duplicates"); err != nil {
+		if err := d.run.doubt(t, t.lastRequest(),
+			"the submission ended before batchctl checked it for duplicates"); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,8 @@ type Entry struct {
 
 // Known returns the entry as the embedded client uses it.
 func (e Entry) Known() client.Known {
-	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run, Workflow: e.Workflow, Queue: e.Queue,
+	return client.Known{ID: e.ID, Name: e.Name, Submitted: e.Time, Submission: e.Submission, Run: e.Run,
+		Workflow: e.Workflow, Queue: e.Queue,
 		Again: e.Again, Cells: e.Cells, Size: e.ArraySize, File: e.File}
 }
 
@@ -111,7 +112,8 @@ func (l *Ledger) passDamage(err error) error {
 // Covers reports whether the ledger's target includes jobs of a target. A read-only command does
 // not query its account, so it covers the jobs of any account.
 func (l *Ledger) Covers(target string) bool {
-	return target == l.Target || target != "" && batch.WithoutAccount(l.Target) == l.Target && batch.WithoutAccount(target) == l.Target
+	return target == l.Target || target != "" && batch.WithoutAccount(l.Target) == l.Target &&
+		batch.WithoutAccount(target) == l.Target
 }
 
 // History returns the record of attempts beside the ledger.

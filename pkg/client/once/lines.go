@@ -140,7 +140,8 @@ func readRecords[T any](path string, take func(T) bool) error {
 			broken, damaged = true, append(damaged, n)
 		}
 	})
-	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && time.Since(info.ModTime()) > creation || bytes.IndexByte(torn, 0) >= 0 {
+	if info, statErr := f.Stat(); statErr == nil && info.Size() == 0 && time.Since(info.ModTime()) > creation ||
+		bytes.IndexByte(torn, 0) >= 0 {
 		broken, damaged = true, append(damaged, n+1)
 	}
 	if broken {

@@ -31,7 +31,8 @@ const (
 )
 
 // knownLines are all lines that this version can act on.
-var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked, lineDuplicate, lineDropped, lineDue, lineSkipped,
+var knownLines = []string{lineRun, lineResumed, lineIntent, lineUnclear, lineAccepted, lineRefused, lineChecked,
+	lineDuplicate, lineDropped, lineDue, lineSkipped,
 	lineResource, lineStopping, lineClimbed, lineMoved, lineCancelled, lineNotified}
 
 // line is a line of a run's log. Its What determines which members are set.

@@ -44,7 +44,8 @@ func (t *logText) newer(i int, writer, format string, args ...any) error {
 	if writer != "" {
 		writer = "batchctl " + writer
 	}
-	why := fmt.Sprintf("written by %s (%s): use that version; nothing was changed", cmp.Or(writer, "a newer batchctl"), fmt.Sprintf(format, args...))
+	why := fmt.Sprintf("written by %s (%s): use that version; nothing was changed", cmp.Or(writer, "a newer batchctl"),
+		fmt.Sprintf(format, args...))
 	return &RunDamageError{t.path, t.numbers[i], why, true}
 }
 

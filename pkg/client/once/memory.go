@@ -49,7 +49,8 @@ func (m memory) job(id string) (types.JobDetail, bool) {
 	e, ok := m.entries[base]
 	e.ID = id
 	if parent, ended := m.outcomes[base]; ended {
-		return Entry{Time: e.Time, Queue: parent.Queue, Name: parent.Name, ID: id, Definition: parent.Definition}.expired(), true
+		return Entry{Time: e.Time, Queue: parent.Queue, Name: parent.Name, ID: id,
+			Definition: parent.Definition}.expired(), true
 	}
 	switch age := time.Since(e.Time); {
 	case ok && age >= client.KeptFor:
@@ -72,26 +73,30 @@ func (m memory) newest() []Entry {
 
 // expired returns the job of an entry whose outcome is unknown.
 func (e Entry) expired() types.JobDetail {
-	return types.JobDetail{JobId: &e.ID, JobName: &e.Name, JobQueue: optional(e.Queue), JobDefinition: optional(e.Definition),
-		Status: StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
+	return types.JobDetail{JobId: &e.ID, JobName: &e.Name, JobQueue: optional(e.Queue),
+		JobDefinition: optional(e.Definition),
+		Status:        StatusExpired, CreatedAt: aws.Int64(max(0, e.Time.UnixMilli()))}
 }
 
 // unlisted returns the job of an entry that DescribeJobs does not list yet.
 func (e Entry) unlisted() types.JobDetail {
 	job := e.expired()
-	job.Status, job.StatusReason = types.JobStatusSubmitted, aws.String("accepted a moment ago; the service does not list it yet")
+	job.Status, job.StatusReason = types.JobStatusSubmitted,
+		aws.String("accepted a moment ago; the service does not list it yet")
 	return job
 }
 
 // summaryOf returns a job in the form of ListJobs.
 func summaryOf(job types.JobDetail) types.JobSummary {
-	s := types.JobSummary{JobId: job.JobId, JobName: job.JobName, JobDefinition: job.JobDefinition, Status: job.Status, StatusReason: job.StatusReason,
-		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt}
+	s := types.JobSummary{JobId: job.JobId, JobName: job.JobName, JobDefinition: job.JobDefinition, Status: job.Status,
+		StatusReason: job.StatusReason,
+		CreatedAt:    job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt}
 	if job.Container != nil {
 		s.Container = &types.ContainerSummary{ExitCode: job.Container.ExitCode, Reason: job.Container.Reason}
 	}
 	if job.ArrayProperties != nil {
-		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: job.ArrayProperties.Size, StatusSummary: job.ArrayProperties.StatusSummary}
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: job.ArrayProperties.Size,
+			StatusSummary: job.ArrayProperties.StatusSummary}
 	}
 	return s
 }

@@ -65,7 +65,8 @@ func receivers(r *run) (all []string) {
 // submitted has no message.
 func notice(r *run, receiver string, known *ends) (e notify.Event, due bool) {
 	sum := sha256.Sum256([]byte(r.name + "\x00" + receiver))
-	e = notify.Event{Type: notify.Type, Version: notify.Version, ID: r.name + "-" + hex.EncodeToString(sum[:8]), Time: stamp(),
+	e = notify.Event{Type: notify.Type, Version: notify.Version, ID: r.name + "-" + hex.EncodeToString(sum[:8]),
+		Time:   stamp(),
 		Target: r.target, Submission: r.name, Name: r.title, Status: string(types.JobStatusSucceeded)}
 	for _, t := range r.tasks {
 		switch {
@@ -86,7 +87,8 @@ func notice(r *run, receiver string, known *ends) (e notify.Event, due bool) {
 // noticed returns the job of a message.
 func (t *plannedJob) noticed(known *ends) notify.Job {
 	id := t.result.ID
-	j := notify.Job{Name: t.name, ID: id, Queue: t.result.Queue, Status: string(cmp.Or(known.status[id], t.end)), ArraySize: t.result.ArraySize, Target: t.target}
+	j := notify.Job{Name: t.name, ID: id, Queue: t.result.Queue, Status: string(cmp.Or(known.status[id], t.end)),
+		ArraySize: t.result.ArraySize, Target: t.target}
 	if t.climbed && j.Status == "" {
 		j.Status = string(types.JobStatusFailed)
 	}

@@ -52,7 +52,8 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
-			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, Followed: n.followed, CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
+			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, Followed: n.followed,
+			CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
 		for _, s := range r.results() {
 			if s.Skipped == "" && s.At == "" {
 				o.IDs = append(o.IDs, s.ID)
@@ -60,7 +61,8 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		}
 		for _, t := range r.tasks {
 			if t.submit != nil {
-				o.Known = append(o.Known, client.Known{ID: t.result.ID, Name: t.name, Submitted: r.began, Submission: t.submission, Run: name, Workflow: r.title,
+				o.Known = append(o.Known, client.Known{ID: t.result.ID, Name: t.name, Submitted: r.began,
+					Submission: t.submission, Run: name, Workflow: r.title,
 					Again: t.runsAgain(), Cells: t.cells(), Size: arraySize(t.submit), File: t.root().file})
 			}
 		}

@@ -71,8 +71,10 @@ func (l *Ledger) Remember(jobs ...types.JobDetail) error {
 
 // outcomeOf returns the record of a target's job that has ended.
 func outcomeOf(target string, job types.JobDetail) Outcome {
-	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: target, ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
-		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status, Reason: aws.ToString(job.StatusReason),
+	o := Outcome{Seen: time.Now().UTC().Truncate(time.Millisecond), Target: target, ID: aws.ToString(job.JobId),
+		Name:  aws.ToString(job.JobName),
+		Queue: aws.ToString(job.JobQueue), Definition: aws.ToString(job.JobDefinition), Status: job.Status,
+		Reason:    aws.ToString(job.StatusReason),
 		CreatedAt: job.CreatedAt, StartedAt: job.StartedAt, StoppedAt: job.StoppedAt, Size: int32(batch.ArraySize(job))}
 	if job.Container != nil {
 		o.ExitCode, o.Container = job.Container.ExitCode, aws.ToString(job.Container.Reason)
@@ -101,7 +103,8 @@ func (l *Ledger) outcomes() (map[string]Outcome, error) {
 
 // job returns the recorded part of the outcome in the form of DescribeJobs.
 func (o Outcome) job() types.JobDetail {
-	job := types.JobDetail{JobId: &o.ID, JobName: &o.Name, JobQueue: optional(o.Queue), JobDefinition: optional(o.Definition), Status: o.Status,
+	job := types.JobDetail{JobId: &o.ID, JobName: &o.Name, JobQueue: optional(o.Queue),
+		JobDefinition: optional(o.Definition), Status: o.Status,
 		StatusReason: optional(o.Reason), CreatedAt: o.CreatedAt, StartedAt: o.StartedAt, StoppedAt: o.StoppedAt}
 	if o.ExitCode != nil || o.Container != "" {
 		job.Container = &types.ContainerDetail{ExitCode: o.ExitCode, Reason: optional(o.Container)}

@@ -131,7 +131,8 @@ func bound(ctx context.Context, c *client.Client, r *run, t *plannedJob) error {
 }
 
 // resourcesOf returns the resources in the job's definition: that of the plan, or a registered one.
-func resourcesOf(ctx context.Context, c *client.Client, r *run, t *plannedJob) (*types.ConsumableResourceProperties, error) {
+func resourcesOf(ctx context.Context, c *client.Client, r *run,
+	t *plannedJob) (*types.ConsumableResourceProperties, error) {
 	if t.definer >= 0 {
 		return r.tasks[t.definer].register.ConsumableResourceProperties, nil
 	}
@@ -145,7 +146,8 @@ func resourcesOf(ctx context.Context, c *client.Client, r *run, t *plannedJob) (
 // makeResource creates the resource of the job's group, once in this process. If it exists,
 // another process of this run created it. fresh means that it is so new that the service may not
 // know it everywhere.
-func makeResource(ctx context.Context, c *client.Client, r *run, t *plannedJob, done *onceEach) (fresh bool, err error) {
+func makeResource(ctx context.Context, c *client.Client, r *run, t *plannedJob,
+	done *onceEach) (fresh bool, err error) {
 	if t.resource == "" {
 		return false, nil
 	}
@@ -153,13 +155,16 @@ func makeResource(ctx context.Context, c *client.Client, r *run, t *plannedJob, 
 		if err := r.noteResource(t.resource, t.maxParallel); err != nil {
 			return err
 		}
-		_, err := c.API.CreateConsumableResource(ctx, &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &t.resource,
-			ResourceType: aws.String(replenishable), TotalQuantity: aws.Int64(int64(t.maxParallel)), Tags: map[string]string{RunTag: r.name}})
+		_, err := c.API.CreateConsumableResource(ctx,
+			&awsbatch.CreateConsumableResourceInput{ConsumableResourceName: &t.resource,
+				ResourceType: aws.String(replenishable), TotalQuantity: aws.Int64(int64(t.maxParallel)),
+				Tags: map[string]string{RunTag: r.name}})
 		if err == nil {
 			return nil
 		}
 		if client.Refused(err) && !client.Throttled(err) {
-			existing, describeErr := c.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
+			existing, describeErr := c.API.DescribeConsumableResource(ctx,
+				&awsbatch.DescribeConsumableResourceInput{ConsumableResource: &t.resource})
 			if describeErr == nil && existing.Tags[RunTag] == r.name {
 				return nil
 			}

@@ -66,7 +66,8 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 // Forgotten returns jobs of the ledger that the service has forgotten, newest first and at most
 // most of them. seen reports whether the service has just listed an id. Jobs submitted within the
 // service's retention time are left out.
-func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits func(types.JobSummary) bool, most int) ([]types.JobSummary, error) {
+func (c *Client) Forgotten(ctx context.Context, seen func(id string) bool, fits func(types.JobSummary) bool,
+	most int) ([]types.JobSummary, error) {
 	m, err := memory{}.read(c.Ledger)
 	if err != nil || c.Ledger == nil {
 		return nil, err

@@ -27,7 +27,8 @@ func (l *Ledger) Recent() []Entry {
 	var entries []Entry
 	for _, r := range recentLines(l.path()) {
 		if r.ID != "" {
-			entries = append(entries, Entry{Time: r.Time, Target: r.Target, Name: r.Name, ID: r.ID, Submission: r.Submission, Run: r.Run, Workflow: r.Workflow})
+			entries = append(entries, Entry{Time: r.Time, Target: r.Target, Name: r.Name, ID: r.ID,
+				Submission: r.Submission, Run: r.Run, Workflow: r.Workflow})
 		}
 	}
 	return append(entries, l.RecentOpen()...)
@@ -49,7 +50,8 @@ func (l *Ledger) RecentOpen() (entries []Entry) {
 		entries = append(entries, Entry{Target: first.Target, Run: run, Workflow: first.Name})
 		for _, r := range recentLines(path) {
 			if r.What == lineAccepted && r.ID != "" {
-				entries = append(entries, Entry{Time: r.Time, Target: first.Target, Name: r.Name, ID: r.ID, Submission: r.Submission, Run: run, Workflow: first.Name})
+				entries = append(entries, Entry{Time: r.Time, Target: first.Target, Name: r.Name, ID: r.ID,
+					Submission: r.Submission, Run: run, Workflow: first.Name})
 			}
 		}
 	}

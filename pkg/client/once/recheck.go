@@ -48,7 +48,8 @@ func (l *Ledger) Unverified() ([]Entry, error) {
 	now := time.Now()
 	return slices.DeleteFunc(entries, func(e Entry) bool {
 		age := now.Sub(e.Time)
-		return e.Target != l.Target && !l.Covers(e.Target) || e.Submission == "" || age < lateCheck || age > recheckSpan || !e.Time.After(checked[e.Target])
+		return e.Target != l.Target && !l.Covers(e.Target) || e.Submission == "" || age < lateCheck ||
+			age > recheckSpan || !e.Time.After(checked[e.Target])
 	}), nil
 }
 

@@ -33,7 +33,8 @@ func (s sender) recover(ctx context.Context, t *plannedJob) (bool, error) {
 		return false, err
 	}
 	if len(found) == 0 {
-		if since := s.run.maySince(t); !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention && !s.client.TakesOnce {
+		if since := s.run.maySince(t); !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention &&
+			!s.client.TakesOnce {
 			return false, &ForgottenError{t.name, since}
 		}
 		t.hidden = s.mayLeaveDuplicates() && began.Sub(s.run.taken) < lateCheck

@@ -28,7 +28,8 @@ type registered struct {
 }
 
 // of returns the definition for a request at a target, and registers it if necessary.
-func (d *definitions) of(ctx context.Context, c *client.Client, target string, in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
+func (d *definitions) of(ctx context.Context, c *client.Client, target string,
+	in *awsbatch.RegisterJobDefinitionInput) (*registered, error) {
 	hash, err := client.ContentHash(in)
 	if err != nil {
 		return nil, fmt.Errorf("register job definition %s: %w", aws.ToString(in.JobDefinitionName), err)
@@ -49,7 +50,8 @@ func (d *definitions) of(ctx context.Context, c *client.Client, target string, i
 
 // register returns the ARN of an ACTIVE revision with this content. If there is none, it
 // registers one, and fresh is true.
-func register(ctx context.Context, c *client.Client, in *awsbatch.RegisterJobDefinitionInput, hash string) (arn string, fresh bool, err error) {
+func register(ctx context.Context, c *client.Client, in *awsbatch.RegisterJobDefinitionInput,
+	hash string) (arn string, fresh bool, err error) {
 	name := aws.ToString(in.JobDefinitionName)
 	if arn, err = findDefinition(ctx, c, name, hash); arn != "" || err != nil {
 		return arn, false, err

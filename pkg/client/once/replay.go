@@ -24,7 +24,8 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	for i, l := range text.lines {
 		switch l.What {
 		case lineRun:
-			r.title, r.target, r.attached, r.began, r.stopOnFailure = l.Name, l.Target, l.Attached, l.Time, l.StopOnFailure
+			r.title, r.target, r.attached, r.began, r.stopOnFailure = l.Name, l.Target, l.Attached, l.Time,
+				l.StopOnFailure
 		case lineIntent:
 			t, err := taskOf(l)
 			if err != nil {
@@ -65,10 +66,12 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	}
 	if len(text.damaged) > 0 {
 		if r.stopOnFailure {
-			return nil, text.damage(text.damaged[0], "the line is damaged: the run was submitted with --on-failure stop, and the record no longer says whether its jobs must be stopped")
+			return nil, text.damage(text.damaged[0],
+				"the line is damaged: the run was submitted with --on-failure stop, and the record no longer says whether its jobs must be stopped")
 		}
 		if slices.ContainsFunc(r.tasks, (*plannedJob).laddered) {
-			return nil, text.damage(text.damaged[0], "the line is damaged: a job of the run has onFailure, and the record no longer says which of its steps were submitted")
+			return nil, text.damage(text.damaged[0],
+				"the line is damaged: a job of the run has onFailure, and the record no longer says which of its steps were submitted")
 		}
 		r.damaged = text.where()
 		r.doubtAll()

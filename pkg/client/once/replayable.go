@@ -23,7 +23,8 @@ func CanReplay(ctx context.Context, cfg aws.Config) bool {
 	if endpoint == "" {
 		endpoint = "https://batch." + cfg.Region + ".amazonaws.com"
 	}
-	if !client.IsAWS(endpoint) || !strings.HasPrefix(endpoint, "https://") || os.Getenv("SSL_CERT_FILE") != "" || os.Getenv("SSL_CERT_DIR") != "" {
+	if !client.IsAWS(endpoint) || !strings.HasPrefix(endpoint, "https://") || os.Getenv("SSL_CERT_FILE") != "" ||
+		os.Getenv("SSL_CERT_DIR") != "" {
 		return true
 	}
 	client, known := cfg.HTTPClient.(*awshttp.BuildableClient)

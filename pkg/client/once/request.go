@@ -45,7 +45,8 @@ func setVariable(in *awsbatch.SubmitJobInput, name, value string) {
 // setRequirement sets a resource requirement of the request.
 func setRequirement(in *awsbatch.SubmitJobInput, of types.ResourceType, value string) {
 	list := &in.ContainerOverrides.ResourceRequirements
-	*list = append(slices.DeleteFunc(slices.Clone(*list), func(q types.ResourceRequirement) bool { return q.Type == of }),
+	*list = append(slices.DeleteFunc(slices.Clone(*list),
+		func(q types.ResourceRequirement) bool { return q.Type == of }),
 		types.ResourceRequirement{Type: of, Value: &value})
 }
 

@@ -35,7 +35,8 @@ type Resource struct {
 // unfinished job or an open run of this ledger requests, and those created less than a day ago.
 func (c *Client) Resources(ctx context.Context) ([]Resource, error) {
 	pages := awsbatch.NewListConsumableResourcesPaginator(c.API, &awsbatch.ListConsumableResourcesInput{
-		Filters: []types.KeyValuesPair{{Name: aws.String("CONSUMABLE_RESOURCE_NAME"), Values: []string{resourcePrefix + "*"}}}})
+		Filters: []types.KeyValuesPair{{Name: aws.String("CONSUMABLE_RESOURCE_NAME"),
+			Values: []string{resourcePrefix + "*"}}}})
 	var names []string
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -114,7 +115,8 @@ func (f resourceFinder) ours(ctx context.Context, names []string, minAge time.Du
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		out, err := f.service.API.DescribeConsumableResource(ctx, &awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
+		out, err := f.service.API.DescribeConsumableResource(ctx,
+			&awsbatch.DescribeConsumableResourceInput{ConsumableResource: &name})
 		if resourceNotFound(err) {
 			continue // removed just now
 		}
@@ -147,8 +149,9 @@ func (f resourceFinder) usedBy(ctx context.Context, name, run string) (string, e
 		return by, err
 	}
 	for _, status := range client.NotEnded {
-		pages := awsbatch.NewListJobsByConsumableResourcePaginator(f.service.API, &awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
-			Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{string(status)}}}})
+		pages := awsbatch.NewListJobsByConsumableResourcePaginator(f.service.API,
+			&awsbatch.ListJobsByConsumableResourceInput{ConsumableResource: &name,
+				Filters: []types.KeyValuesPair{{Name: aws.String("JOB_STATUS"), Values: []string{string(status)}}}})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -157,7 +160,8 @@ func (f resourceFinder) usedBy(ctx context.Context, name, run string) (string, e
 			for _, job := range page.Jobs {
 				if !batch.HasEnded(types.JobStatus(aws.ToString(job.JobStatus))) {
 					id := batch.Name(aws.ToString(job.JobArn))
-					return fmt.Sprintf("used by job %s (%s)", client.DisplayName(aws.ToString(job.JobName)), batch.ShortID(id)), nil
+					return fmt.Sprintf("used by job %s (%s)", client.DisplayName(aws.ToString(job.JobName)),
+						batch.ShortID(id)), nil
 				}
 			}
 		}

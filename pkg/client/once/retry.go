@@ -97,7 +97,8 @@ func (c *Client) Retry(ctx context.Context, ids []string, o RetryOptions) (*plan
 
 // retried returns the chains of jobs and the descriptions of the jobs that may run again. wanted are the indexes of
 // the children that are meant; an array without an entry is meant as a whole.
-func (c *Client) retried(ctx context.Context, ids []string) (jobs map[string]types.JobDetail, chains []client.Chain, wanted map[string][]int, err error) {
+func (c *Client) retried(ctx context.Context,
+	ids []string) (jobs map[string]types.JobDetail, chains []client.Chain, wanted map[string][]int, err error) {
 	named, children, err := partedIDs(ids)
 	if err != nil {
 		return nil, nil, nil, err
@@ -195,7 +196,8 @@ func partedIDs(ids []string) (arrays []string, wanted map[string][]int, err erro
 }
 
 // failedParts returns the jobs that run the failed parts of a job again; none if nothing failed that is not replaced.
-func (r *retrying) failedParts(ctx context.Context, job types.JobDetail, wanted []int, replaced map[int]bool) (*runAgain, error) {
+func (r *retrying) failedParts(ctx context.Context, job types.JobDetail, wanted []int,
+	replaced map[int]bool) (*runAgain, error) {
 	name, id := aws.ToString(job.JobName), aws.ToString(job.JobId)
 	if !batch.HasEnded(job.Status) && wanted == nil && !r.options.Partial {
 		return nil, &NotEndedError{name, id, job.Status}

@@ -91,7 +91,8 @@ func (r *retrying) arrays(job types.JobDetail, in *awsbatch.SubmitJobInput, cell
 	var parts [][]int
 	for len(cells) > 0 {
 		// sort.Search works because the text of more cells is never shorter.
-		n := sort.Search(min(len(cells), maxChildren), func(i int) bool { return len(sweep.FormatCells(cells[:i+1])) > capacity })
+		n := sort.Search(min(len(cells), maxChildren),
+			func(i int) bool { return len(sweep.FormatCells(cells[:i+1])) > capacity })
 		n = max(n, 1) // a single cell that does not fit gets an error of its own
 		parts, cells = append(parts, cells[:n]), cells[n:]
 	}
@@ -119,6 +120,8 @@ func retryJob(job types.JobDetail, in *awsbatch.SubmitJobInput, suffix string) *
 	name = name[:min(len(name), client.MaxUserName-len(suffix))]
 	in.JobName = aws.String(name + suffix)
 	bound, _ := strconv.Atoi(job.Tags[MaxParallelTag]) // "" and other text: no limit
-	return &plan.Job{Name: *in.JobName, Again: aws.ToString(job.JobId), Submit: in, Group: name + retrySuffix, MaxParallel: max(bound, 0),
-		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + batch.ShortID(aws.ToString(job.JobId)) + ", which is run again"}}
+	return &plan.Job{Name: *in.JobName, Again: aws.ToString(job.JobId), Submit: in, Group: name + retrySuffix,
+		MaxParallel: max(bound, 0),
+		Queue: plan.Choice{Queue: *in.JobQueue, Reason: "queue of job " + batch.ShortID(aws.ToString(job.JobId)) +
+			", which is run again"}}
 }

@@ -98,14 +98,16 @@ func inOrder(all []*runAgain) (jobs []*plan.Job, err error) {
 			}
 			if meant := lastNamed(jobs, on.parts[0].Name); meant != on.parts[0] {
 				return &RetryError{*r.job.JobName, *r.job.JobId,
-					"it depends on one of several jobs named " + *on.job.JobName + "; retry it with that one alone, by their ids"}
+					"it depends on one of several jobs named " + *on.job.JobName +
+						"; retry it with that one alone, by their ids"}
 			}
 			r.waitFor(on, d.Type)
 			for _, part := range r.parts {
 				part.When = r.when // without a job to wait for, it runs immediately
 			}
 		}
-		if slices.ContainsFunc(r.job.DependsOn, func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential }) {
+		if slices.ContainsFunc(r.job.DependsOn,
+			func(d types.JobDependency) bool { return d.Type == types.ArrayJobDependencySequential }) {
 			r.sequential()
 		}
 		jobs = append(jobs, r.parts...)
@@ -145,7 +147,8 @@ func (r *runAgain) sequential() {
 // for all of them.
 func (r *runAgain) waitFor(on *runAgain, of types.ArrayJobDependency) {
 	size := func(a, b *plan.Job) bool { return arraySize(a.Submit) == arraySize(b.Submit) }
-	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) && slices.EqualFunc(r.parts, on.parts, size) {
+	if of == types.ArrayJobDependencyNToN && slices.Equal(r.children, on.children) &&
+		slices.EqualFunc(r.parts, on.parts, size) {
 		for i, part := range r.parts {
 			d := document.Dependency{Job: on.parts[i].Name}
 			if arraySize(part.Submit) > 0 {

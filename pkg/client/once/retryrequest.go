@@ -47,8 +47,10 @@ func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.
 	if err != nil {
 		return nil, err
 	}
-	in := &awsbatch.SubmitJobInput{JobQueue: aws.String(batch.Name(aws.ToString(job.JobQueue))), JobDefinition: job.JobDefinition,
-		ContainerOverrides: overridesOf(job.Container, d.ContainerProperties), ShareIdentifier: job.ShareIdentifier, Tags: retryTags(job)}
+	in := &awsbatch.SubmitJobInput{JobQueue: aws.String(batch.Name(aws.ToString(job.JobQueue))),
+		JobDefinition:      job.JobDefinition,
+		ContainerOverrides: overridesOf(job.Container, d.ContainerProperties), ShareIdentifier: job.ShareIdentifier,
+		Tags: retryTags(job)}
 	for name, value := range job.Parameters {
 		if own, ok := d.Parameters[name]; !ok || own != value {
 			if in.Parameters == nil {
@@ -66,7 +68,8 @@ func (r *retrying) request(ctx context.Context, job types.JobDetail) (*awsbatch.
 	if job.PropagateTags != nil && aws.ToBool(job.PropagateTags) != aws.ToBool(d.PropagateTags) {
 		in.PropagateTags = job.PropagateTags
 	}
-	if job.SchedulingPriority != nil && job.ShareIdentifier != nil && aws.ToInt32(job.SchedulingPriority) != aws.ToInt32(d.SchedulingPriority) {
+	if job.SchedulingPriority != nil && job.ShareIdentifier != nil &&
+		aws.ToInt32(job.SchedulingPriority) != aws.ToInt32(d.SchedulingPriority) {
 		in.SchedulingPriorityOverride = job.SchedulingPriority
 	}
 	in.ConsumableResourcePropertiesOverride = otherResources(job, d)
@@ -143,7 +146,8 @@ func olderOverrides(out *types.ContainerOverrides, c *types.ContainerDetail, d *
 func retryTags(job types.JobDetail) map[string]string {
 	tags := maps.Clone(job.Tags)
 	maps.DeleteFunc(tags, func(name, _ string) bool {
-		return name == client.SubmissionTag || name == client.RunTag || name == client.WorkflowTag || name == MaxParallelTag || strings.HasPrefix(name, "aws:")
+		return name == client.SubmissionTag || name == client.RunTag || name == client.WorkflowTag ||
+			name == MaxParallelTag || strings.HasPrefix(name, "aws:")
 	})
 	if tags == nil {
 		tags = map[string]string{}
@@ -172,15 +176,19 @@ func otherResources(job types.JobDetail, d types.JobDefinition) *types.Consumabl
 		if p == nil {
 			return nil
 		}
-		return slices.DeleteFunc(slices.Clone(p.ConsumableResourceList), func(r types.ConsumableResourceRequirement) bool {
-			return job.Tags[MaxParallelTag] != "" && strings.HasPrefix(batch.Name(aws.ToString(r.ConsumableResource)), resourcePrefix)
-		})
+		return slices.DeleteFunc(slices.Clone(p.ConsumableResourceList),
+			func(r types.ConsumableResourceRequirement) bool {
+				return job.Tags[MaxParallelTag] != "" &&
+					strings.HasPrefix(batch.Name(aws.ToString(r.ConsumableResource)),
+						resourcePrefix)
+			})
 	}
 	mine, own := list(job.ConsumableResourceProperties), list(d.ConsumableResourceProperties)
 	same := len(mine) == len(own)
 	for _, r := range mine {
 		same = same && slices.ContainsFunc(own, func(o types.ConsumableResourceRequirement) bool {
-			return batch.Name(aws.ToString(o.ConsumableResource)) == batch.Name(aws.ToString(r.ConsumableResource)) && aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
+			return batch.Name(aws.ToString(o.ConsumableResource)) == batch.Name(aws.ToString(r.ConsumableResource)) &&
+				aws.ToInt64(o.Quantity) == aws.ToInt64(r.Quantity)
 		})
 	}
 	if same {

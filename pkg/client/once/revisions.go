@@ -62,7 +62,8 @@ func (c *Client) Revisions(ctx context.Context, keep int, names ...string) (ours
 
 // Deregister makes a revision INACTIVE, so that no job can be submitted with it.
 func (c *Client) Deregister(ctx context.Context, r Revision) error {
-	if _, err := c.API.DeregisterJobDefinition(ctx, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
+	if _, err := c.API.DeregisterJobDefinition(ctx,
+		&awsbatch.DeregisterJobDefinitionInput{JobDefinition: &r.ARN}); err != nil {
 		return client.Failed("deregister "+batch.Name(r.ARN), err)
 	}
 	return nil
@@ -82,7 +83,8 @@ func (f revisionFinder) registeredByUs(ctx context.Context, names []string) (our
 	if len(names) > 0 {
 		inputs = nil
 		for _, n := range client.Distinct(names) {
-			inputs = append(inputs, &awsbatch.DescribeJobDefinitionsInput{Status: aws.String("ACTIVE"), JobDefinitionName: &n})
+			inputs = append(inputs, &awsbatch.DescribeJobDefinitionsInput{Status: aws.String("ACTIVE"),
+				JobDefinitionName: &n})
 		}
 	}
 	for _, in := range inputs {
@@ -97,7 +99,8 @@ func (f revisionFinder) registeredByUs(ctx context.Context, names []string) (our
 					other++
 					continue
 				}
-				ours = append(ours, Revision{ARN: aws.ToString(d.JobDefinitionArn), Name: aws.ToString(d.JobDefinitionName),
+				ours = append(ours, Revision{ARN: aws.ToString(d.JobDefinitionArn),
+					Name:     aws.ToString(d.JobDefinitionName),
 					Revision: int(aws.ToInt32(d.Revision)), content: d.Tags[client.ContentTag]})
 			}
 		}

@@ -42,7 +42,8 @@ func (r *run) open(l *Ledger) (err error) {
 	}
 	r.target = l.Target
 	first := worker(lineRun)
-	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks), r.attached
+	first.Run, first.Name, first.Target, first.Jobs, first.Attached = r.name, r.title, r.target, len(r.tasks),
+		r.attached
 	first.Format, first.StopOnFailure = LogFormat, r.stopOnFailure
 	lines := []line{first}
 	var texts []staged
@@ -71,7 +72,8 @@ func (r *run) note(t *plannedJob, l line) error {
 // accepted records that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *plannedJob, s Submitted) error {
 	t.result, t.accepted, t.last, t.done = s, time.Now(), time.Now(), true
-	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition, ArraySize: s.ArraySize}); err != nil {
+	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition,
+		ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
 	}
 	return nil
@@ -133,7 +135,11 @@ func (r *run) markNotified(receiver string) {
 // markDeferred marks the jobs that wait in the client.
 func (r *run) markDeferred() {
 	for _, t := range r.tasks {
-		t.deferred = t.when != "" || slices.ContainsFunc(t.after, func(e edge) bool { return r.tasks[e.Job].deferred || r.tasks[e.Job].laddered() })
+		t.deferred = t.when != "" ||
+			slices.ContainsFunc(t.after, func(e edge) bool {
+				return r.tasks[e.Job].deferred ||
+					r.tasks[e.Job].laddered()
+			})
 	}
 }
 
@@ -265,7 +271,8 @@ func (r *run) record() Run {
 		if t.submit == nil {
 			continue
 		}
-		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue), ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
+		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue),
+			ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
 			Pending: !t.done && !t.dropped && t.skipped == "", At: t.at, Target: t.target}
 		if j.Why = t.why; t.again != nil {
 			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw

@@ -28,7 +28,8 @@ type runner struct {
 // runner returns the runner of a run that no other process works on.
 func (c *Client) runner(r *run) *runner {
 	x := newTargets(c, r)
-	return &runner{client: c, run: r, targets: x, checks: duplicateChecks{c, r, x}, known: newEnds(c), staged: stager{log: r.log}}
+	return &runner{client: c, run: r, targets: x, checks: duplicateChecks{c, r, x}, known: newEnds(c),
+		staged: stager{log: r.log}}
 }
 
 // carryOut submits the jobs of the run that have no outcome yet. It closes the run, or leaves it
@@ -64,7 +65,8 @@ func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting
 		err = errors.Join(err, r.twiceError())
 	}
 	if _, due := errors.AsType[*DueError](err); err != nil && unsettled && r.log != nil && !due {
-		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Err: err}
+		err = &OpenError{Run: r.name, Jobs: len(r.tasks), Accepted: n.accepted, Unknown: n.unknown, Waiting: n.waiting,
+			Skipped: n.skipped, Err: err}
 	}
 	return jobs, waiting, err
 }
@@ -80,7 +82,8 @@ func (u *runner) sendAll(ctx context.Context, wait bool) error {
 	}
 	f := follower{u.client, r, u.targets, u.known, u.checks}
 	for {
-		err := eachJob(ctx, r.tasks, u.client.atOnce(), func(t *plannedJob) error { return u.sendOpen(ctx, t) }, (*plannedJob).needs)
+		err := eachJob(ctx, r.tasks, u.client.atOnce(), func(t *plannedJob) error { return u.sendOpen(ctx, t) },
+			(*plannedJob).needs)
 		if err == nil {
 			err = u.checks.endDuplicates(ctx)
 		}

@@ -40,7 +40,8 @@ func (c *Client) sender(r *run) sender { return sender{c, c.finder(), r} }
 // submitOnlyOnce sends a job until it is accepted or rejected. If an answer is missing, it searches
 // for the job until the listing has settled, and sends it again under the same name only if it is
 // not there.
-func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput, fresh bool) (string, error) {
+func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.SubmitJobInput,
+	fresh bool) (string, error) {
 	again := t.sent // possibly by another process
 	for try := 1; ; try++ {
 		id, err := s.submitJob(ctx, t, in, fresh)
@@ -61,7 +62,8 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 		if err := s.run.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
-		s.client.progress("job %s: no clear answer (%s); checking whether it was accepted", t.name, client.Cause(ambiguous.Err))
+		s.client.progress("job %s: no clear answer (%s); checking whether it was accepted", t.name,
+			client.Cause(ambiguous.Err))
 		found, err := s.finder.search(ctx, t, time.Now())
 		if err != nil {
 			return "", errors.Join(ambiguous, err)
@@ -117,7 +119,8 @@ func (s sender) submitOnce(ctx context.Context, t *plannedJob, in *awsbatch.Subm
 	var line tapped
 	out, err := s.client.API.SubmitJob(ctx, in, func(o *awsbatch.Options) {
 		o.Retryer = aws.NopRetryer{}
-		o.APIOptions = append(slices.Clip(o.APIOptions), client.WithoutRateLimit, smithyhttp.SetHeaderValue(invocationHeader, t.submission))
+		o.APIOptions = append(slices.Clip(o.APIOptions), client.WithoutRateLimit,
+			smithyhttp.SetHeaderValue(invocationHeader, t.submission))
 		line.next = o.HTTPClient
 		o.HTTPClient = &line
 	})

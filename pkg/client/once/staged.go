@@ -42,7 +42,8 @@ type stager struct {
 }
 
 // stage writes the texts of one job. write is Client.Stage of the job's target.
-func (s *stager) stage(ctx context.Context, t *plannedJob, write func(ctx context.Context, url, text string) error) error {
+func (s *stager) stage(ctx context.Context, t *plannedJob, write func(ctx context.Context, url,
+	text string) error) error {
 	for _, one := range t.staged {
 		err := s.done.do(one.URL, func() error {
 			text, err := s.stagedText(one)

@@ -35,7 +35,8 @@ func (e *StoppedError) Error() string {
 	for _, s := range e.Stopped {
 		names = append(names, s.Name+" ("+batch.ShortID(s.ID)+")")
 	}
-	return fmt.Sprintf("%s; stopped the accepted jobs, %d of %d: %s", why, len(names), e.Jobs, strings.Join(names, ", "))
+	return fmt.Sprintf("%s; stopped the accepted jobs, %d of %d: %s", why, len(names), e.Jobs,
+		strings.Join(names, ", "))
 }
 
 // Unwrap returns the rejection.
@@ -48,9 +49,10 @@ func isRejection(err error) bool {
 	if !ok || client.Throttled(err) || client.Expired(err) {
 		return false
 	}
-	return slices.ContainsFunc([]string{client.ActionSubmit, client.ActionRegister, client.ActionCreateResource}, func(action string) bool {
-		return strings.HasPrefix(no.Action, action)
-	})
+	return slices.ContainsFunc([]string{client.ActionSubmit, client.ActionRegister, client.ActionCreateResource},
+		func(action string) bool {
+			return strings.HasPrefix(no.Action, action)
+		})
 }
 
 // stopRun stops the accepted jobs of a run, gives up the rest and closes the run. It first records
@@ -62,7 +64,8 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 		return why // nothing was sent
 	}
 	if !r.stopping && r.log != nil {
-		if err := errors.Join(r.log.write(line{Time: stamp(), What: lineStopping, Reason: reasonOf(why)}), r.log.sync()); err != nil {
+		if err := errors.Join(r.log.write(line{Time: stamp(), What: lineStopping, Reason: reasonOf(why)}),
+			r.log.sync()); err != nil {
 			return errors.Join(why, err)
 		}
 	}

@@ -128,7 +128,8 @@ func (x *targets) cannotMove(ctx context.Context, t *plannedJob, step *ladder.St
 		return "target " + step.Target + " has no queue " + batch.Name(step.Queue), nil
 	}
 	if q := out.JobQueues[0]; q.State != types.JQStateEnabled || q.Status != types.JQStatusValid {
-		return fmt.Sprintf("queue %s of target %s is %s and %s", batch.Name(step.Queue), step.Target, q.State, q.Status), nil
+		return fmt.Sprintf("queue %s of target %s is %s and %s", batch.Name(step.Queue), step.Target, q.State,
+			q.Status), nil
 	}
 	return "", nil
 }

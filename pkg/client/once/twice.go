@@ -20,7 +20,8 @@ type TwiceError struct{ Duplicates []Duplicate }
 func (e *TwiceError) Error() string {
 	var all []string
 	for _, t := range e.Duplicates {
-		all = append(all, fmt.Sprintf("job %s ran twice: %s counts; its duplicate %s ended as %s", t.Job, t.ID, t.Duplicate, t.Status))
+		all = append(all, fmt.Sprintf("job %s ran twice: %s counts; its duplicate %s ended as %s", t.Job, t.ID,
+			t.Duplicate, t.Status))
 	}
 	return strings.Join(all, "; ")
 }

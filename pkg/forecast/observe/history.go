@@ -26,8 +26,10 @@ func (o *Observation) Replay(attempts []history.Attempt) *forecast.Trace {
 	for _, a := range attempts {
 		recorded[a.Job] = true
 		queue := o.Queue(a.Queue)
-		j := forecast.Job{ID: a.Job, Name: a.Name, Queue: queue, Share: a.Share, Submitted: max(a.CreatedAt, stopped[a.Job]), Started: a.StartedAt, Exact: a.Duration().Milliseconds(),
-			Need: model.Amount{MilliCPU: int64(a.Requested.VCPUs * 1000), MemoryMiB: a.Requested.MemoryMiB, GPUs: int64(a.Requested.GPUs)}}
+		j := forecast.Job{ID: a.Job, Name: a.Name, Queue: queue, Share: a.Share,
+			Submitted: max(a.CreatedAt, stopped[a.Job]), Started: a.StartedAt, Exact: a.Duration().Milliseconds(),
+			Need: model.Amount{MilliCPU: int64(a.Requested.VCPUs * 1000), MemoryMiB: a.Requested.MemoryMiB,
+				GPUs: int64(a.Requested.GPUs)}}
 		stopped[a.Job] = a.StoppedAt
 		switch {
 		case queue < 0:
@@ -54,7 +56,10 @@ func (o *Observation) Replay(attempts []history.Attempt) *forecast.Trace {
 // platform returns the platform of the jobs of a queue: that of its first environment.
 func (o *Observation) platform(queue int) types.PlatformCapability {
 	names := o.State.Queues[queue].Environments
-	at := slices.IndexFunc(o.State.Environments, func(e forecast.Environment) bool { return len(names) > 0 && e.Name == names[0] })
+	at := slices.IndexFunc(o.State.Environments, func(e forecast.Environment) bool {
+		return len(names) > 0 &&
+			e.Name == names[0]
+	})
 	if at < 0 {
 		return types.PlatformCapabilityEc2
 	}
@@ -70,7 +75,8 @@ func (r Reader) Offers(s *forecast.State) []string {
 	need := model.Amount{}
 	for _, j := range s.Jobs {
 		if j.Platform != types.PlatformCapabilityFargate {
-			need = model.Amount{MilliCPU: max(need.MilliCPU, j.Need.MilliCPU), MemoryMiB: max(need.MemoryMiB, j.Need.MemoryMiB), GPUs: max(need.GPUs, j.Need.GPUs)}
+			need = model.Amount{MilliCPU: max(need.MilliCPU, j.Need.MilliCPU),
+				MemoryMiB: max(need.MemoryMiB, j.Need.MemoryMiB), GPUs: max(need.GPUs, j.Need.GPUs)}
 		}
 	}
 	present, archs := map[string]bool{}, map[string]bool{}
@@ -99,6 +105,7 @@ func (r Reader) Offers(s *forecast.State) []string {
 			}
 		}
 	}
-	offers := slices.SortedFunc(maps.Keys(prices), func(a, b string) int { return cmp.Or(cmp.Compare(prices[a], prices[b]), cmp.Compare(a, b)) })
+	offers := slices.SortedFunc(maps.Keys(prices),
+		func(a, b string) int { return cmp.Or(cmp.Compare(prices[a], prices[b]), cmp.Compare(a, b)) })
 	return offers[:min(len(offers), mostOffers)]
 }

@@ -43,7 +43,8 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 	var open, ended []entry
 	for i, q := range all {
 		if q.more {
-			o.Unknown = append(o.Unknown, fmt.Sprintf("jobs of queue %s after the first %d", o.State.Queues[i].Name, mostListed))
+			o.Unknown = append(o.Unknown, fmt.Sprintf("jobs of queue %s after the first %d", o.State.Queues[i].Name,
+				mostListed))
 		}
 		for _, j := range q.open {
 			front, ok := q.front[aws.ToString(j.JobId)]
@@ -58,7 +59,8 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 	}
 	stable.Sort(open, func(a, b entry) int {
 		if a.queue == b.queue {
-			return cmp.Or(cmp.Compare(a.front, b.front), cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt)))
+			return cmp.Or(cmp.Compare(a.front, b.front), cmp.Compare(aws.ToInt64(a.CreatedAt),
+				aws.ToInt64(b.CreatedAt)))
 		}
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
@@ -78,9 +80,13 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 		if s == nil || from == 0 || to < from || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
 			continue
 		}
-		o.State.Past = append(o.State.Past, o.split(s, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team,
-			Priority: s.priority, Platform: s.platform, Task: s.task, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt), Started: from, Exact: max(to-from, 1),
-			Durations: o.Durations(definition(j.JobSummary), j.queue, s.timeout)})...)
+		o.State.Past = append(o.State.Past,
+			o.split(s, forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue,
+				Share: aws.ToString(j.ShareIdentifier), Team: s.team,
+				Priority: s.priority, Platform: s.platform, Task: s.task, Need: s.need,
+				Submitted: aws.ToInt64(j.CreatedAt),
+				Started:   from, Exact: max(to-from, 1),
+				Durations: o.Durations(definition(j.JobSummary), j.queue, s.timeout)})...)
 	}
 	return nil
 }
@@ -102,7 +108,8 @@ func (o *Observation) record(attempts []history.Attempt, ended []entry) {
 		if known[aws.ToString(j.JobId)] || j.ArrayProperties != nil && aws.ToInt32(j.ArrayProperties.Size) > 0 {
 			continue
 		}
-		all = append(all, history.Attempt{Job: aws.ToString(j.JobId), Definition: batch.Name(aws.ToString(j.JobDefinition)), Queue: o.State.Queues[j.queue].Name,
+		all = append(all, history.Attempt{Job: aws.ToString(j.JobId),
+			Definition: batch.Name(aws.ToString(j.JobDefinition)), Queue: o.State.Queues[j.queue].Name,
 			Status: types.JobStatusSucceeded, StartedAt: aws.ToInt64(j.StartedAt), StoppedAt: aws.ToInt64(j.StoppedAt)})
 	}
 	o.Record = forecast.RecordOf(all)
@@ -120,7 +127,8 @@ func (r Reader) sizes(ctx context.Context, open, ended []entry) (byDefinition, b
 	}
 	for _, running := range []bool{true, false} {
 		for _, j := range open {
-			if (j.Status == types.JobStatusRunning) == running && len(ids) < mostDescribed && !slices.Contains(ids, aws.ToString(j.JobId)) {
+			if (j.Status == types.JobStatusRunning) == running && len(ids) < mostDescribed &&
+				!slices.Contains(ids, aws.ToString(j.JobId)) {
 				ids = append(ids, aws.ToString(j.JobId))
 			}
 		}
@@ -159,11 +167,13 @@ func sizeOf(d types.JobDetail) size {
 	}
 	add := func(c types.ContainerProperties) {
 		a, _ := model.Requested(&c)
-		s.need = model.Amount{MilliCPU: s.need.MilliCPU + a.MilliCPU, MemoryMiB: s.need.MemoryMiB + a.MemoryMiB, GPUs: s.need.GPUs + a.GPUs}
+		s.need = model.Amount{MilliCPU: s.need.MilliCPU + a.MilliCPU, MemoryMiB: s.need.MemoryMiB + a.MemoryMiB,
+			GPUs: s.need.GPUs + a.GPUs}
 	}
 	switch {
 	case d.Container != nil:
-		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory, ResourceRequirements: d.Container.ResourceRequirements})
+		add(types.ContainerProperties{Vcpus: d.Container.Vcpus, Memory: d.Container.Memory,
+			ResourceRequirements: d.Container.ResourceRequirements})
 	case d.EcsProperties != nil:
 		for _, t := range d.EcsProperties.TaskProperties {
 			for _, c := range t.Containers {
@@ -182,7 +192,8 @@ func sizeOf(d types.JobDetail) size {
 				}
 			}
 			s.nodes = append(s.nodes, s.need)
-			sum = model.Amount{MilliCPU: sum.MilliCPU + s.need.MilliCPU, MemoryMiB: sum.MemoryMiB + s.need.MemoryMiB, GPUs: sum.GPUs + s.need.GPUs}
+			sum = model.Amount{MilliCPU: sum.MilliCPU + s.need.MilliCPU, MemoryMiB: sum.MemoryMiB + s.need.MemoryMiB,
+				GPUs: sum.GPUs + s.need.GPUs}
 		}
 		s.need = sum
 	}
@@ -200,7 +211,8 @@ func taskOf(d types.JobDetail) (t forecast.Task) {
 	var network *types.NetworkConfiguration
 	switch {
 	case d.Container != nil:
-		runs, storage, network = d.Container.RuntimePlatform, d.Container.EphemeralStorage, d.Container.NetworkConfiguration
+		runs, storage, network = d.Container.RuntimePlatform, d.Container.EphemeralStorage,
+			d.Container.NetworkConfiguration
 	case d.EcsProperties != nil && len(d.EcsProperties.TaskProperties) > 0:
 		p := d.EcsProperties.TaskProperties[0]
 		runs, storage, network = p.RuntimePlatform, p.EphemeralStorage, p.NetworkConfiguration
@@ -242,14 +254,16 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 		if s == nil {
 			continue
 		}
-		one := forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue, Share: aws.ToString(j.ShareIdentifier), Team: s.team, Priority: s.priority,
+		one := forecast.Job{ID: aws.ToString(j.JobId), Name: aws.ToString(j.JobName), Queue: j.queue,
+			Share: aws.ToString(j.ShareIdentifier), Team: s.team, Priority: s.priority,
 			Platform: s.platform, Task: s.task, Need: s.need, Submitted: aws.ToInt64(j.CreatedAt)}
 		one.Durations = o.Durations(definition(j.JobSummary), j.queue, s.timeout)
 		waiting, running := 1, 0
 		switch a := j.ArrayProperties; {
 		case a != nil && aws.ToInt32(a.Size) > 0:
 			waiting = int(a.StatusSummary[string(types.JobStatusRunnable)])
-			running = int(a.StatusSummary[string(types.JobStatusRunning)] + a.StatusSummary[string(types.JobStatusStarting)])
+			running = int(a.StatusSummary[string(types.JobStatusRunning)] +
+				a.StatusSummary[string(types.JobStatusStarting)])
 		case j.Status == types.JobStatusRunning || j.Status == types.JobStatusStarting:
 			waiting, running = 0, 1
 		case j.Status != types.JobStatusRunnable:
@@ -269,7 +283,8 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 		}
 	}
 	if assumed > 0 {
-		o.Unknown = append(o.Unknown, fmt.Sprintf("the requests of %d jobs: taken from a job with the same definition", assumed))
+		o.Unknown = append(o.Unknown, fmt.Sprintf("the requests of %d jobs: taken from a job with the same definition",
+			assumed))
 	}
 	if blocked > 0 {
 		o.Unknown = append(o.Unknown, fmt.Sprintf("when %d jobs that depend on other jobs become ready", blocked))
@@ -283,7 +298,10 @@ func (o *Observation) addOpen(open []entry, sizes, byJob map[string]*size) {
 // Durations returns the index of the durations of jobs of a definition in a queue.
 func (o *Observation) Durations(definition string, queue int, timeout int64) int {
 	d := o.Record.Durations(definition, o.State.Queues[queue].Name, timeout)
-	at := slices.IndexFunc(o.State.Durations, func(v forecast.Durations) bool { return v.Source == d.Source && v.Of == d.Of && v.Most == d.Most })
+	at := slices.IndexFunc(o.State.Durations, func(v forecast.Durations) bool {
+		return v.Source == d.Source &&
+			v.Of == d.Of && v.Most == d.Most
+	})
 	if at < 0 {
 		at = len(o.State.Durations)
 		o.State.Durations = append(o.State.Durations, d)

@@ -89,9 +89,13 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 		o.State.Environments = append(o.State.Environments, r.environment(o, e))
 	}
 	for _, q := range o.Queues {
-		v := forecast.Queue{Name: aws.ToString(q.JobQueueName), Priority: aws.ToInt32(q.Priority), Policy: policies[aws.ToString(q.SchedulingPolicyArn)]}
+		v := forecast.Queue{Name: aws.ToString(q.JobQueueName), Priority: aws.ToInt32(q.Priority),
+			Policy: policies[aws.ToString(q.SchedulingPolicyArn)]}
 		order := slices.Clone(q.ComputeEnvironmentOrder)
-		stable.Sort(order, func(a, b types.ComputeEnvironmentOrder) int { return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order)) })
+		stable.Sort(order, func(a,
+			b types.ComputeEnvironmentOrder) int {
+			return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order))
+		})
 		for _, e := range order {
 			v.Environments = append(v.Environments, batch.Name(aws.ToString(e.ComputeEnvironment)))
 		}
@@ -110,7 +114,8 @@ func (o *Observation) keepRelated(queue string, local bool) error {
 		return aws.ToString(q.JobQueueName) == queue || aws.ToString(q.JobQueueArn) == queue
 	}
 	missing := &NoQueueError{Queue: queue, Found: slices.ContainsFunc(o.Queues, isAsked)}
-	o.Queues = slices.DeleteFunc(o.Queues, func(q types.JobQueueDetail) bool { return len(q.ComputeEnvironmentOrder) == 0 })
+	o.Queues = slices.DeleteFunc(o.Queues,
+		func(q types.JobQueueDetail) bool { return len(q.ComputeEnvironmentOrder) == 0 })
 	kept := map[string]bool{} // environments
 	names := func(q types.JobQueueDetail) (list []string) {
 		for _, e := range q.ComputeEnvironmentOrder {
@@ -148,9 +153,11 @@ func (o *Observation) keepRelated(queue string, local bool) error {
 			}
 		}
 	}
-	o.Environments = slices.DeleteFunc(o.Environments, func(e types.ComputeEnvironmentDetail) bool { return !kept[aws.ToString(e.ComputeEnvironmentName)] })
+	o.Environments = slices.DeleteFunc(o.Environments,
+		func(e types.ComputeEnvironmentDetail) bool { return !kept[aws.ToString(e.ComputeEnvironmentName)] })
 	for name := range kept {
-		if !slices.ContainsFunc(o.Environments, func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentName) == name }) {
+		if !slices.ContainsFunc(o.Environments,
+			func(e types.ComputeEnvironmentDetail) bool { return aws.ToString(e.ComputeEnvironmentName) == name }) {
 			return fmt.Errorf("the target does not describe compute environment %s", name)
 		}
 	}
@@ -188,7 +195,8 @@ func (r Reader) policies(ctx context.Context, o *Observation) (map[string]*types
 	out, err := r.Client.API.DescribeSchedulingPolicies(ctx, &awsbatch.DescribeSchedulingPoliciesInput{Arns: arns})
 	if err != nil {
 		// Without the weights all shares count the same.
-		o.Unknown = append(o.Unknown, "the weights of the shares: "+client.Failed("describe scheduling policies", err).Error())
+		o.Unknown = append(o.Unknown, "the weights of the shares: "+client.Failed("describe scheduling policies", err).
+			Error())
 		for _, arn := range arns {
 			all[arn] = &types.FairsharePolicy{}
 		}
@@ -220,18 +228,21 @@ func (r Reader) machine(ctx context.Context, o *Observation) (*model.Amount, err
 
 // environment returns an environment for a simulation.
 func (r Reader) environment(o *Observation, e types.ComputeEnvironmentDetail) forecast.Environment {
-	v := forecast.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Disabled: e.State == types.CEStateDisabled, Type: types.CRTypeEc2}
+	v := forecast.Environment{Name: aws.ToString(e.ComputeEnvironmentName), Disabled: e.State == types.CEStateDisabled,
+		Type: types.CRTypeEc2}
 	c := e.ComputeResources
 	if c == nil {
 		// An unmanaged environment: its instances are the user's own.
 		n := int64(aws.ToInt32(e.UnmanagedvCpus))
 		v.MinvCpus, v.DesiredvCpus, v.MaxvCpus = n, n, n
-		v.Types = []forecast.InstanceType{{Name: "unmanaged", Size: model.Amount{MilliCPU: n * 1000, MemoryMiB: n * 4096, GPUs: n}}}
+		v.Types = []forecast.InstanceType{{Name: "unmanaged", Size: model.Amount{MilliCPU: n * 1000,
+			MemoryMiB: n * 4096, GPUs: n}}}
 		o.Unknown = append(o.Unknown, "the instances of the unmanaged environment "+v.Name)
 		return v
 	}
 	v.Type, v.Strategy = c.Type, c.AllocationStrategy
-	v.MinvCpus, v.DesiredvCpus, v.MaxvCpus = int64(aws.ToInt32(c.MinvCpus)), int64(aws.ToInt32(c.DesiredvCpus)), int64(aws.ToInt32(c.MaxvCpus))
+	v.MinvCpus, v.DesiredvCpus, v.MaxvCpus = int64(aws.ToInt32(c.MinvCpus)), int64(aws.ToInt32(c.DesiredvCpus)),
+		int64(aws.ToInt32(c.MaxvCpus))
 	if c.ScalingPolicy != nil {
 		v.KeepIdle = int64(aws.ToInt32(c.ScalingPolicy.MinScaleDownDelayMinutes)) * 60_000
 	}
@@ -280,10 +291,13 @@ func (r Reader) noteUnpriced(o *Observation, v forecast.Environment) {
 		}
 	}
 	if free > 0 {
-		o.Unknown = append(o.Unknown, fmt.Sprintf("the prices of %d of %d instance types of %s: they count as free", free, len(v.Types), v.Name))
+		o.Unknown = append(o.Unknown, fmt.Sprintf("the prices of %d of %d instance types of %s: they count as free",
+			free, len(v.Types), v.Name))
 	}
 	if onDemand > 0 {
-		o.Unknown = append(o.Unknown, fmt.Sprintf("the Spot prices of %d of %d instance types of %s: those on demand count", onDemand, len(v.Types), v.Name))
+		o.Unknown = append(o.Unknown,
+			fmt.Sprintf("the Spot prices of %d of %d instance types of %s: those on demand count", onDemand,
+				len(v.Types), v.Name))
 	}
 }
 
@@ -308,10 +322,12 @@ func (r Reader) Region() string {
 }
 
 // Types returns the instance types of entries such as g5 or m5.large, with their prices in a Region.
-func Types(types *catalog.Catalog, prices *catalog.Prices, region string, spot bool, entries []string) (list []forecast.InstanceType) {
+func Types(types *catalog.Catalog, prices *catalog.Prices, region string, spot bool,
+	entries []string) (list []forecast.InstanceType) {
 	for _, entry := range entries {
 		for _, t := range types.Expand(entry) {
-			one := forecast.InstanceType{Name: t.Name, Size: model.Amount{MilliCPU: int64(t.VCPUs) * 1000, MemoryMiB: int64(t.UsableMiB())}}
+			one := forecast.InstanceType{Name: t.Name, Size: model.Amount{MilliCPU: int64(t.VCPUs) * 1000,
+				MemoryMiB: int64(t.UsableMiB())}}
 			if t.RunsGPUJobs() {
 				one.Size.GPUs = int64(t.GPUs)
 			}

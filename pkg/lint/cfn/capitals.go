@@ -18,14 +18,16 @@ import (
 // letters, the JSON fix does not apply, and a text may lack Fn::Sub.
 func (t *template) asTemplate(d diag.Diagnostic) diag.Diagnostic {
 	d.Fix = nil
-	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember || strings.Contains(d.Message, " needs ")
+	generic := d.Rule == document.RuleMissingMember || d.Rule == document.RuleUnknownMember ||
+		strings.Contains(d.Message, " needs ")
 	d.Hint = inCapitals(d.Hint, generic)
 	if d.Rule != document.RuleUnknownMember { // which quotes the name that is in the template
 		d.Message = inCapitals(d.Message, generic)
 	}
 	if hint := referenceHints[d.Rule]; hint != "" && t.refers(d) {
 		d.Hint = hint
-	} else if d.Source != nil && d.Severity == diag.Error && (d.Hint == "" || strings.HasPrefix(d.Hint, "fill in the placeholder")) {
+	} else if d.Source != nil && d.Severity == diag.Error && (d.Hint == "" ||
+		strings.HasPrefix(d.Hint, "fill in the placeholder")) {
 		d.Hint = cmp.Or(hintOfSub(d.Source.Text[d.Span.Start:d.Span.End]), d.Hint)
 	}
 	return d
@@ -44,8 +46,10 @@ func (t *template) refers(d diag.Diagnostic) bool {
 	if d.Source == nil {
 		return false
 	}
-	words := strings.FieldsFunc(d.Source.Text[d.Span.Start:d.Span.End], func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
-	return (slices.Contains(words, "Ref") || slices.Contains(words, "Sub")) && slices.ContainsFunc(words, func(word string) bool { return t.values.Resource(word) != nil })
+	words := strings.FieldsFunc(d.Source.Text[d.Span.Start:d.Span.End],
+		func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return (slices.Contains(words, "Ref") || slices.Contains(words, "Sub")) &&
+		slices.ContainsFunc(words, func(word string) bool { return t.values.Resource(word) != nil })
 }
 
 // hintOfSub returns the hint about a rejected text that has ${ in it, or "".
@@ -84,7 +88,8 @@ func inCapitals(sentence string, all bool) string {
 		}
 		inPath := at[0] > 1 && sentence[at[0]-1] == '.' && sentence[at[0]-2] != ' '
 		first, isAnd := strings.CutSuffix(sentence[:at[0]], " and ")
-		if inPath || isAnd && memberNames()[first] || strings.ToLower(bare) != bare || strings.HasSuffix(name, `":`) || at[0] == 0 && !quoted || all && (quoted || at[0] > needs && at[0] < end) {
+		if inPath || isAnd && memberNames()[first] || strings.ToLower(bare) != bare || strings.HasSuffix(name, `":`) ||
+			at[0] == 0 && !quoted || all && (quoted || at[0] > needs && at[0] < end) {
 			out.WriteString(sentence[done:at[0]] + strings.Replace(name, bare, capital(bare), 1))
 			done = at[1]
 		}

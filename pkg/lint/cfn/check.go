@@ -98,18 +98,21 @@ func (t *template) inScenario(w scenario, rules CheckRequests) map[finding]diag.
 
 // inGuesses returns the problems among common, or among all if that is nil, that occur for all guesses of the
 // unknown values, each of which can be one of the texts. depends means that there are such values.
-func (t *template) inGuesses(common map[finding]diag.Diagnostic, w scenario, texts []string, rules CheckRequests) (found map[finding]diag.Diagnostic, depends bool) {
+func (t *template) inGuesses(common map[finding]diag.Diagnostic, w scenario, texts []string,
+	rules CheckRequests) (found map[finding]diag.Diagnostic, depends bool) {
 	ordered, values, readings := 0, t.evaluator(w), map[*jsontree.Node]reading{}
 	// The first guess finds the unknown values, and with them the number of guesses.
 	for guess, guesses := 0, 1; guess < guesses; guess++ {
-		m := &mapper{template: t, values: values, guessing: guessing{number: guess, ordered: ordered, texts: texts}, readings: readings}
+		m := &mapper{template: t, values: values, guessing: guessing{number: guess, ordered: ordered, texts: texts},
+			readings: readings}
 		files, problems := m.requests()
 		if guess == 0 {
 			guesses, ordered = m.guessing.count(len(m.unknown), len(t.batch)), m.guessing.most
 		}
 		now := map[finding]diag.Diagnostic{}
 		for _, d := range append(problems, rules(files)...) {
-			if t.has(d.Source) && !(t.file.Kind == document.KindTemplate && slices.Contains(notOfTemplates, d.Rule)) && (guesses == 1 || !slices.Contains(aboutAbsence, d.Rule)) {
+			if t.has(d.Source) && !(t.file.Kind == document.KindTemplate && slices.Contains(notOfTemplates, d.Rule)) &&
+				(guesses == 1 || !slices.Contains(aboutAbsence, d.Rule)) {
 				d = t.asTemplate(d)
 				now[finding{d.Source, d.Rule, d.Message, d.Span}] = d
 			}
@@ -149,7 +152,8 @@ func (t *template) textsOf(found map[finding]diag.Diagnostic) (texts []string) {
 	}
 	var visit func(n *jsontree.Node)
 	visit = func(n *jsontree.Node) {
-		if n.Str() != "" && at[n.Span.Start] && isGuessable(n.Text) && len(texts) < maxTexts && !slices.Contains(t.texts, n.Text) && !slices.Contains(texts, n.Text) {
+		if n.Str() != "" && at[n.Span.Start] && isGuessable(n.Text) && len(texts) < maxTexts &&
+			!slices.Contains(t.texts, n.Text) && !slices.Contains(texts, n.Text) {
 			texts = append(texts, n.Text)
 		}
 		for c := range n.Children() {
@@ -222,7 +226,8 @@ func NotKnown(f *document.File) []Unchecked {
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(seen), func(a, b Unchecked) int { return a.Node.Span.Start - b.Node.Span.Start })
+	return slices.SortedFunc(maps.Values(seen),
+		func(a, b Unchecked) int { return a.Node.Span.Start - b.Node.Span.Start })
 }
 
 // requests returns the requests of the resources, and the problems that the schema finds.

@@ -36,7 +36,8 @@ func Launches(files []*document.File, hasGPU func(entry string) bool) []Launch {
 			if !forHost(f) {
 				continue
 			}
-			l.add(Launch{File: f, Host: userdata.Host{Unknown: true}, Texts: []*userdata.Text{userdata.FromSource(f.Source)}})
+			l.add(Launch{File: f, Host: userdata.Host{Unknown: true},
+				Texts: []*userdata.Text{userdata.FromSource(f.Source)}})
 		case document.KindLaunchTemplate:
 			if !Concerns(f, files) {
 				continue
@@ -84,12 +85,14 @@ func isGPUImage(n *jsontree.Node) bool {
 func (l *launches) addResources(f *document.File) {
 	for r := range f.Root.Get("Resources").Children() {
 		kind := r.Get("Type").Str()
-		if !slices.Contains([]string{"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance", "AWS::AutoScaling::LaunchConfiguration"}, kind) || !l.concerns(f, r) {
+		if !slices.Contains([]string{"AWS::EC2::LaunchTemplate", "AWS::EC2::Instance",
+			"AWS::AutoScaling::LaunchConfiguration"}, kind) || !l.concerns(f, r) {
 			continue
 		}
 		if kind == "AWS::EC2::LaunchTemplate" {
 			data := r.Get("Properties").Get("LaunchTemplateData")
-			l.add(Launch{File: f, Data: data, IsTemplate: true, Host: l.hostOf(f, r), ECSImage: data.Get("ImageId") == nil && chosenByBatch(f, r)})
+			l.add(Launch{File: f, Data: data, IsTemplate: true, Host: l.hostOf(f, r),
+				ECSImage: data.Get("ImageId") == nil && chosenByBatch(f, r)})
 		} else {
 			l.add(Launch{File: f, Data: r.Get("Properties"), Host: userdata.Host{Other: true}})
 		}
@@ -116,8 +119,10 @@ func (l *launches) hostOf(f *document.File, r *jsontree.Node) (h userdata.Host) 
 	others := false
 	for other := range f.Root.Get("Resources").Children() {
 		kind := other.Get("Type").Str()
-		others = others || strings.HasPrefix(kind, "AWS::ECS::") || strings.HasPrefix(kind, "AWS::AutoScaling::") || kind == "AWS::EC2::Instance"
-		if kind != "AWS::Batch::ComputeEnvironment" || !Uses(other.Get("Properties").Get("ComputeResources").Get("LaunchTemplate"), r) {
+		others = others || strings.HasPrefix(kind, "AWS::ECS::") || strings.HasPrefix(kind, "AWS::AutoScaling::") ||
+			kind == "AWS::EC2::Instance"
+		if kind != "AWS::Batch::ComputeEnvironment" || !Uses(other.Get("Properties").Get("ComputeResources").
+			Get("LaunchTemplate"), r) {
 			continue
 		}
 		if strings.EqualFold(other.Get("Properties").Get("Type").Str(), "UNMANAGED") {
@@ -137,7 +142,8 @@ func Uses(specification, r *jsontree.Node) bool {
 		return false
 	}
 	name := r.Get("Properties").Get("LaunchTemplateName").Str()
-	if namesResource(specification.Get("LaunchTemplateId"), r.Name) || namesResource(specification.Get("LaunchTemplateName"), r.Name) ||
+	if namesResource(specification.Get("LaunchTemplateId"), r.Name) ||
+		namesResource(specification.Get("LaunchTemplateName"), r.Name) ||
 		name != "" && specification.Get("LaunchTemplateName").Str() == name {
 		return true
 	}

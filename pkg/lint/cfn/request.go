@@ -27,8 +27,9 @@ var (
 
 // arnTypes are the resource types in ARNs by kind of request.
 var arnTypes = map[document.Kind]string{
-	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue", document.KindComputeEnvironment: "compute-environment",
-	document.KindSchedulingPolicy: "scheduling-policy", document.KindConsumableResource: "consumable-resource",
+	document.KindJobDefinition: "job-definition", document.KindJobQueue: "job-queue",
+	document.KindComputeEnvironment: "compute-environment",
+	document.KindSchedulingPolicy:   "scheduling-policy", document.KindConsumableResource: "consumable-resource",
 	document.KindServiceEnvironment: "service-environment",
 }
 
@@ -131,9 +132,11 @@ func (m *mapper) guess(n *jsontree.Node, s *shape.Shape) *jsontree.Node {
 // states, and rejects any other; that of environments does not, and templates in use have "Enabled".
 func (m *mapper) checkState(v *jsontree.Node, path string) {
 	state := v.Str()
-	if upper := strings.ToUpper(state); path == "ComputeEnvironment.State" && state != upper && (upper == "ENABLED" || upper == "DISABLED") {
+	if upper := strings.ToUpper(state); path == "ComputeEnvironment.State" && state != upper &&
+		(upper == "ENABLED" || upper == "DISABLED") {
 		m.found = append(m.found, diag.Diagnostic{
-			Severity: diag.Warning, Rule: "ce-state-enum", Source: v.Source, Span: v.Span, Message: fmt.Sprintf("State is documented as %s, not %s", upper, diag.Quote(state)), Hint: "write " + upper,
+			Severity: diag.Warning, Rule: "ce-state-enum", Source: v.Source, Span: v.Span,
+			Message: fmt.Sprintf("State is documented as %s, not %s", upper, diag.Quote(state)), Hint: "write " + upper,
 		})
 	}
 }
@@ -141,13 +144,15 @@ func (m *mapper) checkState(v *jsontree.Node, path string) {
 // caseless are the members whose values CloudFormation reads in any case. The list is that of
 // enumCaseInsensitive in cfn-lint's schemas of AWS::Batch, of 2026-11.
 var caseless = []string{
-	"Action", "AllocationStrategy", "AssignPublicIp", "Iam", "IdleResourceAssignmentStrategy", "InSharePreemption", "JobQueueType", "LogDriver", "Permissions",
+	"Action", "AllocationStrategy", "AssignPublicIp", "Iam", "IdleResourceAssignmentStrategy", "InSharePreemption",
+	"JobQueueType", "LogDriver", "Permissions",
 	"PlatformCapabilities", "ServiceEnvironmentType", "Strategy", "TransitEncryption", "Type", "UserdataType",
 }
 
 // inCase writes a value of such a member as the API spells it.
 func inCase(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
-	if !n.Is(jsontree.String) || path != "ComputeEnvironment.State" && !slices.Contains(caseless, path[strings.LastIndexByte(path, '.')+1:]) {
+	if !n.Is(jsontree.String) || path != "ComputeEnvironment.State" &&
+		!slices.Contains(caseless, path[strings.LastIndexByte(path, '.')+1:]) {
 		return n
 	}
 	for _, word := range s.Words {
@@ -164,7 +169,8 @@ func coerced(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
 	switch {
 	case kind == jsontree.String && (n.Is(jsontree.Number) || n.Is(jsontree.Bool)):
 		out.Kind = jsontree.String
-	case kind == jsontree.Bool && n.Is(jsontree.String) && (strings.EqualFold(n.Text, "true") || strings.EqualFold(n.Text, "false")):
+	case kind == jsontree.Bool && n.Is(jsontree.String) && (strings.EqualFold(n.Text, "true") ||
+		strings.EqualFold(n.Text, "false")):
 		out.Kind, out.Text = jsontree.Bool, strings.ToLower(n.Text)
 	case kind == jsontree.Number && n.Is(jsontree.String):
 		if decimal().MatchString(n.Text) {
@@ -182,7 +188,8 @@ var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 func (m *mapper) object(n *jsontree.Node, s *shape.Shape, path string) *jsontree.Node {
 	out := jsontree.NewObject(n)
 	if s.Element == nil {
-		m.around = append(m.around, shape.Object{Node: n, Shape: s, Name: path[strings.LastIndexByte(path, '.')+1:], Spell: capital})
+		m.around = append(m.around, shape.Object{Node: n, Shape: s, Name: path[strings.LastIndexByte(path, '.')+1:],
+			Spell: capital})
 		defer func() { m.around = m.around[:len(m.around)-1] }()
 	}
 	for c := range n.Children() {
@@ -216,7 +223,8 @@ func (m *mapper) member(n *jsontree.Node, s *shape.Shape, path string) *jsontree
 // ofTemplates are the members that no request has.
 var ofTemplates = map[string]*shape.Shape{
 	"ComputeEnvironment.ReplaceComputeEnvironment": {Kind: jsontree.Bool},
-	"JobDefinition.ResourceRetentionPolicy":        {Kind: jsontree.Object, Members: map[string]*shape.Shape{"skipDeregisterOnUpdate": {Kind: jsontree.Bool}}},
+	"JobDefinition.ResourceRetentionPolicy": {Kind: jsontree.Object,
+		Members: map[string]*shape.Shape{"skipDeregisterOnUpdate": {Kind: jsontree.Bool}}},
 }
 
 // templateMember checks a member that the request does not have. CloudFormation reads it, or sends it when it updates
@@ -227,7 +235,8 @@ func (m *mapper) templateMember(c *jsontree.Node, path string) {
 			if n != nil && s != nil && !n.Is(s.Kind) {
 				wanted := map[jsontree.Kind]string{jsontree.Bool: "true or false", jsontree.Object: "an object"}[s.Kind]
 				m.found = append(m.found, diag.Diagnostic{
-					Rule: document.RuleWrongType, Source: n.Source, Span: n.Span, Message: fmt.Sprintf("%s must be %s, not %s", capital(n.Name), wanted, n.Kind),
+					Rule: document.RuleWrongType, Source: n.Source, Span: n.Span,
+					Message: fmt.Sprintf("%s must be %s, not %s", capital(n.Name), wanted, n.Kind),
 				})
 			}
 		})
@@ -280,7 +289,8 @@ func (m *mapper) surplus(c, out *jsontree.Node, s *shape.Shape, path string) {
 	}
 	what, service := path[strings.LastIndexByte(path, '.')+1:], m.source.name()
 	absent := diag.Diagnostic{
-		Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c), Message: fmt.Sprintf("%s has no member %s in %s", what, diag.Quote(c.Name), service),
+		Rule: document.RuleUnknownMember, Source: c.Source, Span: nameSpan(c),
+		Message: fmt.Sprintf("%s has no member %s in %s", what, diag.Quote(c.Name), service),
 	}
 	if name, dynamic := m.source.isDynamic(c); dynamic {
 		c = c.Valued(jsontree.String, c.Text)
@@ -290,7 +300,8 @@ func (m *mapper) surplus(c, out *jsontree.Node, s *shape.Shape, path string) {
 	switch meant := suggestion.Meant; {
 	case slices.Contains(ofRequests, path+"."+c.Name):
 		absent.Hint = "remove it: the API has this member, but CloudFormation does not"
-	case m.source.service != nil && m.source.service.hint != "" && s.Members[memberOf(c.Name)] == nil && shape.Of(m.source.kind).Members[memberOf(c.Name)] != nil:
+	case m.source.service != nil && m.source.service.hint != "" && s.Members[memberOf(c.Name)] == nil &&
+		shape.Of(m.source.kind).Members[memberOf(c.Name)] != nil:
 		absent.Hint = m.source.service.hint
 	case shape.IsNote(c.Name) && m.source.service == nil:
 		absent.Hint = "move it to Metadata, beside Properties"
@@ -308,7 +319,8 @@ func (m *mapper) surplus(c, out *jsontree.Node, s *shape.Shape, path string) {
 			m.put(out, meant, m.guessing.value(c, s.Members[meant], 0), c)
 		}
 	default:
-		absent.Severity, absent.Message, absent.Hint = diag.Warning, document.NotInModel(c.Name), service+" rejects a member that it does not have"
+		absent.Severity, absent.Message, absent.Hint = diag.Warning, document.NotInModel(c.Name),
+			service+" rejects a member that it does not have"
 	}
 	m.found = append(m.found, absent)
 }

@@ -74,7 +74,8 @@ func (r *Roles) Uses() (all []RoleUse) {
 			add(user, "batch", r.defined(properties.Get("ServiceRole"), "AWS::IAM::Role", "RoleName"))
 			// AWS Batch uses a Spot Fleet only for Spot instances, and with this strategy, which is the default.
 			kind, _ := r.values().Text(resources.Get("Type"))
-			if strategy := resources.Get("AllocationStrategy"); kind == "SPOT" && (strategy == nil || strategy.Str() == "BEST_FIT") {
+			if strategy := resources.Get("AllocationStrategy"); kind == "SPOT" &&
+				(strategy == nil || strategy.Str() == "BEST_FIT") {
 				add(user, "spotfleet", r.defined(resources.Get("SpotIamFleetRole"), "AWS::IAM::Role", "RoleName"))
 			}
 		case "AWS::Batch::JobDefinition":
@@ -108,7 +109,8 @@ func (r *Roles) Mistaken(value *jsontree.Node, needsProfile bool, report func(va
 		wanted, wrong = wrong, wanted
 	}
 	name, _ := intrinsic.Target(value)
-	if name != "" && r.values().Resource(name).Get("Type").Str() == wrong && r.defined(value, wanted, physicalNames[wanted]) == nil {
+	if name != "" && r.values().Resource(name).Get("Type").Str() == wrong &&
+		r.defined(value, wanted, physicalNames[wanted]) == nil {
 		report(value, name)
 	}
 }
@@ -149,7 +151,8 @@ func (r *Roles) defined(value *jsontree.Node, kind, nameMember string) *jsontree
 		if resource.Get("Type").Str() != kind {
 			continue
 		}
-		if name, known := r.values().Text(resource.Get("Properties").Get(nameMember)); known && path.Base(text) == name {
+		if name, known := r.values().Text(resource.Get("Properties").Get(nameMember)); known &&
+			path.Base(text) == name {
 			return resource
 		}
 	}
@@ -181,7 +184,8 @@ func (r *Roles) TrustOf(role *jsontree.Node) Trust {
 	for _, s := range list {
 		principal := s.Get("Principal")
 		actions, ok := r.texts(s.Get("Action"))
-		if !ok || s.Get("Effect").Str() != "Allow" || !IsKnown(s.Get("Effect")) || !principal.Is(jsontree.Object) && principal.Str() != "*" {
+		if !ok || s.Get("Effect").Str() != "Allow" || !IsKnown(s.Get("Effect")) || !principal.Is(jsontree.Object) &&
+			principal.Str() != "*" {
 			t.Known = false
 			continue
 		}
@@ -347,11 +351,16 @@ func (p *Policies) addManaged(arn *jsontree.Node) {
 // joining are AWS managed policies with ecs:RegisterContainerInstance, and notJoining those without
 // any permission to join a cluster (AWS Managed Policy Reference).
 var (
-	joining = [...]string{"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AmazonEC2ContainerServiceFullAccess", "AdministratorAccess", "PowerUserAccess"}
+	joining = [...]string{"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess",
+		"AmazonEC2ContainerServiceFullAccess", "AdministratorAccess", "PowerUserAccess"}
 
-	notJoining = [...]string{"AmazonECSTaskExecutionRolePolicy", "AmazonSSMManagedInstanceCore", "AmazonEC2RoleforSSM", "CloudWatchAgentServerPolicy", "CloudWatchAgentAdminPolicy",
-		"CloudWatchLogsFullAccess", "CloudWatchFullAccess", "AmazonS3ReadOnlyAccess", "AmazonS3FullAccess", "AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly",
-		"AmazonEC2ContainerRegistryPowerUser", "AmazonEC2ContainerRegistryFullAccess", "AmazonEC2FullAccess", "AmazonEC2ReadOnlyAccess", "AmazonDynamoDBFullAccess", "AmazonDynamoDBReadOnlyAccess",
-		"AmazonSQSFullAccess", "AmazonElasticFileSystemFullAccess", "AmazonElasticFileSystemClientFullAccess", "AmazonElasticFileSystemClientReadWriteAccess", "SecretsManagerReadWrite",
+	notJoining = [...]string{"AmazonECSTaskExecutionRolePolicy", "AmazonSSMManagedInstanceCore", "AmazonEC2RoleforSSM",
+		"CloudWatchAgentServerPolicy", "CloudWatchAgentAdminPolicy",
+		"CloudWatchLogsFullAccess", "CloudWatchFullAccess", "AmazonS3ReadOnlyAccess", "AmazonS3FullAccess",
+		"AmazonEC2ContainerRegistryReadOnly", "AmazonEC2ContainerRegistryPullOnly",
+		"AmazonEC2ContainerRegistryPowerUser", "AmazonEC2ContainerRegistryFullAccess", "AmazonEC2FullAccess",
+		"AmazonEC2ReadOnlyAccess", "AmazonDynamoDBFullAccess", "AmazonDynamoDBReadOnlyAccess",
+		"AmazonSQSFullAccess", "AmazonElasticFileSystemFullAccess", "AmazonElasticFileSystemClientFullAccess",
+		"AmazonElasticFileSystemClientReadWriteAccess", "SecretsManagerReadWrite",
 		"AmazonEC2SpotFleetTaggingRole", "AmazonFSxFullAccess", "AmazonSSMReadOnlyAccess", "AWSXRayDaemonWriteAccess"}
 )

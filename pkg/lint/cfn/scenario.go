@@ -185,7 +185,8 @@ func (t *template) choices() (all []choice) {
 				compared[name] = append(compared[name], pair[1].Text)
 				return
 			}
-			if key := string(n.AppendJSON(nil)); !slices.ContainsFunc(all, func(c choice) bool { return c.name == key }) && !(IsKnown(a) && IsKnown(b)) {
+			if key := string(n.AppendJSON(nil)); !slices.ContainsFunc(all,
+				func(c choice) bool { return c.name == key }) && !(IsKnown(a) && IsKnown(b)) {
 				all = append(all, choice{key, true, []string{"false", "true"}})
 			}
 			return
@@ -240,7 +241,10 @@ func (t *template) evaluator(w scenario) *intrinsic.Evaluator {
 		}
 		return intrinsic.No
 	}
-	e.Assigned = func(_ string, r *jsontree.Node, attribute string) (string, bool) { return t.assigned(e, r, attribute) }
+	e.Assigned = func(_ string, r *jsontree.Node, attribute string) (string, bool) {
+		return t.assigned(e, r,
+			attribute)
+	}
 	return e
 }
 
@@ -267,7 +271,8 @@ func (t *template) mistaken(r *jsontree.Node, attribute string) (string, bool) {
 	switch kind := r.Get("Type").Str(); kind + "." + attribute {
 	case "AWS::IAM::Role.":
 		// AWS Batch finds a role without a path also by its name.
-		return ownName(r), isTaskRole(member) || member == "InfrastructureRoleArn" || (member == "ServiceRole" || member == "SpotIamFleetRole") && path != "" && path != "/"
+		return ownName(r), isTaskRole(member) || member == "InfrastructureRoleArn" ||
+			(member == "ServiceRole" || member == "SpotIamFleetRole") && path != "" && path != "/"
 	case "AWS::IAM::InstanceProfile.":
 		return ownName(r), member == "Ec2InstanceProfileArn"
 	case "AWS::EKS::Cluster.":

@@ -58,7 +58,8 @@ var (
 		return some("arrayProperties", "jobDefinition", "jobName", "jobQueue", "retryStrategy")
 	})}
 	pipes = &service{name: "EventBridge Pipes", hint: toSend, shape: sync.OnceValue(func() *shape.Shape {
-		return some("arrayProperties", "containerOverrides", "dependsOn", "jobDefinition", "jobName", "jobQueue", "parameters", "retryStrategy")
+		return some("arrayProperties", "containerOverrides", "dependsOn", "jobDefinition", "jobName", "jobQueue",
+			"parameters", "retryStrategy")
 	})}
 )
 
@@ -69,7 +70,8 @@ func some(members ...string) *shape.Shape {
 	for _, m := range members {
 		s.Members[m] = all.Members[m]
 	}
-	s.Members["retryStrategy"] = &shape.Shape{Kind: jsontree.Object, Members: map[string]*shape.Shape{"attempts": all.Members["retryStrategy"].Members["attempts"]}}
+	s.Members["retryStrategy"] = &shape.Shape{Kind: jsontree.Object,
+		Members: map[string]*shape.Shape{"attempts": all.Members["retryStrategy"].Members["attempts"]}}
 	return s
 }
 
@@ -155,7 +157,8 @@ func (m *mapper) read(r *jsontree.Node) []source {
 		if !properties.Is(jsontree.Object) {
 			properties = jsontree.NewObject(r)
 		}
-		return []source{{kind: batchResources[kind], members: properties, place: properties, path: strings.TrimPrefix(kind, "AWS::Batch::")}}
+		return []source{{kind: batchResources[kind], members: properties, place: properties,
+			path: strings.TrimPrefix(kind, "AWS::Batch::")}}
 	}
 }
 
@@ -194,7 +197,8 @@ func (m *mapper) machine(properties, file *jsontree.Node) []source {
 	if file == nil {
 		return nil
 	}
-	found := m.template.cached(file, func(n *jsontree.Node) inText { return treeOf(m.template.file.Definitions[n.Str()]) })
+	found := m.template.cached(file,
+		func(n *jsontree.Node) inText { return treeOf(m.template.file.Definitions[n.Str()]) })
 	if found.root == nil {
 		m.skip(file, found.why)
 	}
@@ -290,13 +294,15 @@ func (m *mapper) ofEventBridge(n *jsontree.Node) (all []source) {
 	}
 	for t := range targets.Children() {
 		t = m.known(t)
-		all = append(all, m.target(m.known(t.Get("BatchParameters")), t.Get("Arn"), source{path: "BatchParameters", service: eventBridge})...)
+		all = append(all, m.target(m.known(t.Get("BatchParameters")), t.Get("Arn"),
+			source{path: "BatchParameters", service: eventBridge})...)
 	}
 	if target := m.known(n.Get("Target")); target.Is(jsontree.Object) {
 		all = append(all, m.scheduled(target)...)
 	}
 	parameters := m.known(n.Get("TargetParameters"))
-	return append(all, m.target(m.known(parameters.Get("BatchJobParameters")), n.Get("Target"), source{path: "BatchJobParameters", service: pipes})...)
+	return append(all, m.target(m.known(parameters.Get("BatchJobParameters")), n.Get("Target"),
+		source{path: "BatchJobParameters", service: pipes})...)
 }
 
 // target returns the request of a target, whose ARN is that of the job queue.

@@ -76,14 +76,16 @@ func launchUsed(f *document.File, r *jsontree.Node, files []*document.File) bool
 	}
 	for _, other := range files {
 		for _, request := range other.Requests {
-			if request.Kind == document.KindComputeEnvironment && takes(request.Get("computeResources").Get("launchTemplate"), "launchTemplateId", "launchTemplateName") {
+			if request.Kind == document.KindComputeEnvironment && takes(request.Get("computeResources").
+				Get("launchTemplate"), "launchTemplateId", "launchTemplateName") {
 				return true
 			}
 		}
 	}
 	found := false
 	Resources(files, "AWS::Batch::ComputeEnvironment", func(_ *document.File, e *jsontree.Node) {
-		found = found || takes(e.Get("Properties").Get("ComputeResources").Get("LaunchTemplate"), "LaunchTemplateId", "LaunchTemplateName")
+		found = found || takes(e.Get("Properties").Get("ComputeResources").Get("LaunchTemplate"), "LaunchTemplateId",
+			"LaunchTemplateName")
 	})
 	return found
 }
@@ -119,7 +121,8 @@ func providesCapacity(f *document.File, r *jsontree.Node) bool {
 		case "AWS::ECS::CapacityProvider":
 			name, _ := intrinsic.Target(properties.Get("AutoScalingGroupProvider").Get("AutoScalingGroupArn"))
 			group := resources.Get(name).Get("Properties")
-			if Uses(group.Get("LaunchTemplate"), r) || Uses(group.Get("MixedInstancesPolicy").Get("LaunchTemplate").Get("LaunchTemplateSpecification"), r) ||
+			if Uses(group.Get("LaunchTemplate"), r) || Uses(group.Get("MixedInstancesPolicy").Get("LaunchTemplate").
+				Get("LaunchTemplateSpecification"), r) ||
 				namesResource(group.Get("LaunchConfigurationName"), r.Name) {
 				return true
 			}
@@ -149,12 +152,14 @@ func chosenByBatch(f *document.File, r *jsontree.Node) bool {
 			continue
 		}
 		choices := resources.Get("Ec2Configuration")
-		if properties.Get("EksConfiguration") != nil || resources.Get("ImageId") != nil || choices != nil && !choices.Is(jsontree.Array) ||
+		if properties.Get("EksConfiguration") != nil || resources.Get("ImageId") != nil || choices != nil &&
+			!choices.Is(jsontree.Array) ||
 			strings.EqualFold(properties.Get("Type").Str(), "UNMANAGED") {
 			return false
 		}
 		for c := range choices.Children() {
-			if kind := c.Get("ImageType"); c.Get("ImageIdOverride") != nil || c.Get("Fn::If") != nil || kind != nil && !strings.HasPrefix(kind.Str(), "ECS_") {
+			if kind := c.Get("ImageType"); c.Get("ImageIdOverride") != nil || c.Get("Fn::If") != nil || kind != nil &&
+				!strings.HasPrefix(kind.Str(), "ECS_") {
 				return false
 			}
 		}

@@ -103,7 +103,8 @@ func (l Files) File(name string) (f File, ok bool) {
 // they name.
 func (l Files) Documents() (docs Files) {
 	for i, f := range l {
-		if ending := path.Ext(f.Name); (i == 0 || f.Name != document.PlatformFile) && (ending == ".json" || ending == ".yaml") {
+		if ending := path.Ext(f.Name); (i == 0 || f.Name != document.PlatformFile) &&
+			(ending == ".json" || ending == ".yaml") {
 			docs = append(docs, f)
 		}
 	}

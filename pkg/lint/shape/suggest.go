@@ -18,7 +18,8 @@ import (
 var foreignResources = map[string]string{
 	"gpu": "GPU", "gpus": "GPU", "numgpus": "GPU", "gpucount": "GPU",
 	"cpu": "VCPU", "cpus": "VCPU", "vcpu": "VCPU", "vcpus": "VCPU", "cores": "VCPU", "ncpus": "VCPU",
-	"memory": "MEMORY", "mem": "MEMORY", "ram": "MEMORY", "memorymib": "MEMORY", "memorymb": "MEMORY", "memoryreservation": "MEMORY",
+	"memory": "MEMORY", "mem": "MEMORY", "ram": "MEMORY", "memorymib": "MEMORY", "memorymb": "MEMORY",
+	"memoryreservation": "MEMORY",
 }
 
 // absentMembers returns members that AWS Batch does not have, folded, with the alternative, in
@@ -92,7 +93,8 @@ func Suggest(n *jsontree.Node, around []Object) Suggestion {
 
 // IsNote reports whether a member is a comment, by its name.
 func IsNote(name string) bool {
-	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") || strings.HasPrefix(strings.ToLower(name), "comment")
+	return strings.HasPrefix(name, "_") || strings.HasPrefix(name, "//") || strings.HasPrefix(name, "#") ||
+		strings.HasPrefix(strings.ToLower(name), "comment")
 }
 
 // spelling returns the name of a member as the document writes it.
@@ -179,5 +181,6 @@ func (o Object) requirementHint(n *jsontree.Node, kind string, path []string) st
 	if _, err := strconv.ParseUint(n.Text, 10, 32); err == nil {
 		value = n.Text
 	}
-	return fmt.Sprintf(`list it as { %q: %q, %q: %q } in %s`, o.spelling("type"), kind, o.spelling("value"), value, where)
+	return fmt.Sprintf(`list it as { %q: %q, %q: %q } in %s`, o.spelling("type"), kind, o.spelling("value"), value,
+		where)
 }

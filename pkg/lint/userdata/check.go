@@ -77,10 +77,13 @@ func Check(t *Text, host Host) []Finding {
 	c := &check{text: t, host: host}
 	c.host.Batch = host.Batch || host.Template && forBatch(t.text)
 	if len(t.text) > maxBytes && !t.filled {
-		c.report(Size, t.span(0, t.line(0).end), fmt.Sprintf("the user data has %d bytes, and the limit of EC2 is 16,384", len(t.text)), "store the script in S3 or in the image, and start it from here")
+		c.report(Size, t.span(0, t.line(0).end),
+			fmt.Sprintf("the user data has %d bytes, and the limit of EC2 is 16,384", len(t.text)),
+			"store the script in S3 or in the image, and start it from here")
 	}
 	if t.Plain {
-		c.report(Base64, t.span(0, t.line(0).end), "user data in a launch template must be base64, not plain text", `write { "Fn::Base64": "..." } in a template, or the output of base64 -w0 in launch template data`)
+		c.report(Base64, t.span(0, t.line(0).end), "user data in a launch template must be base64, not plain text",
+			`write { "Fn::Base64": "..." } in a template, or the output of base64 -w0 in launch template data`)
 	}
 	// EC2 rejects a text of this size, so its parts do not matter.
 	if len(t.text) > maxRead || t.text == "" {
@@ -88,7 +91,9 @@ func Check(t *Text, host Host) []Finding {
 	}
 	parts := c.parts()
 	if c.host.Batch && !isMIME(t.text) && !windows(t.text) {
-		c.report(MIMERequired, t.span(0, t.line(0).end), "the user data must be a MIME multi-part archive, because AWS Batch adds a part to it", `begin with MIME-Version: 1.0 and Content-Type: multipart/mixed; boundary="==BOUNDARY==", and add this as a part of type text/x-shellscript`)
+		c.report(MIMERequired, t.span(0, t.line(0).end),
+			"the user data must be a MIME multi-part archive, because AWS Batch adds a part to it",
+			`begin with MIME-Version: 1.0 and Content-Type: multipart/mixed; boundary="==BOUNDARY==", and add this as a part of type text/x-shellscript`)
 		c.found[len(c.found)-1].Doubtful = !host.Batch // the use of the template is a guess
 	}
 	for _, p := range parts {
@@ -116,7 +121,8 @@ func ForHost(text string) bool { return mentionsAgent(text) || isMIME(text) }
 // mentionsAgent is MentionsAgent for a text without places.
 func mentionsAgent(text string) bool {
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"/ecs", "ecs_", "ecs-", "ecs.service", " ecs\n"}, func(mark string) bool { return strings.Contains(text, mark) })
+	return slices.ContainsFunc([]string{"/ecs", "ecs_", "ecs-", "ecs.service", " ecs\n"},
+		func(mark string) bool { return strings.Contains(text, mark) })
 }
 
 // ofCluster reports whether a rule is about hosts that join a cluster. On the images for such hosts,
@@ -152,7 +158,8 @@ func forBatch(text string) bool {
 	if isMIME(text) {
 		return true
 	}
-	prepares := strings.Contains(text, "/etc/ecs") || strings.Contains(text, "docker") || strings.Contains(text, "nvidia")
+	prepares := strings.Contains(text, "/etc/ecs") || strings.Contains(text, "docker") ||
+		strings.Contains(text, "nvidia")
 	return prepares && !strings.Contains(text, "ECS_CLUSTER")
 }
 
@@ -203,9 +210,13 @@ func (c *check) gpu() {
 		if at == nil {
 			at = s.configure
 		}
-		c.report(GPUSupport, *at, "the script prepares a GPU host but does not set ECS_ENABLE_GPU_SUPPORT, so the agent offers no GPUs", `add: echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config`)
+		c.report(GPUSupport, *at,
+			"the script prepares a GPU host but does not set ECS_ENABLE_GPU_SUPPORT, so the agent offers no GPUs",
+			`add: echo ECS_ENABLE_GPU_SUPPORT=true >> /etc/ecs/ecs.config`)
 	}
 	if !s.smi {
-		c.report(DriverCheck, *s.first, "nothing checks the NVIDIA driver: a host without it joins the cluster, and jobs wait for its GPUs or fail", "add: nvidia-smi || { echo 'the NVIDIA driver does not answer' >&2; exit 1; }")
+		c.report(DriverCheck, *s.first,
+			"nothing checks the NVIDIA driver: a host without it joins the cluster, and jobs wait for its GPUs or fail",
+			"add: nvidia-smi || { echo 'the NVIDIA driver does not answer' >&2; exit 1; }")
 	}
 }

@@ -44,7 +44,8 @@ func (t *Text) line(at int) line {
 func (t *Text) of(l line) string { return strings.TrimRight(t.text[l.start:l.end], " \t\r") }
 
 // starts are the beginnings by which cloud-init, or its replacement, recognises a text.
-var starts = [...]string{"#!", "#cloud-config", "#cloud-boothook", "#include", "#part-handler", "#upstart-job", "## template:",
+var starts = [...]string{"#!", "#cloud-config", "#cloud-boothook", "#include", "#part-handler", "#upstart-job",
+	"## template:",
 	"<powershell>", "<script>", "version:", "[", "---", "apiversion:", "{", "#cloud-config-archive"}
 
 // isMIME reports whether a text begins as a MIME archive.
@@ -83,7 +84,8 @@ func (c *check) archive() (list []part) {
 			`write Content-Type: multipart/mixed; boundary="==BOUNDARY==" below MIME-Version`)
 		return nil
 	case err != nil || params["boundary"] == "":
-		c.report(MIMEBoundary, kind.at, "the archive defines no boundary", `write Content-Type: multipart/mixed; boundary="==BOUNDARY=="`)
+		c.report(MIMEBoundary, kind.at, "the archive defines no boundary",
+			`write Content-Type: multipart/mixed; boundary="==BOUNDARY=="`)
 		return nil
 	}
 	return c.between(body, params["boundary"], kind.at)
@@ -105,12 +107,15 @@ func (c *check) between(body int, boundary string, named diag.Span) (list []part
 	}
 	switch {
 	case open < 0:
-		c.report(MIMEBoundary, named, "no line is the boundary --"+boundary+", so the archive has no parts", "write --"+boundary+" before each part, and --"+boundary+"-- at the end")
+		c.report(MIMEBoundary, named, "no line is the boundary --"+boundary+", so the archive has no parts",
+			"write --"+boundary+" before each part, and --"+boundary+"-- at the end")
 	case !ended:
 		if strings.TrimSpace(t.text[open:]) != "" {
 			list = append(list, c.part(open, len(t.text))...)
 		}
-		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)), "the archive is not closed; cloud-init reads its parts anyway", "end the archive with the line --"+boundary+"--")
+		c.report(MIMEBoundary, t.span(len(t.text)-1, len(t.text)),
+			"the archive is not closed; cloud-init reads its parts anyway",
+			"end the archive with the line --"+boundary+"--")
 		c.found[len(c.found)-1].Doubtful = true // Python's email parser keeps the parts, with a defect
 	}
 	return list
@@ -149,8 +154,10 @@ func (c *check) headers(start, end int) (all map[string]header, body int) {
 }
 
 // handled are the media types that cloud-init acts on.
-var handled = [...]string{"text/x-shellscript", "text/cloud-config", "text/cloud-boothook", "text/x-include-url", "text/part-handler", "text/plain",
-	"text/jinja2", "text/cloud-config-archive", "text/x-include-once-url", "text/x-shellscript-per-boot", "text/x-shellscript-per-instance",
+var handled = [...]string{"text/x-shellscript", "text/cloud-config", "text/cloud-boothook", "text/x-include-url",
+	"text/part-handler", "text/plain",
+	"text/jinja2", "text/cloud-config-archive", "text/x-include-once-url", "text/x-shellscript-per-boot",
+	"text/x-shellscript-per-instance",
 	"text/x-shellscript-per-once", "text/upstart-job", "application/node.eks.aws"}
 
 // part reads the part between two boundaries.
@@ -163,7 +170,8 @@ func (c *check) part(start, end int) []part {
 		c.report(MIMEType, t.span(first.start, max(first.end, first.start+1)), "this part has no Content-Type",
 			`write Content-Type: text/x-shellscript; charset="us-ascii" and an empty line before it`)
 	} else if body < end && !blankBefore(t.text[start:body]) {
-		c.report(MIMEType, t.span(body, t.line(body).end), "an empty line is missing between the headers of the part and its text", "add one before this line")
+		c.report(MIMEType, t.span(body, t.line(body).end),
+			"an empty line is missing between the headers of the part and its text", "add one before this line")
 	}
 	media, _, err := mime.ParseMediaType(kind.value)
 	if ok && (err != nil || !slices.Contains(handled[:], media) && !strings.HasPrefix(media, "multipart/")) {
@@ -209,7 +217,8 @@ func (c *check) form(p *part, media string) bool {
 		return false
 	case slices.Contains(p.holes, p.from):
 		return false // its beginning is unknown
-	case strings.HasPrefix(media, "text/cloud-config") || media == "" && strings.HasPrefix(first, "#cloud-config"), strings.HasPrefix(first, "#cloud-config"):
+	case strings.HasPrefix(media, "text/cloud-config") || media == "" && strings.HasPrefix(first, "#cloud-config"),
+		strings.HasPrefix(first, "#cloud-config"):
 		p.kind = config
 	case strings.HasPrefix(body, "#!"):
 		p.kind = interpreter(p.Text.of(p.Text.line(p.from)))
@@ -217,9 +226,12 @@ func (c *check) form(p *part, media string) bool {
 		p.kind = script
 	case strings.HasPrefix(media, "text/x-shellscript"):
 		p.kind = script
-		c.report(Shebang, p.span(p.from, p.line(p.from).end), "the script names no interpreter, so it does not run", "begin it with #!/bin/bash")
+		c.report(Shebang, p.span(p.from, p.line(p.from).end), "the script names no interpreter, so it does not run",
+			"begin it with #!/bin/bash")
 	case media == "" && !slices.ContainsFunc(starts[:], func(s string) bool { return strings.HasPrefix(first, s) }):
-		c.report(Shebang, p.span(p.from, p.line(p.from).end), "cloud-init skips this text: it is neither a script nor a configuration", "begin it with #!/bin/bash, or with #cloud-config")
+		c.report(Shebang, p.span(p.from, p.line(p.from).end),
+			"cloud-init skips this text: it is neither a script nor a configuration",
+			"begin it with #!/bin/bash, or with #cloud-config")
 		p.kind = script
 	}
 	return true

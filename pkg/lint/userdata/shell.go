@@ -65,11 +65,13 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 		// The shell warns, and reads the here-document to the end of the text.
 		word, open := strings.CutPrefix(e.Text, "unclosed here-document ")
 		if word = strings.Trim(word, "`"); open && !strings.HasSuffix(body, "\n"+word+"\n") {
-			c.report(Syntax, p.span(offset+at, offset+at+1), "the here-document "+word+" is not closed, so the rest of the script is its text", "end it with a line that contains only "+word)
+			c.report(Syntax, p.span(offset+at, offset+at+1), "the here-document "+word+
+				" is not closed, so the rest of the script is its text", "end it with a line that contains only "+word)
 			c.found[len(c.found)-1].Doubtful = true
 			return c.parse(p, offset, body+"\n"+word+"\n")
 		}
-		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text, "fix this; otherwise the script does not run")
+		c.report(Syntax, p.span(offset+at, offset+at+1), "the shell cannot read the script: "+e.Text,
+			"fix this; otherwise the script does not run")
 		return nil
 	}
 	if err != nil {
@@ -79,7 +81,8 @@ func (c *check) parse(p part, offset int, body string) *syntax.File {
 		if strings.Contains(strings.ToLower(text), "nvidia") || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT=true") {
 			c.seen.mentions = true
 		}
-		c.seen.support = c.seen.support || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT") && !strings.Contains(text, "=false")
+		c.seen.support = c.seen.support || strings.Contains(text, "ECS_ENABLE_GPU_SUPPORT") &&
+			!strings.Contains(text, "=false")
 	})
 	s.walk(file)
 	return file
@@ -93,7 +96,8 @@ var templateForm = sync.OnceValue(func() *regexp.Regexp {
 
 // fill replaces placeholders by words of the same length.
 func fill(script string) string {
-	return templateForm().ReplaceAllStringFunc(script, func(found string) string { return strings.Repeat(unknown, len(found)) })
+	return templateForm().ReplaceAllStringFunc(script,
+		func(found string) string { return strings.Repeat(unknown, len(found)) })
 }
 
 // at returns the location of a node of the script.
@@ -222,7 +226,8 @@ func commandOf(call *syntax.CallExpr) (c command) {
 			if text == "" && len(call.Args) > 0 && len(w.Parts) > 0 {
 				return command{}
 			}
-			if slices.Contains(prefixes[:], base(text)) || strings.HasPrefix(text, "-") || number || strings.Contains(text, "=") {
+			if slices.Contains(prefixes[:], base(text)) || strings.HasPrefix(text, "-") || number ||
+				strings.Contains(text, "=") {
 				continue
 			}
 			c.name = base(text)
@@ -305,23 +310,28 @@ func (c command) started(units ...string) string {
 func (s *shell) command(n *syntax.CallExpr, c command) {
 	switch {
 	case c.awaitsCloudInit() && s.aside == 0:
-		s.report(CloudInitWait, s.at(n), "this waits until cloud-init has finished, and cloud-init waits for this script: the host hangs and never joins its cluster",
+		s.report(CloudInitWait, s.at(n),
+			"this waits until cloud-init has finished, and cloud-init waits for this script: the host hangs and never joins its cluster",
 			"remove it, or move the work into a systemd unit that starts after cloud-final.service")
 	case c.started("ecs", "amazon-ecs") != "" && s.aside == 0:
-		s.report(ECSStart, s.at(n), "this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
+		s.report(ECSStart, s.at(n),
+			"this waits for the ECS agent, which waits for cloud-init, which waits for this script: the host hangs and never joins its cluster",
 			"remove it: the agent starts automatically after cloud-init has finished")
 	case c.started("docker", "containerd") != "" && s.aside == 0:
-		s.report(DockerRestart, s.at(n), "this waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the host never joins its cluster",
+		s.report(DockerRestart, s.at(n),
+			"this waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the host never joins its cluster",
 			"write systemctl restart --no-block docker")
 	case c.name == "reboot", c.name == "shutdown" && !c.has("-c"), c.name == "poweroff", c.name == "halt",
 		c.name == "init" && c.has("0", "6"), c.name == "systemctl" && c.has("reboot", "poweroff", "halt", "kexec"):
 		if s.handling > 0 {
 			break // a host that cannot be prepared shall end
 		}
-		s.report(Reboot, s.at(n), "the instance stops while it is being prepared: the remaining lines do not run, and jobs that are placed on it fail", "move work that needs a restart into the image")
+		s.report(Reboot, s.at(n),
+			"the instance stops while it is being prepared: the remaining lines do not run, and jobs that are placed on it fail", "move work that needs a restart into the image")
 	case c.name == "nvidia-smi":
 		s.seen.smi = true
-	case c.name == "nvidia-ctk" && c.has("runtime"), slices.Contains([]string{"yum", "dnf", "apt-get", "apt"}, c.name) && slices.ContainsFunc(c.args, func(a string) bool { return strings.Contains(a, "nvidia") }):
+	case c.name == "nvidia-ctk" && c.has("runtime"), slices.Contains([]string{"yum", "dnf", "apt-get", "apt"},
+		c.name) && slices.ContainsFunc(c.args, func(a string) bool { return strings.Contains(a, "nvidia") }):
 		s.sets(s.at(n))
 	}
 	s.feeds(n, c)
@@ -337,7 +347,8 @@ func (s *shell) commandString(c command) {
 	case "eval":
 	case "sh", "bash", "dash", "ash", "su", "runuser":
 		at = slices.IndexFunc(c.args, func(a string) bool {
-			return a == "--command" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.HasSuffix(a, "c")
+			return a == "--command" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") &&
+				strings.HasSuffix(a, "c")
 		}) + 1
 		if at == 0 {
 			return
@@ -357,7 +368,8 @@ func (s *shell) commandString(c command) {
 		return // the outer script is valid, so only this command fails
 	}
 	span := s.between(int(c.at[at].Pos().Offset()), int(last.End().Offset()))
-	inner := &shell{check: s.check, part: s.part, offset: s.offset, aside: s.aside, piped: map[*syntax.Stmt]bool{}, inline: &span, depth: s.depth + 1}
+	inner := &shell{check: s.check, part: s.part, offset: s.offset, aside: s.aside, piped: map[*syntax.Stmt]bool{},
+		inline: &span, depth: s.depth + 1}
 	if c.limited {
 		inner.aside++
 	}
@@ -374,7 +386,8 @@ func (c command) awaitsCloudInit() bool {
 	return !c.limited && c.has("status") && slices.ContainsFunc(c.args, func(a string) bool {
 		long, isLong := strings.CutPrefix(a, "--")
 		letters, isShort := strings.CutPrefix(a, "-")
-		return isLong && long != "" && strings.HasPrefix("wait", long) || !isLong && isShort && strings.Contains(letters, "w")
+		return isLong && long != "" && strings.HasPrefix("wait", long) || !isLong && isShort &&
+			strings.Contains(letters, "w")
 	})
 }
 
@@ -394,7 +407,8 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	docker, agent, self := false, false, false
 	// cloud-init writes these files when it ends.
 	last := func(path string) bool {
-		return strings.HasSuffix(path, "/boot-finished") || strings.HasSuffix(path, "/result.json") && strings.Contains(path, "cloud")
+		return strings.HasSuffix(path, "/boot-finished") || strings.HasSuffix(path, "/result.json") &&
+			strings.Contains(path, "cloud")
 	}
 	for _, cond := range w.Cond {
 		syntax.Walk(cond, func(n syntax.Node) bool {
@@ -411,7 +425,8 @@ func (s *shell) loop(w *syntax.WhileClause) {
 			c := commandOf(call)
 			self = self || c.name == "cloud-init" && c.has("status") && !c.awaitsCloudInit()
 			for _, a := range c.args {
-				self = self || last(a) || c.name == "systemctl" && (unit(a) == "cloud-final" || a == "cloud-init.target")
+				self = self || last(a) || c.name == "systemctl" && (unit(a) == "cloud-final" ||
+					a == "cloud-init.target")
 				about := c.name == "systemctl" || c.name == "service"
 				agent = agent || about && unit(a) == "ecs" || strings.Contains(a, ":51678")
 				docker = docker || about && unit(a) == "docker" || strings.Contains(a, "docker.sock")
@@ -423,11 +438,14 @@ func (s *shell) loop(w *syntax.WhileClause) {
 	at := s.between(int(w.Pos().Offset()), int(w.Cond[len(w.Cond)-1].End().Offset()))
 	switch {
 	case self:
-		s.report(CloudInitWait, at, "this loop never ends: it waits until cloud-init has finished, and cloud-init waits for this script", "remove it, or move the work into a systemd unit that starts after cloud-final.service")
+		s.report(CloudInitWait, at,
+			"this loop never ends: it waits until cloud-init has finished, and cloud-init waits for this script",
+			"remove it, or move the work into a systemd unit that starts after cloud-final.service")
 	case agent:
 		s.report(ECSWait, at, "this loop never ends: it waits for the ECS agent, which starts only after cloud-init has finished", "remove it, or wait in a systemd unit that starts after ecs")
 	case docker:
-		s.report(DockerWait, at, "this loop waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the loop never ends", "remove it, and move work that needs Docker into a systemd unit that starts after docker")
+		s.report(DockerWait, at,
+			"this loop waits for Docker: where Docker's unit waits for cloud-init, and so for this script, the loop never ends", "remove it, and move work that needs Docker into a systemd unit that starts after docker")
 	}
 }
 
@@ -446,11 +464,13 @@ func leaves(w *syntax.WhileClause) (out bool) {
 		syntax.Walk(cond, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.CallExpr:
-				out = out || slices.Contains([]string{"[", "test"}, commandOf(n).name) && commandOf(n).has("-lt", "-le", "-gt", "-ge")
+				out = out || slices.Contains([]string{"[", "test"}, commandOf(n).name) && commandOf(n).
+					has("-lt", "-le", "-gt", "-ge")
 			case *syntax.ArithmCmd:
 				out = true
 			case *syntax.BinaryTest:
-				out = out || slices.Contains([]syntax.BinTestOperator{syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq}, n.Op)
+				out = out || slices.Contains([]syntax.BinTestOperator{syntax.TsLss, syntax.TsLeq, syntax.TsGtr,
+					syntax.TsGeq}, n.Op)
 			}
 			return true
 		})
@@ -476,7 +496,8 @@ func stopsOnError(file *syntax.File, body string) (stops bool) {
 		switch c := commandOf(call); c.name {
 		case "set":
 			for _, a := range c.args {
-				stops = stops || a == "errexit" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") && strings.Contains(a, "e")
+				stops = stops || a == "errexit" || strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "--") &&
+					strings.Contains(a, "e")
 			}
 		case "trap":
 			stops = stops || c.has("ERR")

@@ -77,7 +77,8 @@ func (s *shell) agent(w write) {
 		s.seen.configure = &w.at
 	}
 	if w.empties && s.seen.emptied == nil {
-		s.seen.emptied = &Finding{ConfigEmptied, w.at, "> erases the image's settings in ecs.config, such as GPU support; AWS Batch adds its own later, as far as public reports show", "write >> (or tee -a)", false}
+		s.seen.emptied = &Finding{ConfigEmptied, w.at,
+			"> erases the image's settings in ecs.config, such as GPU support; AWS Batch adds its own later, as far as public reports show", "write >> (or tee -a)", false}
 	}
 	eachText(w.from, func(text string, at int) {
 		if n := strings.Index(text, "ECS_CLUSTER="); n >= 0 {
@@ -86,16 +87,19 @@ func (s *shell) agent(w write) {
 			where := s.between(start, start+len("ECS_CLUSTER="))
 			switch {
 			case s.host.Batch:
-				s.report(ECSCluster, where, "AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
+				s.report(ECSCluster, where,
+					"AWS Batch sets the cluster of a managed compute environment itself; a host in another cluster gets no jobs", "remove it")
 			case s.host.Unknown:
-				s.report(ECSCluster, where, "in a managed compute environment, AWS Batch sets the cluster itself; there, a host in another cluster gets no jobs", "remove it if AWS Batch launches these hosts, and keep it for hosts of your own cluster")
+				s.report(ECSCluster, where,
+					"in a managed compute environment, AWS Batch sets the cluster itself; there, a host in another cluster gets no jobs", "remove it if AWS Batch launches these hosts, and keep it for hosts of your own cluster")
 			}
 		}
 		if n := strings.Index(text, "ECS_ENABLE_GPU_SUPPORT="); n >= 0 {
 			value := strings.ToLower(strings.Trim(text[n+len("ECS_ENABLE_GPU_SUPPORT="):], `"' `))
 			if s.seen.support = true; strings.HasPrefix(value, "false") && s.host.GPU {
 				start := at + n
-				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")), "with this setting, the agent offers no GPUs", "write ECS_ENABLE_GPU_SUPPORT=true")
+				s.report(GPUSupport, s.between(start, start+len("ECS_ENABLE_GPU_SUPPORT=false")),
+					"with this setting, the agent offers no GPUs", "write ECS_ENABLE_GPU_SUPPORT=true")
 			}
 		}
 	})
@@ -124,24 +128,30 @@ func (s *shell) daemon(w write) {
 	root, problems := jsontree.Parse(diag.NewSource("daemon.json", text))
 	if len(problems) > 0 {
 		p := problems[0]
-		s.report(DaemonJSON, s.between(at+p.Span.Start, at+max(p.Span.End, p.Span.Start+1)), "Docker does not start with this daemon.json: "+p.Message, p.Hint)
+		s.report(DaemonJSON, s.between(at+p.Span.Start, at+max(p.Span.End, p.Span.Start+1)),
+			"Docker does not start with this daemon.json: "+p.Message, p.Hint)
 		return
 	}
 	// Docker's configuration file (Docker documentation, dockerd daemon configuration).
 	runtimes, chosen := root.Get("runtimes"), root.Get("default-runtime")
 	start := s.between(at+root.Span.Start, at+root.Span.Start+1)
 	if chosen.Str() != "" && chosen.Str() != "runc" && runtimes.Get(chosen.Str()) == nil {
-		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End), "Docker does not start: the default runtime is not one of the runtimes", `add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		s.report(DaemonJSON, s.between(at+chosen.Span.Start, at+chosen.Span.End),
+			"Docker does not start: the default runtime is not one of the runtimes",
+			`add "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 		return
 	}
 	switch {
 	case runtimes.Get("nvidia") != nil:
 		s.sets(start)
 		if chosen.Str() != "nvidia" {
-			s.report(GPURuntime, start, "the NVIDIA runtime is not the default: containers that do not request a GPU explicitly see no GPU", `add "default-runtime": "nvidia"`)
+			s.report(GPURuntime, start,
+				"the NVIDIA runtime is not the default: containers that do not request a GPU explicitly see no GPU",
+				`add "default-runtime": "nvidia"`)
 		}
 	case s.host.GPU:
-		s.report(GPURuntime, start, "this replaces the image's daemon.json, which defines the NVIDIA runtime", `add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
+		s.report(GPURuntime, start, "this replaces the image's daemon.json, which defines the NVIDIA runtime",
+			`add "default-runtime": "nvidia" and "runtimes": { "nvidia": { "path": "nvidia-container-runtime", "runtimeArgs": [] } }`)
 	}
 }
 
@@ -168,7 +178,8 @@ func contents(n syntax.Node) (text string, at int, ok bool) {
 		case *syntax.CallExpr:
 			c := commandOf(n)
 			if (c.name == "echo" || c.name == "printf") && len(c.at) == 1 && len(c.at[0].Parts) == 1 {
-				if q, quoted := c.at[0].Parts[0].(*syntax.SglQuoted); quoted && !q.Dollar && (c.name == "echo" || !strings.ContainsAny(q.Value, `%\`)) {
+				if q, quoted := c.at[0].Parts[0].(*syntax.SglQuoted); quoted && !q.Dollar &&
+					(c.name == "echo" || !strings.ContainsAny(q.Value, `%\`)) {
 					take(q.Value, q.Left, 1)
 				}
 			}
@@ -230,8 +241,11 @@ func (s *shell) insecure(n syntax.Node) {
 		}
 		c := commandOf(call)
 		for i, a := range c.args {
-			if (c.name == "curl" || c.name == "wget") && strings.HasPrefix(strings.ToLower(a), "http://") && !strings.HasPrefix(a, "http://169.254.") && !strings.HasPrefix(a, "http://localhost") {
-				s.report(InsecureScript, s.at(c.at[i]), "root runs a script that comes over http: anyone on the network path can change it", "write https://, and verify a checksum before running the file")
+			if (c.name == "curl" || c.name == "wget") && strings.HasPrefix(strings.ToLower(a), "http://") &&
+				!strings.HasPrefix(a, "http://169.254.") && !strings.HasPrefix(a, "http://localhost") {
+				s.report(InsecureScript, s.at(c.at[i]),
+					"root runs a script that comes over http: anyone on the network path can change it",
+					"write https://, and verify a checksum before running the file")
 			}
 		}
 		return true
@@ -249,7 +263,8 @@ func (s *shell) assigns(list []*syntax.Assign) {
 	for _, a := range list {
 		if value, ok := static(a.Value); ok && a.Name != nil {
 			for _, c := range secret.Find(a.Name.Value, value) {
-				s.report(Secret, s.at(a.Value), fmt.Sprintf("%s looks like %s (%s)", a.Name.Value, c.What, c.Sure()), secretHint)
+				s.report(Secret, s.at(a.Value), fmt.Sprintf("%s looks like %s (%s)", a.Name.Value, c.What, c.Sure()),
+					secretHint)
 				break
 			}
 		}
@@ -265,7 +280,8 @@ func (s *shell) searchArguments(c command) {
 	for _, found := range secret.FindArgs(append([]string{c.name}, c.args...)) {
 		if i := found.Index - 1; i >= 0 && !reported[i] {
 			reported[i] = true
-			s.report(Secret, s.at(c.at[i]), fmt.Sprintf("an argument of this command looks like %s (%s)", found.What, found.Sure()), secretHint)
+			s.report(Secret, s.at(c.at[i]), fmt.Sprintf("an argument of this command looks like %s (%s)", found.What,
+				found.Sure()), secretHint)
 		}
 	}
 }

@@ -65,8 +65,10 @@ type API struct {
 
 // New returns the API of an engine.
 func New(b Backend, s Settings) *API {
-	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs), closing: make(chan struct{})}
-	settings := batchapi.Settings{Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs, Capacity: s.Capacity}
+	a := &API{Settings: s, backend: b, verifier: verifier{key: s.Key}, logs: logsapi.New(b, s.Logs),
+		closing: make(chan struct{})}
+	settings := batchapi.Settings{Check: s.Check, ProcessesForBatchctlOnly: s.ProcessesForBatchctlOnly, VCPUs: s.VCPUs,
+		Capacity: s.Capacity}
 	machine := ecsapi.Machine{Capacity: s.Capacity, GPUs: s.GPUs, Executor: s.Executor}
 	a.services = map[string]map[string]call.Handler{
 		"batch": batchapi.New(b, settings).Operations(),

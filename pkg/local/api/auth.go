@@ -26,7 +26,8 @@ import (
 
 // NewKey returns a random key pair. The engine creates one when it opens, see Connection.
 func NewKey() aws.Credentials {
-	return aws.Credentials{AccessKeyID: "LOCAL" + strings.ToUpper(rand.Text()[:15]), SecretAccessKey: rand.Text() + rand.Text()}
+	return aws.Credentials{AccessKeyID: "LOCAL" + strings.ToUpper(rand.Text()[:15]),
+		SecretAccessKey: rand.Text() + rand.Text()}
 }
 
 // fromHere rejects a request that a web page could send, whatever its signature: a host name that
@@ -38,7 +39,8 @@ func fromHere(r *http.Request) error {
 	}
 	switch {
 	case r.ContentLength != 0 && !jsonType(r.Header.Get("Content-Type")):
-		return forbidden("Content-Type %q: a body must be application/json or application/x-amz-json-1.1.", r.Header.Get("Content-Type"))
+		return forbidden("Content-Type %q: a body must be application/json or application/x-amz-json-1.1.",
+			r.Header.Get("Content-Type"))
 	case r.Header.Get("Content-Encoding") != "" && r.Header.Get("Content-Encoding") != "identity":
 		return forbidden("Content-Encoding %q is not supported.", r.Header.Get("Content-Encoding"))
 	}
@@ -153,21 +155,26 @@ const howToSign = "To set the key in your shell: eval \"$(batchctl env)\""
 func (v *verifier) verify(r *http.Request, body []byte, service string) error {
 	got, ok := parseSignature(r.Header.Get("Authorization"))
 	if !ok {
-		return unauthorized("MissingAuthenticationTokenException", "The request is not signed (Signature Version 4) with the engine's key. "+howToSign)
+		return unauthorized("MissingAuthenticationTokenException",
+			"The request is not signed (Signature Version 4) with the engine's key. "+howToSign)
 	}
 	// The errors have the codes of AWS, which tell SDKs and people which part is wrong.
 	at, err := time.Parse(amzDate, r.Header.Get("X-Amz-Date"))
 	switch skew := time.Since(at); {
 	case err != nil || at.Format("20060102") != got.day:
-		return unauthorized("IncompleteSignatureException", "The signature needs an X-Amz-Date on the day of its scope.")
+		return unauthorized("IncompleteSignatureException",
+			"The signature needs an X-Amz-Date on the day of its scope.")
 	case skew > maxSkew || skew < -maxSkew:
 		return unauthorized("RequestExpired", "The signature's time is more than 15 minutes from now.")
 	case got.service != service:
-		return unauthorized("SignatureDoesNotMatch", "The request is signed for service "+got.service+", not "+service+".")
+		return unauthorized("SignatureDoesNotMatch", "The request is signed for service "+got.service+", not "+service+
+			".")
 	case subtle.ConstantTimeCompare([]byte(got.key), []byte(v.key.AccessKeyID)) != 1:
-		return unauthorized("UnrecognizedClientException", "The access key is not that of this engine: each engine creates a new key when it starts. "+howToSign)
+		return unauthorized("UnrecognizedClientException",
+			"The access key is not that of this engine: each engine creates a new key when it starts. "+howToSign)
 	case !covers(got.headers, r):
-		return unauthorized("SignatureDoesNotMatch", "The signature must cover the headers host, x-amz-date and x-amz-target.")
+		return unauthorized("SignatureDoesNotMatch",
+			"The signature must cover the headers host, x-amz-date and x-amz-target.")
 	}
 	if !hmac.Equal(v.sign(r, body, got), got.digest) {
 		return unauthorized("SignatureDoesNotMatch", "The signature does not match the request and the engine's key.")

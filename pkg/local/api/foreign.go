@@ -37,7 +37,8 @@ func foreignService(r *http.Request) string {
 // refuseForeign rejects a request for another service in that service's protocol, so that its
 // client prints the reason instead of failing to parse the answer.
 func refuseForeign(w http.ResponseWriter, r *http.Request, service string) {
-	message := "This is batchctl's local engine (AWS Batch, CloudWatch Logs, ECS only); it does not implement " + service +
+	message := "This is batchctl's local engine (AWS Batch, CloudWatch Logs, ECS only); it does not implement " +
+		service +
 		". To call AWS, undo the engine's environment variables: eval \"$(batchctl env --unset)\""
 	contentType, body := foreignAnswer(r, service, message)
 	status := http.StatusBadRequest  // no SDK retries it

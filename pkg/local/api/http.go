@@ -70,7 +70,8 @@ func (a *API) answer(c *call.Call) (any, error) {
 	case err != nil:
 		return nil, wire.ClientException("read request: %v", err)
 	case len(body) > limit:
-		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge, Message: "The request is larger than " + logs.SizeText(int64(limit)) + "."}
+		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge,
+			Message: "The request is larger than " + logs.SizeText(int64(limit)) + "."}
 	}
 	c.Body = body
 	// The scope of the signature has the service, so the operation must be found first.
@@ -116,7 +117,8 @@ func (a *API) route(c *call.Call) (h call.Handler, service string, err error) {
 			service, name = "ecs", text
 		}
 		if h = a.services[service][name]; h == nil {
-			err = &wire.Fault{Type: "UnknownOperationException", Message: name + ": the local engine does not implement this operation."}
+			err = &wire.Fault{Type: "UnknownOperationException", Message: name +
+				": the local engine does not implement this operation."}
 		}
 		c.Operation = name
 		return h, service, err

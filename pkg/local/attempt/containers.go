@@ -61,8 +61,9 @@ func (l *Life) carryOutTask(ctx context.Context, base Attempt) model.Outcome {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	g := &group{life: l, whole: whole, parts: parts, stop: stop, ends: make([]model.ContainerEnd, len(parts)), results: make([]model.Outcome, len(parts)),
-		tasks: make([]task, max(l.Task.Job.Nodes(), 1))}
+	g := &group{life: l, whole: whole, parts: parts, stop: stop, ends: make([]model.ContainerEnd, len(parts)),
+		results: make([]model.Outcome, len(parts)),
+		tasks:   make([]task, max(l.Task.Job.Nodes(), 1))}
 	for i := range g.tasks {
 		n := &g.tasks[i]
 		n.ctx, n.stop = context.WithCancelCause(ctx)
@@ -153,7 +154,8 @@ func (g *group) conclude(i int, o model.Outcome) {
 			g.without = append(g.without, name)
 		}
 	}
-	g.ends[i] = model.ContainerEnd{Name: p.Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.over || n.decided != nil, ImageDigest: o.ImageDigest}
+	g.ends[i] = model.ContainerEnd{Name: p.Name(), Exit: o.Exit, Reason: o.Reason, Stopped: g.over || n.decided != nil,
+		ImageDigest: o.ImageDigest}
 	g.results[i] = o
 	decides := p.Essential() && p.Pod == nil // a pod ends with its last container
 	if decides && n.decided == nil {

@@ -97,7 +97,8 @@ func (b Blow) outcome(o model.Outcome) model.Outcome { return drilled(o, b.Cause
 // agent of the instance is gone. The texts are those of AWS Batch and Amazon ECS.
 func drilled(o model.Outcome, cause error) model.Outcome {
 	if errors.Is(cause, ErrOutOfMemory) {
-		o.Exit, o.Reason, o.StatusReason = aws.Int32(137), "OutOfMemoryError: Container killed due to memory usage", model.ReasonExited
+		o.Exit, o.Reason, o.StatusReason = aws.Int32(137), "OutOfMemoryError: Container killed due to memory usage",
+			model.ReasonExited
 		return o
 	}
 	o.Exit, o.Reason, o.StatusReason = nil, "", model.ReasonHost

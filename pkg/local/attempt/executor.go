@@ -77,7 +77,8 @@ func Choose(ctx context.Context, own Executor, name string) (Executor, error) {
 	}
 	c, ok := own.(Chooser)
 	if !ok {
-		return nil, fmt.Errorf("tag %s: this engine has only one executor, the one it was started with (--executor)", ExecutorTag)
+		return nil, fmt.Errorf("tag %s: this engine has only one executor, the one it was started with (--executor)",
+			ExecutorTag)
 	}
 	x, err := c.Chosen(ctx, name)
 	if err != nil {

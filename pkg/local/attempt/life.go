@@ -181,7 +181,8 @@ func (l *Life) provide(x Executor, a *Attempt) error {
 			a.Secrets = append(a.Secrets, aws.ToString(s.Name))
 		}
 	}
-	a.Environment = model.MergedBy(a.Environment, variables, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	a.Environment = model.MergedBy(a.Environment, variables,
+		func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
 	return nil
 }
 
@@ -203,7 +204,8 @@ func lacking(err error) model.Outcome {
 }
 
 // execute calls x.Run, and reports whether the command ran, and without what.
-func (l *Life) execute(ctx context.Context, x Executor, a Attempt, log *os.File) (exit int, launched bool, lacks []string, err error) {
+func (l *Life) execute(ctx context.Context, x Executor, a Attempt,
+	log *os.File) (exit int, launched bool, lacks []string, err error) {
 	started := a.Started
 	lacks = without(x, a.Container)
 	a.Differed = func(phrase string) { lacks = append(lacks, phrase) }
@@ -251,7 +253,8 @@ func (l *Life) inTime(ctx context.Context, begin func() error) error {
 // out.
 func TooFull(err error) bool {
 	is := func(full syscall.Errno) bool { return errors.Is(err, full) }
-	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}, is)
+	return slices.ContainsFunc([]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM,
+		syscall.ENOSPC, syscall.EDQUOT}, is)
 }
 
 // begun records that the command runs; its time counts from now on.

@@ -24,8 +24,10 @@ func measured(a Attempt, container string, log *logs.Log) Attempt {
 	if !asked {
 		return a
 	}
-	a.Environment = model.MergedBy(a.Environment, []types.KeyValuePair{Variable(usage.Variable, "")}, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
-	if l := len(usage.Launcher); len(a.Command) > l && slices.Equal(a.Command[:l], usage.Launcher) && (a.Pod == nil || len(a.Pod.Entrypoint) == 0) {
+	a.Environment = model.MergedBy(a.Environment, []types.KeyValuePair{Variable(usage.Variable, "")},
+		func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	if l := len(usage.Launcher); len(a.Command) > l && slices.Equal(a.Command[:l], usage.Launcher) &&
+		(a.Pod == nil || len(a.Pod.Entrypoint) == 0) {
 		a.Command = a.Command[l:]
 	}
 	a.Measured = func(u usage.Usage) {

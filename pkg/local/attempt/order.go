@@ -18,8 +18,9 @@ func Of(t *model.Task) (Attempt, error) {
 		return trainingOf(t)
 	}
 	command, err := model.Substitute(t.Job.Container.Command, t.Job.Parameters())
-	return Attempt{ID: t.Last().Stream, Job: t.ID(), Container: t.Job.Container, Command: command, Environment: environmentOf(t),
-		Directory: workingDirectory(t), GPUs: t.Last().GPUs}, err
+	return Attempt{ID: t.Last().Stream, Job: t.ID(), Container: t.Job.Container, Command: command,
+		Environment: environmentOf(t),
+		Directory:   workingDirectory(t), GPUs: t.Last().GPUs}, err
 }
 
 // workingDirectory returns where the process of a task runs; "" means a scratch directory.
@@ -34,7 +35,8 @@ func workingDirectory(t *model.Task) string {
 // file. A staged job, and a job of another client, which names no directory, run in a scratch directory: "". Files that
 // are staged in must not be written beside the job file.
 func WorkingDirectory(beside string, environment []types.KeyValuePair) string {
-	if slices.ContainsFunc(environment, func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }) {
+	if slices.ContainsFunc(environment,
+		func(v types.KeyValuePair) bool { return aws.ToString(v.Name) == stage.Variable }) {
 		return ""
 	}
 	return beside

@@ -77,7 +77,8 @@ const groupName = "homogeneousCluster"
 // provides training information" and "processes training output"). The user of a container may be any,
 // so everyone can write there; only the engine's user can reach the directory on this machine.
 func writeInputs(dir string, v *model.Training) error {
-	group := map[string]any{"instance_group_name": groupName, "instance_type": v.Resources.InstanceType, "hosts": []string{TrainingHost}}
+	group := map[string]any{"instance_group_name": groupName, "instance_type": v.Resources.InstanceType,
+		"hosts": []string{TrainingHost}}
 	parameters := v.HyperParameters
 	if parameters == nil {
 		parameters = map[string]string{}
@@ -91,7 +92,8 @@ func writeInputs(dir string, v *model.Training) error {
 	for name, content := range map[string]any{
 		"hyperparameters.json": parameters,
 		"inputdataconfig.json": map[string]any{},
-		"resourceconfig.json": map[string]any{"current_host": TrainingHost, "current_instance_type": v.Resources.InstanceType, "current_group_name": groupName,
+		"resourceconfig.json": map[string]any{"current_host": TrainingHost,
+			"current_instance_type": v.Resources.InstanceType, "current_group_name": groupName,
 			"hosts": []string{TrainingHost}, "instance_groups": []any{group}, "network_interface_name": "eth0"},
 	} {
 		text, err := json.Marshal(content)

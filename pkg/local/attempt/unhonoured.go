@@ -104,8 +104,10 @@ func RemoteVolume(path string, v types.Volume) Member {
 	if e := v.EfsVolumeConfiguration; e != nil {
 		where = "EFS " + aws.ToString(e.FileSystemId)
 	}
-	return Member{Name: "mountPoints", Effect: Prevents, Why: fmt.Sprintf("mount point %s: volume %s is in %s, which this machine cannot mount; "+
-		"for local runs, give the volume a directory on this machine: host.sourcePath", path, aws.ToString(v.Name), where)}
+	return Member{Name: "mountPoints", Effect: Prevents,
+		Why: fmt.Sprintf("mount point %s: volume %s is in %s, which this machine cannot mount; "+
+			"for local runs, give the volume a directory on this machine: host.sourcePath", path, aws.ToString(v.Name),
+			where)}
 }
 
 // UnhonouredLogging returns the members of a log configuration that have no effect with any executor.
@@ -164,12 +166,14 @@ func UnhonouredTask(t *types.EcsTaskProperties, contained bool) []Member {
 func sharedVolumes(t *types.EcsTaskProperties) []Member {
 	var members []Member
 	for _, v := range t.Volumes {
-		if v.Host != nil && aws.ToString(v.Host.SourcePath) != "" || v.EfsVolumeConfiguration != nil || v.S3filesVolumeConfiguration != nil {
+		if v.Host != nil && aws.ToString(v.Host.SourcePath) != "" || v.EfsVolumeConfiguration != nil ||
+			v.S3filesVolumeConfiguration != nil {
 			continue
 		}
 		name, users := aws.ToString(v.Name), 0
 		for _, c := range t.Containers {
-			if slices.ContainsFunc(c.MountPoints, func(p types.MountPoint) bool { return aws.ToString(p.SourceVolume) == name }) {
+			if slices.ContainsFunc(c.MountPoints,
+				func(p types.MountPoint) bool { return aws.ToString(p.SourceVolume) == name }) {
 				users++
 			}
 		}
@@ -193,7 +197,8 @@ func SecretsOf(c *types.ContainerProperties) []types.Secret {
 // MissingSecret is the reason, in AWS's style, of a container with a secret that has no value. The
 // beginning is that of the ECS agent (ECS developer guide, "ResourceInitializationError").
 func MissingSecret(s types.Secret, why error) error {
-	return fmt.Errorf(errorResource+": unable to pull secrets or registry auth: secret %s has no value: %w", aws.ToString(s.Name), why)
+	return fmt.Errorf(errorResource+": unable to pull secrets or registry auth: secret %s has no value: %w",
+		aws.ToString(s.Name), why)
 }
 
 // ErrNoValue is why a secret has no value if nothing else is known.

@@ -56,7 +56,8 @@ func (x *Executor) creation(name string, a attempt.Attempt) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	if slices.ContainsFunc(slices.Concat(a.Argv(), command), func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
+	if slices.ContainsFunc(slices.Concat(a.Argv(), command),
+		func(arg string) bool { return strings.ContainsRune(arg, 0) }) {
 		return call{}, errors.New("the command has a NUL byte, which is not allowed in an argument")
 	}
 	var stop []string
@@ -82,7 +83,8 @@ func trainingFlags(a attempt.Attempt) (flags, command []string, err error) {
 	if err := checkPath(filepath.ToSlash(v.Directory)); err != nil {
 		return nil, nil, err
 	}
-	flags, command = []string{"--mount=type=bind,source=" + v.Directory + ",destination=/opt/ml", "--hostname=" + attempt.TrainingHost}, a.Command
+	flags, command = []string{"--mount=type=bind,source=" + v.Directory + ",destination=/opt/ml",
+		"--hostname=" + attempt.TrainingHost}, a.Command
 	if v.Isolated {
 		flags = append(flags, "--network=none")
 	}
@@ -95,7 +97,8 @@ func trainingFlags(a attempt.Attempt) (flags, command []string, err error) {
 
 // transports are the prefixes before a colon that make podman read an image from somewhere other
 // than a registry, above all from local files.
-var transports = []string{"atomic", "containers-storage", "dir", "docker", "docker-archive", "docker-daemon", "oci", "oci-archive",
+var transports = []string{"atomic", "containers-storage", "dir", "docker", "docker-archive", "docker-daemon", "oci",
+	"oci-archive",
 	"ostree", "sif", "tarball"}
 
 // checkImage accepts what Batch accepts as an image and rejects what the programs accept beyond

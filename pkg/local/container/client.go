@@ -50,7 +50,8 @@ func open(ctx context.Context, program string) (client, error) {
 	if podmanErr == nil {
 		return podman, nil
 	}
-	return client{}, &UnavailableError{Problem: fmt.Sprintf("neither docker nor podman can be used: %v; %v", dockerErr, podmanErr),
+	return client{}, &UnavailableError{Problem: fmt.Sprintf("neither docker nor podman can be used: %v; %v", dockerErr,
+		podmanErr),
 		Hint: "install podman, or start the docker daemon; --executor process needs neither"}
 }
 
@@ -84,11 +85,13 @@ func probe(ctx context.Context, kind string) (client, error) {
 		err = fmt.Errorf("no answer within %v", probeTimeout)
 	}
 	if err != nil {
-		return c, &UnavailableError{Problem: fmt.Sprintf("%s does not work: %v", kind, err), Hint: hint(kind, err.Error())}
+		return c, &UnavailableError{Problem: fmt.Sprintf("%s does not work: %v", kind, err),
+			Hint: hint(kind, err.Error())}
 	}
 	c.version = strings.TrimSpace(version)
 	if kind == Podman && c.version == "4.7.0" { // github.com/containers/podman/issues/20255
-		return c, &UnavailableError{Problem: "podman 4.7.0 changes the values of a job's variables", Hint: "update podman to 4.7.1 or later"}
+		return c, &UnavailableError{Problem: "podman 4.7.0 changes the values of a job's variables",
+			Hint: "update podman to 4.7.1 or later"}
 	}
 	return c, nil
 }

@@ -56,7 +56,8 @@ func New(ctx context.Context, o Options) (*Executor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups), digests: new(syncmap.Map[string, string])}, nil
+	return &Executor{client: c, options: o, volumes: new(sync.Mutex), groups: new(groups),
+		digests: new(syncmap.Map[string, string])}, nil
 }
 
 // resolved returns the options with the real paths of the directories.
@@ -268,7 +269,8 @@ func (x *Executor) pull(ctx context.Context, image string) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case isWorkloads(image):
-		return fmt.Errorf("%w; build the image of the shipped workloads with: make image PROGRAM=%s IMAGE=%s", err, x.kind, image)
+		return fmt.Errorf("%w; build the image of the shipped workloads with: make image PROGRAM=%s IMAGE=%s", err,
+			x.kind, image)
 	}
 	return err
 }

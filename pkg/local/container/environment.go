@@ -70,19 +70,24 @@ const longestLine = 64<<10 - 2
 // that is not UTF-8.
 func fitsLine(name, value string) bool {
 	strange := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f })
-	return !strange && name != "" && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") && !strings.HasSuffix(value, "\r") &&
+	return !strange && name != "" && !strings.HasPrefix(name, "#") && !strings.Contains(value, "\n") &&
+		!strings.HasSuffix(value, "\r") &&
 		utf8.ValidString(value) && len(name)+1+len(value) <= longestLine
 }
 
 // readPrefixes begin the names of variables that docker, podman, or programs that they start may
 // read: their own, the loader's, Go's, those of shells and of systemd.
-var readPrefixes = []string{"DOCKER", "CONTAINER", "_CONTAINER", "PODMAN", "BUILDAH", "BUILDKIT", "BUILDX", "MOBY_", "STORAGE_", "REGISTR",
-	"XDG_", "DBUS_", "LISTEN_", "NOTIFY_", "WATCHDOG_", "LD_", "DYLD_", "GLIBC_", "GCONV_", "MALLOC_", "BASH", "PYTHON", "PERL", "OTEL_",
+var readPrefixes = []string{"DOCKER", "CONTAINER", "_CONTAINER", "PODMAN", "BUILDAH", "BUILDKIT", "BUILDX", "MOBY_",
+	"STORAGE_", "REGISTR",
+	"XDG_", "DBUS_", "LISTEN_", "NOTIFY_", "WATCHDOG_", "LD_", "DYLD_", "GLIBC_", "GCONV_", "MALLOC_", "BASH", "PYTHON",
+	"PERL", "OTEL_",
 	"GRPC_", "SSL_CERT_", "SSH_A", "LC_"}
 
 // readNames are variables that the programs read under exactly these names.
-var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_USER", "PWD", "SHELL", "ENV", "IFS", "TERM", "LANG", "TZ", "TZDIR",
-	"TMP", "TEMP", "TMPDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME", "KUBECONFIG",
+var readNames = []string{"PATH", "HOME", "HOST_ROOT", "USER", "LOGNAME", "SUDO_USER", "PWD", "SHELL", "ENV", "IFS",
+	"TERM", "LANG", "TZ", "TZDIR",
+	"TMP", "TEMP", "TMPDIR", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "GOCOVERDIR", "GNUPGHOME",
+	"KUBECONFIG",
 	"HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY", "LOGLEVEL", "OPT"}
 
 // isForeign reports whether a variable does not affect the program: its name has no such prefix,

@@ -79,7 +79,8 @@ func (l *life) measure(a attempt.Attempt, around string, now inspected) *usage.M
 	if g.Memory == "" && now.State.Pid > 0 { // its own, of which the last moments remain unknown
 		pid := strconv.Itoa(now.State.Pid)
 		text, err := os.ReadFile("/proc/" + pid + "/cgroup")
-		if err == nil && now.ID != "" && strings.Contains(string(text), now.ID) { // else the number is of another process
+		if err == nil && now.ID != "" && strings.Contains(string(text),
+			now.ID) { // else the number is of another process
 			g = usage.GroupOf(pid)
 		}
 	}

@@ -99,5 +99,6 @@ func (x *Executor) source(p string) (string, error) {
 	if slices.ContainsFunc(x.options.AllowMounts, func(allowed string) bool { return below(allowed, p) }) {
 		return p, nil
 	}
-	return "", errors.New(p + " is not below a directory that jobs may mount: --allow-mount " + strings.Join(x.options.AllowMounts, " --allow-mount "))
+	return "", errors.New(p + " is not below a directory that jobs may mount: --allow-mount " +
+		strings.Join(x.options.AllowMounts, " --allow-mount "))
 }

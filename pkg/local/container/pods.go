@@ -85,7 +85,8 @@ func (x *Executor) createVolume(ctx context.Context, a attempt.Attempt, v model.
 		err = os.Chmod(strings.TrimSpace(place), 0o777)
 	}
 	// The daemon's directories are closed to other users than root. The container's root can still write.
-	if user := aws.ToString(a.Container.User); err != nil && user != "" && user != "0" && !strings.HasPrefix(user, "0:") {
+	if user := aws.ToString(a.Container.User); err != nil && user != "" && user != "0" &&
+		!strings.HasPrefix(user, "0:") {
 		return fmt.Errorf("make it writable for user %s: %w", user, err)
 	}
 	return nil

@@ -39,7 +39,8 @@ type life struct {
 }
 
 // carryOut starts the container and waits until it ends.
-func (x *Executor) carryOut(ctx context.Context, name, around string, a attempt.Attempt, log *os.File) (exit int, err error) {
+func (x *Executor) carryOut(ctx context.Context, name, around string, a attempt.Attempt,
+	log *os.File) (exit int, err error) {
 	oom := ""
 	if x.kind == Podman {
 		dir := x.options.attemptDir(a.ID)
@@ -191,7 +192,8 @@ func (l *life) checkLog(now inspected) error {
 	if !now.State.Running && l.carrier == now.State.ExitCode {
 		return nil
 	}
-	_, err := fmt.Fprintf(l.log, "batchctl: output may be missing here: %s start ended with exit code %d, earlier than the container or with another result\n",
+	_, err := fmt.Fprintf(l.log,
+		"batchctl: output may be missing here: %s start ended with exit code %d, earlier than the container or with another result\n",
 		l.kind, l.carrier)
 	if err != nil {
 		return fmt.Errorf("the container's output could not be written to its log: %w", err)

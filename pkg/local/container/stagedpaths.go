@@ -60,20 +60,24 @@ func (x *Executor) stagedPathsOf(a attempt.Attempt) stagedPaths {
 	}
 	for _, in := range d.Inputs {
 		from := expand(in.From)
-		if name := filepath.Base(from); x.isStagedDir(filepath.Dir(from)) && (isHash(name, "") || isHash(name, treeEnding)) {
+		if name := filepath.Base(from); x.isStagedDir(filepath.Dir(from)) &&
+			(isHash(name, "") || isHash(name, treeEnding)) {
 			all.files[filepath.Dir(from)] = append(all.files[filepath.Dir(from)], name)
 		}
 	}
 	for _, out := range d.Outputs {
 		to := expand(out.To)
-		at, _, ok := strings.Cut(to, string(filepath.Separator)+filepath.Join(OutputsDir, a.Job)+string(filepath.Separator))
-		if rel := filepath.Join(OutputsDir, a.Job); ok && isName(a.Job) && x.isStagedDir(at) && !slices.Contains(all.own[at], rel) {
+		at, _, ok := strings.Cut(to, string(filepath.Separator)+filepath.Join(OutputsDir, a.Job)+
+			string(filepath.Separator))
+		if rel := filepath.Join(OutputsDir, a.Job); ok && isName(a.Job) && x.isStagedDir(at) &&
+			!slices.Contains(all.own[at], rel) {
 			all.own[at] = append(all.own[at], rel)
 		}
 	}
 	if d.Checkpoint != nil {
 		place, err := stage.PlaceOf(*d.Checkpoint, environ(a))
-		at, own, ok := strings.Cut(filepath.Clean(place), string(filepath.Separator)+CheckpointsDir+string(filepath.Separator))
+		at, own, ok := strings.Cut(filepath.Clean(place), string(filepath.Separator)+CheckpointsDir+
+			string(filepath.Separator))
 		if err == nil && ok && filepath.IsLocal(own) && x.isStagedDir(at) {
 			all.own[at] = append(all.own[at], filepath.Join(CheckpointsDir, own))
 		}

@@ -30,7 +30,8 @@ func (x *Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 		members = append(members, attempt.Member{Name: "volumes"})
 	}
 	for _, m := range c.MountPoints {
-		i := slices.IndexFunc(c.Volumes, func(v types.Volume) bool { return aws.ToString(v.Name) == aws.ToString(m.SourceVolume) })
+		i := slices.IndexFunc(c.Volumes,
+			func(v types.Volume) bool { return aws.ToString(v.Name) == aws.ToString(m.SourceVolume) })
 		if i >= 0 && !isLocal(c.Volumes[i]) {
 			members = append(members, attempt.RemoteVolume(aws.ToString(m.ContainerPath), c.Volumes[i]))
 		}
@@ -40,7 +41,8 @@ func (x *Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 	_, linux := x.linux(c.LinuxParameters, memoryOf(c))
 	_, rights := x.rights(c)
 	_, limits := limits(c)
-	for name, err := range map[string]error{"mountPoints": mounts, "linuxParameters": linux, "privileged": rights, "ulimits": limits} {
+	for name, err := range map[string]error{"mountPoints": mounts, "linuxParameters": linux, "privileged": rights,
+		"ulimits": limits} {
 		if err != nil {
 			members = append(members, attempt.Member{Name: name, Effect: attempt.Prevents, Why: err.Error()})
 		}

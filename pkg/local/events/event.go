@@ -51,8 +51,9 @@ func (c change) render(m *model.Model) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := event{kind: StateChange, source: "aws.batch", resources: []string{model.ARN(model.KindJob, id)}, detail: detail,
-		id: identify("status", id, strconv.Itoa(len(t.Attempts)), t.StateOf(c.node).String())}
+	v := event{kind: StateChange, source: "aws.batch", resources: []string{model.ARN(model.KindJob, id)},
+		detail: detail,
+		id:     identify("status", id, strconv.Itoa(len(t.Attempts)), t.StateOf(c.node).String())}
 	if c.blocked {
 		v.kind = QueueBlocked
 		v.resources = append(v.resources, model.ARN(model.KindQueue, *t.Job.Request.JobQueue))
@@ -87,7 +88,8 @@ func (v event) line(at int64) []byte {
 
 // lostEvent returns the event that reports lost events; count is unknown if it is negative.
 func lostEvent(to Destination, s saved, at int64) ([]byte, error) {
-	detail := map[string]any{"destination": to.String(), "reason": "the engine no longer has the events that follow the last delivered one"}
+	detail := map[string]any{"destination": to.String(),
+		"reason": "the engine no longer has the events that follow the last delivered one"}
 	if s.Lost > 0 {
 		detail["lost"] = s.Lost
 	}

@@ -346,14 +346,16 @@ func (f *follower) isClosing() bool {
 func (f *follower) failed(err error) {
 	if f.failing.IsZero() {
 		f.failing = time.Now()
-		f.delivery.settings.Log.Warn("events cannot be delivered; they stay in the journal, and the engine tries again", "to", f.to.String(), "error", err)
+		f.delivery.settings.Log.Warn("events cannot be delivered; they stay in the journal, and the engine tries again",
+			"to", f.to.String(), "error", err)
 	}
 }
 
 // recovered logs that the destination accepts events again.
 func (f *follower) recovered() {
 	if !f.failing.IsZero() {
-		f.delivery.settings.Log.Info("events are being delivered again", "to", f.to.String(), "after", time.Since(f.failing).Round(time.Second).String())
+		f.delivery.settings.Log.Info("events are being delivered again", "to", f.to.String(), "after",
+			time.Since(f.failing).Round(time.Second).String())
 		f.failing = time.Time{}
 	}
 }

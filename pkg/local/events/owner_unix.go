@@ -61,7 +61,8 @@ func checkFile(path string, info fs.FileInfo) error {
 	case info.Sys().(*syscall.Stat_t).Nlink != 1:
 		return fmt.Errorf("%s is a file with another hard link; choose another path", path)
 	case mode.Perm()&0o077 != 0:
-		return fmt.Errorf("%s has mode %04o, and events contain the environment of jobs; run chmod 600 on it", path, mode.Perm())
+		return fmt.Errorf("%s has mode %04o, and events contain the environment of jobs; run chmod 600 on it", path,
+			mode.Perm())
 	}
 	return nil
 }

@@ -134,7 +134,8 @@ func (r Rewrite) write(to Destination, s saved) error {
 
 // replay reads the journal. It calls begin before each record, and with nil after the last one, then found for each
 // change of the record and each destination.
-func (r Rewrite) replay(positions map[Destination]saved, found func(to Destination, delivered bool, c change), begin func(Position, []byte) error) error {
+func (r Rewrite) replay(positions map[Destination]saved, found func(to Destination, delivered bool, c change),
+	begin func(Position, []byte) error) error {
 	p := newReplay(r.Queues)
 	err := journal.Read(r.Root, "journal", func(text []byte) error {
 		if begin != nil {

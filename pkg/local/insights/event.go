@@ -54,7 +54,8 @@ func formatTime(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-
 
 // Pointer returns the @ptr of an event, which ParsePointer reads.
 func (e *Event) Pointer() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Position, 10) + "\x00" + e.Group + "\x00" + e.Stream))
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Position, 10) + "\x00" + e.Group + "\x00" +
+		e.Stream))
 }
 
 // ParsePointer returns where the event of a @ptr is.

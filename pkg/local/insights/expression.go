@@ -47,7 +47,8 @@ func (p *parser) expression() (expression, error) {
 func (p *parser) column() func(*row) value {
 	found := ""
 	for name := range p.defined {
-		if p.aggregated && strings.HasSuffix(name, ")") && strings.HasPrefix(p.text[p.pos:], name) && len(name) > len(found) {
+		if p.aggregated && strings.HasSuffix(name, ")") && strings.HasPrefix(p.text[p.pos:], name) &&
+			len(name) > len(found) {
 			found = name
 		}
 	}

@@ -51,17 +51,21 @@ var functions = map[string]function{
 		}
 		return textOf(b.String())
 	}},
-	"strlen":  {1, 1, false, func(args []value) value { return numberOf(float64(utf8.RuneCountInString(args[0].String()))) }},
+	"strlen": {1, 1, false,
+		func(args []value) value { return numberOf(float64(utf8.RuneCountInString(args[0].String()))) }},
 	"toupper": {1, 1, false, func(args []value) value { return textOf(strings.ToUpper(args[0].String())) }},
 	"tolower": {1, 1, false, func(args []value) value { return textOf(strings.ToLower(args[0].String())) }},
 	"trim":    {1, 2, false, trimmed(strings.TrimSpace, strings.Trim)},
-	"ltrim":   {1, 2, false, trimmed(func(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) }, strings.TrimLeft)},
-	"rtrim":   {1, 2, false, trimmed(func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }, strings.TrimRight)},
-	"substr":  {2, 3, false, substring},
+	"ltrim": {1, 2, false, trimmed(func(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) },
+		strings.TrimLeft)},
+	"rtrim": {1, 2, false, trimmed(func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) },
+		strings.TrimRight)},
+	"substr": {2, 3, false, substring},
 	"replace": {3, 3, false, func(args []value) value {
 		return textOf(strings.ReplaceAll(args[0].String(), args[1].String(), args[2].String()))
 	}},
-	"strcontains": {2, 2, false, func(args []value) value { return booleanOf(strings.Contains(args[0].String(), args[1].String())) }},
+	"strcontains": {2, 2, false,
+		func(args []value) value { return booleanOf(strings.Contains(args[0].String(), args[1].String())) }},
 
 	"tomillis": {1, 1, false, func(args []value) value {
 		if args[0].kind != moment {
@@ -132,7 +136,8 @@ func substring(args []value) value {
 
 // periods are the units of a period. Longer ones depend on the calendar.
 var periods = map[string]time.Duration{
-	"ms": time.Millisecond, "msec": time.Millisecond, "millisecond": time.Millisecond, "s": time.Second, "sec": time.Second,
+	"ms": time.Millisecond, "msec": time.Millisecond, "millisecond": time.Millisecond, "s": time.Second,
+	"sec":    time.Second,
 	"second": time.Second, "m": time.Minute, "min": time.Minute, "minute": time.Minute, "h": time.Hour, "hr": time.Hour,
 	"hour": time.Hour, "d": 24 * time.Hour, "day": 24 * time.Hour,
 }
@@ -202,7 +207,8 @@ func (p *parser) period(function string) (func(*row) value, error) {
 	case n == 0 || unit == "" || !isNumber:
 		return nil, p.unexpected()
 	case !ok:
-		return nil, p.failAt(p.pos, p.pos+len(word), "the local engine does not implement the period %s; it has ms, s, m, h and d", word)
+		return nil, p.failAt(p.pos, p.pos+len(word),
+			"the local engine does not implement the period %s; it has ms, s, m, h and d", word)
 	case count < 1 || count > 1e6:
 		return nil, p.failAt(p.pos, p.pos+len(word), "the period %s is out of range", word)
 	}

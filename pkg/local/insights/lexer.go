@@ -28,7 +28,8 @@ type lexer struct {
 
 // failAt returns an error about a part of the query, in bytes.
 func (l *lexer) failAt(start, end int, format string, args ...any) error {
-	return &SyntaxError{utf8.RuneCountInString(l.text[:start]), utf8.RuneCountInString(l.text[:end]), fmt.Sprintf(format, args...)}
+	return &SyntaxError{utf8.RuneCountInString(l.text[:start]), utf8.RuneCountInString(l.text[:end]),
+		fmt.Sprintf(format, args...)}
 }
 
 // unexpected returns the error for the next part of the query, in the words of CloudWatch.

@@ -121,26 +121,30 @@ func Parse(text string) (*Query, error) {
 	}
 	q.aggregated = p.aggregated
 	if !q.chosen && !q.aggregated { // parsed fields follow
-		q.columns = append([]column{{fieldTimestamp, q.system(fieldTimestamp)}, {fieldMessage, q.system(fieldMessage)}}, q.columns...)
+		q.columns = append([]column{{fieldTimestamp, q.system(fieldTimestamp)}, {fieldMessage, q.system(fieldMessage)}},
+			q.columns...)
 	}
 	return q, nil
 }
 
 // command returns how to read a command, whose name has been read; nil for another word.
 func (p *parser) command(name string) func() error {
-	return map[string]func() error{"dedup": p.dedup, "display": p.display, "fields": p.fields, "filter": p.filter, "limit": p.limit,
+	return map[string]func() error{"dedup": p.dedup, "display": p.display, "fields": p.fields, "filter": p.filter,
+		"limit": p.limit,
 		"parse": p.parse, "sort": p.sort, "stats": p.stats}[name]
 }
 
 // notImplemented are commands of the language that the engine does not implement (user guide).
-var notImplemented = []string{"anomaly", "diff", "filterindex", "join", "lookup", "pattern", "source", "unmask", "unnest"}
+var notImplemented = []string{"anomaly", "diff", "filterindex", "join", "lookup", "pattern", "source", "unmask",
+	"unnest"}
 
 // unknownCommand returns the error for a word that is not a command here.
 func (p *parser) unknownCommand(name string) error {
 	word := p.peekWord()
 	switch {
 	case name == "head" || name == "tail":
-		return p.failAt(p.pos, p.pos+len(word), "the local engine does not implement the command %s; use sort and limit", word)
+		return p.failAt(p.pos, p.pos+len(word),
+			"the local engine does not implement the command %s; use sort and limit", word)
 	case slices.Contains(notImplemented, name):
 		return p.failAt(p.pos, p.pos+len(word), "the local engine does not implement the command %s", word)
 	}
@@ -232,9 +236,10 @@ func (p *parser) limit() error {
 	}
 	p.pos += len(word)
 	p.query.limit = max(p.query.limit, n)
-	p.query.commands = append(p.query.commands, command{limit: n, collects: true, start: func(r *Run, next stage, _ int) stage {
-		return &collector{run: r, next: next, limit: n}
-	}})
+	p.query.commands = append(p.query.commands, command{limit: n, collects: true,
+		start: func(r *Run, next stage, _ int) stage {
+			return &collector{run: r, next: next, limit: n}
+		}})
 	return nil
 }
 
@@ -253,9 +258,10 @@ func (p *parser) dedup() error {
 		}
 		of = append(of, e.eval)
 	}
-	p.query.commands = append(p.query.commands, command{collects: true, start: func(r *Run, next stage, limit int) stage {
-		return &collector{run: r, next: next, limit: limit, unique: of}
-	}})
+	p.query.commands = append(p.query.commands, command{collects: true,
+		start: func(r *Run, next stage, limit int) stage {
+			return &collector{run: r, next: next, limit: limit, unique: of}
+		}})
 	return nil
 }
 

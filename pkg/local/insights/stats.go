@@ -10,7 +10,8 @@ import (
 )
 
 // aggregateFunctions are the functions of stats, with their number of arguments (user guide, "stats").
-var aggregateFunctions = map[string]int{"avg": 1, "count": 1, "count_distinct": 1, "earliest": 1, "latest": 1, "max": 1, "min": 1,
+var aggregateFunctions = map[string]int{"avg": 1, "count": 1, "count_distinct": 1, "earliest": 1, "latest": 1, "max": 1,
+	"min": 1,
 	"pct": 2, "sortsfirst": 1, "sortslast": 1, "stddev": 1, "sum": 1}
 
 // aggregate is a call of a function of stats.
@@ -23,10 +24,12 @@ type aggregate struct {
 // aggregate reads the arguments of a function of stats, whose parenthesis has been read.
 func (p *parser) aggregate(function string, start int) (func(*row) value, error) {
 	if p.aggregates == nil {
-		return nil, p.failAt(start, p.pos, "the function %s can only be used in stats", strings.TrimSuffix(p.text[start:p.pos], "("))
+		return nil, p.failAt(start, p.pos, "the function %s can only be used in stats",
+			strings.TrimSuffix(p.text[start:p.pos], "("))
 	}
 	if p.aggregated && (function == "earliest" || function == "latest") {
-		return nil, p.failAt(start, p.pos, "the local engine implements %s only in the first stats of a query", function)
+		return nil, p.failAt(start, p.pos, "the local engine implements %s only in the first stats of a query",
+			function)
 	}
 	list := p.aggregates
 	p.aggregates = nil // an aggregate of an aggregate

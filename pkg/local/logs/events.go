@@ -196,7 +196,8 @@ func (s *Stream) forwardEvents(at int64, limit int) ([]Line, int64, error) {
 func (s *Stream) backwardEvents(at int64, limit int) ([]Line, int64, error) {
 	at = min(at, s.End)
 	from := at
-	for from > 0 && at-from < int64(limit) && (from == at || s.events[at-1].end-s.events[from-1].start <= MaxEventsBytes) {
+	for from > 0 && at-from < int64(limit) &&
+		(from == at || s.events[at-1].end-s.events[from-1].start <= MaxEventsBytes) {
 		from--
 	}
 	lines, err := s.readEvents(from, at)

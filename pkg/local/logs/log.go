@@ -114,7 +114,8 @@ func (l *Log) keepLimit() int64 {
 
 // limitNotice is the last line of a log that has reached its limit.
 func limitNotice(limit int64) string {
-	return "\nbatchctl: the log has reached its limit of " + SizeText(limit) + "; the job continues, but batchctl does not keep the rest of its output\n"
+	return "\nbatchctl: the log has reached its limit of " + SizeText(limit) +
+		"; the job continues, but batchctl does not keep the rest of its output\n"
 }
 
 // SizeText formats a number of bytes in the largest unit that is exact.

@@ -113,7 +113,8 @@ func (s *ConsumableTable) exceeds(needs []Requirement) string {
 		r := s.Consumables[n.Name]
 		switch {
 		case r == nil:
-			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist", n.Name)
+			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the consumable resource %s does not exist",
+				n.Name)
 		case r.Total < n.Quantity:
 			return fmt.Sprintf("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource %s, more than its total quantity",
 				n.Quantity, n.Name)

@@ -60,7 +60,8 @@ func (s *ControlPlane) create(at int64, e *Event) (ok bool, err error) {
 	case e.QuotaShareCreated != nil:
 		tags = e.QuotaShareCreated.V.Tags
 		if _, known := s.Queue(aws.ToString(e.QuotaShareCreated.V.JobQueue)); !known {
-			return true, fmt.Errorf("create quota share %q: it has no queue", aws.ToString(e.QuotaShareCreated.V.QuotaShareName))
+			return true, fmt.Errorf("create quota share %q: it has no queue",
+				aws.ToString(e.QuotaShareCreated.V.QuotaShareName))
 		}
 		created, err = s.createQuotaShare(e.QuotaShareCreated.V)
 	default:

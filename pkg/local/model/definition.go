@@ -40,7 +40,8 @@ func (d *Definition) Platform() types.PlatformCapability {
 
 // hasPodNodes reports whether the nodes are pods.
 func hasPodNodes(p *types.NodeProperties) bool {
-	return p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return r.EksProperties != nil })
+	return p != nil && slices.ContainsFunc(p.NodeRangeProperties,
+		func(r types.NodeRangeProperty) bool { return r.EksProperties != nil })
 }
 
 // Fargate reports whether jobs of the definition run on Fargate.
@@ -63,9 +64,11 @@ func (s *DefinitionTable) Definition(id string) *Definition {
 }
 
 // addRevision adds a revision, which must have the next number.
-func (s *DefinitionTable) addRevision(revision int32, request *awsbatch.RegisterJobDefinitionInput) (*Definition, error) {
+func (s *DefinitionTable) addRevision(revision int32,
+	request *awsbatch.RegisterJobDefinitionInput) (*Definition, error) {
 	d := &Definition{Revision: revision, Request: request}
-	if aws.ToString(request.JobDefinitionName) == "" || request.ContainerProperties == nil && request.EcsProperties == nil &&
+	if aws.ToString(request.JobDefinitionName) == "" || request.ContainerProperties == nil &&
+		request.EcsProperties == nil &&
 		request.NodeProperties == nil && request.EksProperties == nil {
 		return nil, fmt.Errorf("register job definition: name or containers missing")
 	}

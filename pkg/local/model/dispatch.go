@@ -29,7 +29,8 @@ type Dispatcher struct {
 
 // NewDispatcher returns a dispatcher for queues, environments and policies in the form in which an engine creates
 // them. capacity is the most that the machines of the fleet may offer together.
-func NewDispatcher(queues []*Queue, environments []*Environment, policies []*Policy, capacity Amount, fleet Fleet) *Dispatcher {
+func NewDispatcher(queues []*Queue, environments []*Environment, policies []*Policy, capacity Amount,
+	fleet Fleet) *Dispatcher {
 	r := newControlPlane()
 	for _, v := range environments {
 		r.Environments[v.Name] = v
@@ -37,7 +38,8 @@ func NewDispatcher(queues []*Queue, environments []*Environment, policies []*Pol
 	for _, p := range policies {
 		r.Policies[p.Name] = p
 	}
-	d := &Dispatcher{scheduler: scheduler{&r, Lines{}}, fleet: fleet, capacity: capacity, requests: map[string]*awsbatch.SubmitJobInput{}}
+	d := &Dispatcher{scheduler: scheduler{&r, Lines{}}, fleet: fleet, capacity: capacity,
+		requests: map[string]*awsbatch.SubmitJobInput{}}
 	for _, q := range queues {
 		r.addQueue(q)
 		d.requests[q.Name] = &awsbatch.SubmitJobInput{JobQueue: aws.String(q.Name)}
@@ -59,7 +61,8 @@ type JobSpec struct {
 // NewTask returns a task that a Dispatcher may run. seq is the order of submission. Dispatchers do not change
 // tasks, so several may share one.
 func (d *Dispatcher) NewTask(seq int64, r JobSpec) *Task {
-	j := &Job{Seq: seq, Work: Work{Need: r.Need}, Request: d.requests[r.Queue], class: class{share: r.Share, priority: r.Priority, platform: r.Platform}, fit: r.Kind}
+	j := &Job{Seq: seq, Work: Work{Need: r.Need}, Request: d.requests[r.Queue],
+		class: class{share: r.Share, priority: r.Priority, platform: r.Platform}, fit: r.Kind}
 	j.Task = Task{Job: j, Index: -1, State: Runnable}
 	return &j.Task
 }

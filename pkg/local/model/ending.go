@@ -46,7 +46,8 @@ func Preempted(t *Task, o Outcome) Event {
 		}
 	}
 	to := Runnable
-	if limit != nil && limit.PreemptionRetriesBeforeTermination != nil && n > int(*limit.PreemptionRetriesBeforeTermination) {
+	if limit != nil && limit.PreemptionRetriesBeforeTermination != nil &&
+		n > int(*limit.PreemptionRetriesBeforeTermination) {
 		to = Failed
 	}
 	o.StatusReason = t.Job.Service.Preempting
@@ -61,7 +62,8 @@ func Preparing(t *Task) Event { return Event{Moved: &move{Job: t.ID(), To: Start
 
 // ended returns the event with an outcome whose status reason is final.
 func ended(t *Task, o Outcome, to State) Event {
-	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to, Containers: o.Containers}}
+	return Event{Ended: &end{Job: t.ID(), Exit: o.Exit, Reason: o.Reason, StatusReason: o.StatusReason, To: to,
+		Containers: o.Containers}}
 }
 
 // reported returns an outcome with the status reason that Batch gives to service jobs.
@@ -84,8 +86,9 @@ func (j *Job) reported(o Outcome) Outcome {
 		o.StatusReason = reasonCompleted
 	default:
 		// SageMaker puts the file /opt/ml/output/failure before the exit code.
-		o.StatusReason = fromSageMaker + "AlgorithmError: " + strings.Join(slices.DeleteFunc([]string{o.Failure, o.Reason,
-			fmt.Sprintf("exit code: %d", exit)}, func(part string) bool { return part == "" }), ", ")
+		o.StatusReason = fromSageMaker + "AlgorithmError: " +
+			strings.Join(slices.DeleteFunc([]string{o.Failure, o.Reason,
+				fmt.Sprintf("exit code: %d", exit)}, func(part string) bool { return part == "" }), ", ")
 	}
 	return o
 }

@@ -146,7 +146,8 @@ func (v *Environment) Offers(machine Amount) Amount {
 }
 
 // UpdatedEnvironment returns an environment after an update.
-func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentInput, error) {
+func UpdatedEnvironment(was *awsbatch.CreateComputeEnvironmentInput,
+	in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentInput, error) {
 	now := *was
 	now.State = cmp.Or(in.State, was.State)
 	now.ServiceRole = cmp.Or(in.ServiceRole, was.ServiceRole)
@@ -182,7 +183,8 @@ func removeEmptied(r *types.ComputeResource) {
 	if isEmpty(r.ImageId) {
 		r.ImageId = nil
 	}
-	if t := r.LaunchTemplate; t != nil && aws.ToString(t.LaunchTemplateId) == "" && aws.ToString(t.LaunchTemplateName) == "" {
+	if t := r.LaunchTemplate; t != nil && aws.ToString(t.LaunchTemplateId) == "" &&
+		aws.ToString(t.LaunchTemplateName) == "" {
 		r.LaunchTemplate = nil
 	}
 	for i := range r.Ec2Configuration {

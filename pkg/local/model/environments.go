@@ -127,7 +127,8 @@ func (s *EnvironmentTable) environmentOfAttempt(name string) *Environment {
 // noteInstance remembers the container instance of an attempt. An environment on EKS has none, nor has a
 // training job.
 func (s *EnvironmentTable) noteInstance(t *Task, a *Attempt) {
-	if t.Job.Service == nil && !a.Environment.IsFargate() && (a.Environment == nil || a.Environment.Platform() != PlatformEKS) {
+	if t.Job.Service == nil && !a.Environment.IsFargate() && (a.Environment == nil ||
+		a.Environment.Platform() != PlatformEKS) {
 		s.instances[Instance{a.Environment, a.Executor}] = true
 	}
 }

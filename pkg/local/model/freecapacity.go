@@ -124,7 +124,8 @@ func (r *freeCapacity) admit(j *Job, environments []*Environment) (environment *
 
 // admitToFleet is the part of admit that differs with several machines: an environment with free vCPUs may
 // have no machine for the job yet, and the next one then takes it.
-func (r *freeCapacity) admitToFleet(j *Job, environments []*Environment) (environment *Environment, v verdict, reason string) {
+func (r *freeCapacity) admitToFleet(j *Job,
+	environments []*Environment) (environment *Environment, v verdict, reason string) {
 	at := -1
 	for i, environment := range environments {
 		if r.left(environment, j) < j.load() {

@@ -23,7 +23,8 @@ func (s scheduler) front(name string, now int64, capacity Amount) []types.FrontO
 			break
 		}
 		// The later jobs moved up when an earlier one left.
-		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
+		jobs = append(jobs, types.FrontOfQueueJobSummary{JobArn: aws.String(t.ARN()),
+			EarliestTimeAtPosition: aws.Int64(max(t.since, l.leftAt))})
 	}
 	return jobs
 }
@@ -36,7 +37,8 @@ func (s scheduler) frontOfShares(name string, now int64) map[string][]types.Fron
 	}
 	for t := range s.inOrder(name, now, Amount{}) {
 		if share := t.Job.class.share; fronts[share] == nil {
-			fronts[share] = []types.FrontOfQuotaShareJobSummary{{JobArn: aws.String(t.ARN()), EarliestTimeAtPosition: aws.Int64(t.since)}}
+			fronts[share] = []types.FrontOfQuotaShareJobSummary{{JobArn: aws.String(t.ARN()),
+				EarliestTimeAtPosition: aws.Int64(t.since)}}
 		}
 	}
 	return fronts

@@ -21,7 +21,8 @@ type JobTable struct {
 
 // newJobTable returns a table without jobs.
 func newJobTable() JobTable {
-	return JobTable{Jobs: map[string]*Job{}, Lines: Lines{}, active: map[*Task]bool{}, tokens: map[string]*Job{}, digests: map[string]string{}}
+	return JobTable{Jobs: map[string]*Job{}, Lines: Lines{}, active: map[*Task]bool{}, tokens: map[string]*Job{},
+		digests: map[string]string{}}
 }
 
 // QueueJobs returns the jobs of a queue, and adds an empty list if there is none.

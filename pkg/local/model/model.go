@@ -12,7 +12,8 @@ type Model struct {
 
 // New returns a model with the queues that the options of an engine configure.
 func New(configured []QueueSpec) *Model {
-	m := &Model{ControlPlane: newControlPlane(), JobTable: newJobTable(), Machine: Machine{busy: map[string]bool{}}, Logs: newLogs()}
+	m := &Model{ControlPlane: newControlPlane(), JobTable: newJobTable(), Machine: Machine{busy: map[string]bool{}},
+		Logs: newLogs()}
 	for _, q := range configured {
 		m.addQueue(&Queue{QueueSpec: q, Configured: true})
 	}

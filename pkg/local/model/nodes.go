@@ -92,7 +92,8 @@ func overrideOfNode(in *awsbatch.SubmitJobInput, i, n int32) *types.NodeProperty
 	if in == nil || in.NodeOverrides == nil {
 		return nil
 	}
-	return narrowest(in.NodeOverrides.NodePropertyOverrides, func(o *types.NodePropertyOverride) *string { return o.TargetNodes }, i, n)
+	return narrowest(in.NodeOverrides.NodePropertyOverrides,
+		func(o *types.NodePropertyOverride) *string { return o.TargetNodes }, i, n)
 }
 
 // RangeOfNode returns the properties of node i of n; nil if no range has the node.

@@ -25,7 +25,8 @@ func Override(c *types.ContainerProperties, o *types.ContainerOverrides) *types.
 	if len(o.Command) > 0 {
 		out.Command = o.Command
 	}
-	out.Environment = MergedBy(c.Environment, o.Environment, func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
+	out.Environment = MergedBy(c.Environment, o.Environment,
+		func(v types.KeyValuePair) string { return aws.ToString(v.Name) })
 	if out.Vcpus != nil && o.Vcpus != nil {
 		out.Vcpus = o.Vcpus
 	}

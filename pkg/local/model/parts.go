@@ -52,7 +52,8 @@ func TaskParts(e *types.EcsProperties, o *types.EcsPropertiesOverride) []Part {
 	}
 	for i := range all {
 		for _, d := range all[i].Declared.DependsOn {
-			all[i].After = append(all[i].After, Dependency{FindPart(all, aws.ToString(d.ContainerName)), aws.ToString(d.Condition)})
+			all[i].After = append(all[i].After, Dependency{FindPart(all, aws.ToString(d.ContainerName)),
+				aws.ToString(d.Condition)})
 		}
 	}
 	return all
@@ -66,7 +67,8 @@ func overrideOf(name string, o *types.EcsPropertiesOverride) *types.ContainerOve
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
 			if aws.ToString(c.Name) == name {
-				return &types.ContainerOverrides{Command: c.Command, Environment: c.Environment, ResourceRequirements: c.ResourceRequirements}
+				return &types.ContainerOverrides{Command: c.Command, Environment: c.Environment,
+					ResourceRequirements: c.ResourceRequirements}
 			}
 		}
 	}

@@ -67,7 +67,8 @@ func (s *ControlPlane) unplaceable(j *Job, machine Amount) string {
 	}
 	switch {
 	case len(mine) == 0:
-		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it", j.class.platform)
+		return misfits + fmt.Sprintf("the job asks for %s, and no compute environment of the queue is for it",
+			j.class.platform)
 	case largest < j.Need.MilliCPU:
 		return "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE - CE(s) associated with the job queue cannot meet the CPU requirement of the job: " +
 			fmt.Sprintf("the job asks for %s, the largest maxvCpus is %d", vcpus(j.Need.MilliCPU), largest/1000)
@@ -78,7 +79,8 @@ func (s *ControlPlane) unplaceable(j *Job, machine Amount) string {
 // unserved explains why a service job fits no environment of its queue: Batch's message (user guide,
 // "Jobs stuck in RUNNABLE due to misconfiguration"), with figures.
 func unserved(j *Job, environments []*Environment) string {
-	if at := slices.IndexFunc(environments, func(v *Environment) bool { return v.limit(j.class.unit) >= j.load() }); at >= 0 {
+	if at := slices.IndexFunc(environments,
+		func(v *Environment) bool { return v.limit(j.class.unit) >= j.load() }); at >= 0 {
 		return "ACTION_REQUIRED - the service environment " + environments[at].Name + " is DISABLED"
 	}
 	limit := int64(0)
@@ -86,7 +88,8 @@ func unserved(j *Job, environments []*Environment) string {
 		limit = max(limit, v.limit(j.class.unit))
 	}
 	return "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue cannot meet the capacity " +
-		fmt.Sprintf("requirement of the job: the job asks for %s of %s, the limit is %d", count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)
+		fmt.Sprintf("requirement of the job: the job asks for %s of %s, the limit is %d",
+			count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)
 }
 
 // misfit explains why a job can never fit a machine of the given size: Batch's message, with the
@@ -100,9 +103,11 @@ func misfit(need, machine Amount) string {
 	case need.GPUs > machine.GPUs:
 		excess = fmt.Sprintf("the job asks for %s, this machine has %d", count(need.GPUs, "GPU"), machine.GPUs)
 	case need.MilliCPU > machine.MilliCPU:
-		excess = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU), float64(machine.MilliCPU)/1000)
+		excess = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU),
+			float64(machine.MilliCPU)/1000)
 	default:
-		excess = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB, machine.MemoryMiB)
+		excess = fmt.Sprintf("the job asks for %d MiB of memory, this machine has %d MiB", need.MemoryMiB,
+			machine.MemoryMiB)
 	}
 	return misfits + excess
 }

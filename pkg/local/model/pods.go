@@ -56,7 +56,8 @@ func PodOf(p *types.EksProperties, o *types.EksPropertiesOverride) (*types.EksPo
 // overrideContainers applies the overrides to the containers with the same names.
 func overrideContainers(all []types.EksContainerDetail, over []types.EksContainerOverride) {
 	for _, o := range over {
-		at := slices.IndexFunc(all, func(c types.EksContainerDetail) bool { return batch.PodContainer(c.Name) == batch.PodContainer(o.Name) })
+		at := slices.IndexFunc(all,
+			func(c types.EksContainerDetail) bool { return batch.PodContainer(c.Name) == batch.PodContainer(o.Name) })
 		if at < 0 {
 			continue
 		}
@@ -68,7 +69,8 @@ func overrideContainers(all []types.EksContainerDetail, over []types.EksContaine
 		if o.Command != nil {
 			c.Command = o.Command
 		}
-		c.Env = MergedBy(c.Env, o.Env, func(v types.EksContainerEnvironmentVariable) string { return aws.ToString(v.Name) })
+		c.Env = MergedBy(c.Env, o.Env,
+			func(v types.EksContainerEnvironmentVariable) string { return aws.ToString(v.Name) })
 	}
 }
 
@@ -91,7 +93,8 @@ func overrideQuantities(own, over *types.EksContainerResourceRequirements) *type
 		}
 		return out
 	}
-	return &types.EksContainerResourceRequirements{Limits: rest(own.Limits, over.Limits), Requests: rest(own.Requests, over.Requests)}
+	return &types.EksContainerResourceRequirements{Limits: rest(own.Limits, over.Limits),
+		Requests: rest(own.Requests, over.Requests)}
 }
 
 // podParts returns the containers of a pod, the init containers first.
@@ -121,7 +124,8 @@ func podParts(pod *types.EksPodPropertiesDetail) []Part {
 // podPart returns a container of a pod as an executor takes it.
 func podPart(pod *types.EksPodPropertiesDetail, c *types.EksContainerDetail, init bool) Part {
 	special := &PodPart{Init: init, Entrypoint: c.Command}
-	out := &types.ContainerProperties{Image: c.Image, Command: c.Args, ResourceRequirements: quantitiesOf(c).requirements()}
+	out := &types.ContainerProperties{Image: c.Image, Command: c.Args, ResourceRequirements: quantitiesOf(c).
+		requirements()}
 	for _, v := range c.Env {
 		out.Environment = append(out.Environment, types.KeyValuePair{Name: v.Name, Value: v.Value})
 	}
@@ -130,7 +134,8 @@ func podPart(pod *types.EksPodPropertiesDetail, c *types.EksContainerDetail, ini
 		special.NoNewPrivileges = s.AllowPrivilegeEscalation != nil && !*s.AllowPrivilegeEscalation
 	}
 	for _, m := range c.VolumeMounts {
-		at := slices.IndexFunc(pod.Volumes, func(v types.EksVolume) bool { return aws.ToString(v.Name) == aws.ToString(m.Name) })
+		at := slices.IndexFunc(pod.Volumes,
+			func(v types.EksVolume) bool { return aws.ToString(v.Name) == aws.ToString(m.Name) })
 		if at < 0 {
 			continue // named by PodGaps
 		}
@@ -143,12 +148,16 @@ func podPart(pod *types.EksPodPropertiesDetail, c *types.EksContainerDetail, ini
 			// Each mount has its own volume: subPath makes their sources differ.
 			name := aws.String(aws.ToString(m.Name) + "-" + string(rune('a'+len(out.Volumes))))
 			out.Volumes = append(out.Volumes, types.Volume{Name: name, Host: &types.Host{SourcePath: &source}})
-			out.MountPoints = append(out.MountPoints, types.MountPoint{SourceVolume: name, ContainerPath: m.MountPath, ReadOnly: m.ReadOnly})
+			out.MountPoints = append(out.MountPoints, types.MountPoint{SourceVolume: name, ContainerPath: m.MountPath,
+				ReadOnly: m.ReadOnly})
 		case v.EmptyDir != nil:
-			special.EmptyDirs = append(special.EmptyDirs, EmptyDir{Volume: aws.ToString(m.Name), Path: aws.ToString(m.MountPath),
-				ReadOnly: aws.ToBool(m.ReadOnly), InMemory: aws.ToString(v.EmptyDir.Medium) == "Memory", SizeMiB: mebibytes(aws.ToString(v.EmptyDir.SizeLimit))})
+			special.EmptyDirs = append(special.EmptyDirs, EmptyDir{Volume: aws.ToString(m.Name),
+				Path:     aws.ToString(m.MountPath),
+				ReadOnly: aws.ToBool(m.ReadOnly), InMemory: aws.ToString(v.EmptyDir.Medium) == "Memory",
+				SizeMiB: mebibytes(aws.ToString(v.EmptyDir.SizeLimit))})
 		}
 	}
-	return Part{Pod: special, Container: out, Declared: types.TaskContainerProperties{Name: aws.String(batch.PodContainer(c.Name)),
-		Essential: aws.Bool(!init), Image: c.Image, Environment: out.Environment}}
+	return Part{Pod: special, Container: out,
+		Declared: types.TaskContainerProperties{Name: aws.String(batch.PodContainer(c.Name)),
+			Essential: aws.Bool(!init), Image: c.Image, Environment: out.Environment}}
 }

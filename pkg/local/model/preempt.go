@@ -73,13 +73,17 @@ func (r *reclaim) release(j *Job) {
 // reclaimFor returns the preemptions for a job that waits; none if they would not suffice.
 func (r *reclaim) reclaimFor(j *Job) (events []Event) {
 	unit, s := j.class.unit, r.shares[j.class.share]
-	reason, lacking, eligible := ReasonCrossShare, j.load()-(r.environment.limit(unit)-r.environment.inUse(unit)+r.free[unit]), r.borrowers(unit)
+	reason, lacking, eligible := ReasonCrossShare, j.load()-(r.environment.limit(unit)-r.environment.inUse(unit)+
+		r.free[unit]), r.borrowers(unit)
 	if !r.owns(j) {
 		if s.Request.PreemptionConfiguration.InSharePreemption != types.QuotaShareInSharePreemptionStateEnabled {
 			return nil
 		}
 		reason, lacking = reasonInShare, r.used[shareUnit{s.Name, unit}]+j.load()-s.limit(unit)
-		eligible = func(other *Job) bool { return other.class.share == s.Name && other.class.priority < j.class.priority }
+		eligible = func(other *Job) bool {
+			return other.class.share == s.Name &&
+				other.class.priority < j.class.priority
+		}
 	}
 	var chosen []*Task
 	for _, t := range r.running {

@@ -94,14 +94,16 @@ func quantitiesOf(c *types.EksContainerDetail) Amount {
 		}
 		return c.Resources.Limits[kind]
 	}
-	return Amount{MilliCPU: milliCPU(reserved(podCPU)), MemoryMiB: mebibytes(reserved(podMemory)), GPUs: int64(quantity(reserved(podGPU)))}
+	return Amount{MilliCPU: milliCPU(reserved(podCPU)), MemoryMiB: mebibytes(reserved(podMemory)),
+		GPUs: int64(quantity(reserved(podGPU)))}
 }
 
 // suffixes are the units of quantities in Kubernetes.
 var suffixes = []struct {
 	text   string
 	factor float64
-}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"m", 1e-3}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}}
+}{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"m", 1e-3}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9},
+	{"T", 1e12}}
 
 // quantity parses a quantity of Kubernetes. It is 0 for an invalid one, and for one that no machine has.
 func quantity(text string) float64 {
@@ -172,12 +174,14 @@ func PodGaps(pod *types.EksPodPropertiesDetail, contained bool) (gaps []string) 
 		add(v.Secret != nil, "the secret of volume "+name)
 		add(v.PersistentVolumeClaim != nil, "the persistentVolumeClaim of volume "+name)
 	}
-	add(contained && aws.ToBool(pod.ShareProcessNamespace) && len(pod.Containers)+len(pod.InitContainers) > 1, "shareProcessNamespace of several containers")
+	add(contained && aws.ToBool(pod.ShareProcessNamespace) && len(pod.Containers)+len(pod.InitContainers) > 1,
+		"shareProcessNamespace of several containers")
 	container := func(c *types.EksContainerDetail) {
 		of := " of container " + batch.PodContainer(c.Name)
 		if s := c.SecurityContext; s != nil && contained {
 			add(s.RunAsGroup != nil && s.RunAsUser == nil, "securityContext.runAsGroup without runAsUser"+of)
-			add(aws.ToBool(s.RunAsNonRoot) && aws.ToInt64(s.RunAsUser) == 0, "securityContext.runAsNonRoot without a runAsUser other than 0"+of)
+			add(aws.ToBool(s.RunAsNonRoot) && aws.ToInt64(s.RunAsUser) == 0,
+				"securityContext.runAsNonRoot without a runAsUser other than 0"+of)
 		}
 		for _, m := range c.VolumeMounts {
 			name, sub := aws.ToString(m.Name), aws.ToString(m.SubPath)
@@ -188,8 +192,10 @@ func PodGaps(pod *types.EksPodPropertiesDetail, contained bool) (gaps []string) 
 				continue
 			}
 			add(v.EmptyDir != nil && sub != "", "subPath "+sub+" in emptyDir volume "+name+of)
-			add(v.HostPath != nil && sub != "" && (path.IsAbs(sub) || strings.Contains("/"+sub+"/", "/../")), "subPath "+sub+" outside of volume "+name+of)
-			add(v.EmptyDir == nil && v.HostPath == nil && v.Secret == nil && v.PersistentVolumeClaim == nil, "volume "+name+": it has no source")
+			add(v.HostPath != nil && sub != "" && (path.IsAbs(sub) || strings.Contains("/"+sub+"/", "/../")),
+				"subPath "+sub+" outside of volume "+name+of)
+			add(v.EmptyDir == nil && v.HostPath == nil && v.Secret == nil && v.PersistentVolumeClaim == nil,
+				"volume "+name+": it has no source")
 		}
 	}
 	for i := range pod.InitContainers {

@@ -104,7 +104,8 @@ func (s *QueueTable) deleteQueue(name string) {
 // setService gives the queue its service environment, if there is one. A queue has at most one.
 func (q *Queue) setService(order []types.ServiceEnvironmentOrder) {
 	for _, o := range order {
-		q.Service, q.ServiceOrder = ResourceName(aws.ToString(o.ServiceEnvironment), KindServiceEnvironment), aws.ToInt32(o.Order)
+		q.Service, q.ServiceOrder = ResourceName(aws.ToString(o.ServiceEnvironment), KindServiceEnvironment),
+			aws.ToInt32(o.Order)
 	}
 }
 

@@ -46,7 +46,8 @@ func (s Lines) of(queue string) *QueueJobs {
 
 // NewLine returns the list of a queue without jobs.
 func NewLine() *QueueJobs {
-	return &QueueJobs{waiting: map[class]*Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{}, ByDefinition: map[string][]*Job{}}
+	return &QueueJobs{waiting: map[class]*Ordered{}, shares: map[string]*share{}, ByName: map[string][]*Job{},
+		ByDefinition: map[string][]*Job{}}
 }
 
 // index adds a new job to the indexes.

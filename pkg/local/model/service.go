@@ -25,7 +25,8 @@ type Service struct {
 // share takes the place of a fair-share identifier.
 func loweredService(in *awsbatch.SubmitServiceJobInput, training *Training) *awsbatch.SubmitJobInput {
 	out := &awsbatch.SubmitJobInput{JobName: in.JobName, JobQueue: in.JobQueue, Tags: in.Tags,
-		ShareIdentifier: cmp.Or(in.ShareIdentifier, in.QuotaShareName), SchedulingPriorityOverride: in.SchedulingPriority}
+		ShareIdentifier:            cmp.Or(in.ShareIdentifier, in.QuotaShareName),
+		SchedulingPriorityOverride: in.SchedulingPriority}
 	limit := training.maxRuntime()
 	if t := in.TimeoutConfig; t != nil && t.AttemptDurationSeconds != nil {
 		limit = min(limit, *t.AttemptDurationSeconds)
@@ -50,7 +51,8 @@ func trainingContainer(v *Training) *types.ContainerProperties {
 		c.Command = []string{"train"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.Environment)) {
-		c.Environment = append(c.Environment, types.KeyValuePair{Name: aws.String(name), Value: aws.String(v.Environment[name])})
+		c.Environment = append(c.Environment, types.KeyValuePair{Name: aws.String(name),
+			Value: aws.String(v.Environment[name])})
 	}
 	return c
 }

@@ -81,7 +81,8 @@ func streamID(name string) string { return name[strings.LastIndexByte(name, '/')
 func (t *Task) streams(attempt int) []LogStream {
 	a := &t.Attempts[attempt]
 	if t.Job.Service != nil {
-		return []LogStream{{Group: TrainingLogGroup, Name: t.Job.trainingStream(a), File: a.Stream, Task: t, Attempt: attempt}}
+		return []LogStream{{Group: TrainingLogGroup, Name: t.Job.trainingStream(a), File: a.Stream, Task: t,
+			Attempt: attempt}}
 	}
 	if len(t.Job.Parts) == 0 {
 		group, _ := t.logDestination(t.Job.Container.LogConfiguration)
@@ -90,7 +91,8 @@ func (t *Task) streams(attempt int) []LogStream {
 	all := make([]LogStream, len(t.Job.Parts))
 	for i := range all {
 		group, _ := t.logDestination(t.Job.Parts[i].Container.LogConfiguration)
-		all[i] = LogStream{Group: group, Name: t.PartLogStream(a, i), File: PartStream(a.Stream, i), Task: t, Attempt: attempt}
+		all[i] = LogStream{Group: group, Name: t.PartLogStream(a, i), File: PartStream(a.Stream, i), Task: t,
+			Attempt: attempt}
 	}
 	return all
 }

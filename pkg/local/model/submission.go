@@ -53,7 +53,8 @@ func newServiceJob(s *ServiceSubmission) (*Job, error) {
 	}
 	j := &Job{ID: s.ID, Service: &Service{Request: in, Training: training},
 		Definition: &Definition{Request: &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("")}},
-		Request:    loweredService(in, training), Work: Work{Container: trainingContainer(training), Need: Amount{GPUs: training.gpus()}}}
+		Request:    loweredService(in, training), Work: Work{Container: trainingContainer(training),
+			Need: Amount{GPUs: training.gpus()}}}
 	j.class = classOf(j)
 	j.Task = Task{Job: j, Index: -1}
 	return j, nil

@@ -115,7 +115,8 @@ func (v *Training) maxRuntime() int32 { return cmp.Or(v.Stopping.MaxRuntime, def
 var unprovided = []string{"CheckpointConfig", "ServerlessJobConfig", "VpcConfig"}
 
 // applied are the members of the request that the engine applies, or of which it reports the parts.
-var applied = []string{"AlgorithmSpecification", "EnableNetworkIsolation", "Environment", "HyperParameters", "InputDataConfig",
+var applied = []string{"AlgorithmSpecification", "EnableNetworkIsolation", "Environment", "HyperParameters",
+	"InputDataConfig",
 	"ResourceConfig", "StoppingCondition", "TrainingJobName"}
 
 // isStrange reports whether SageMaker rejects a character in a name: it allows letters, digits and hyphens.
@@ -134,7 +135,10 @@ func (v *Training) Unprovided() []string {
 	a, r := &v.Algorithm, &v.Resources
 	add(strings.ContainsFunc(v.Name, isStrange), fmt.Sprintf("TrainingJobName %q", v.Name))
 	for _, name := range slices.Sorted(maps.Keys(v.Environment)) {
-		bad := name == "" || strings.ContainsFunc(name, func(c rune) bool { return c == '-' || c != '_' && isStrange(c) })
+		bad := name == "" || strings.ContainsFunc(name, func(c rune) bool {
+			return c == '-' || c != '_' &&
+				isStrange(c)
+		})
 		add(bad || strings.Contains(v.Environment[name], "\x00"), fmt.Sprintf("Environment (variable %q)", name))
 	}
 	add(a.Image == "" && a.Name == "", "AlgorithmSpecification without TrainingImage")
@@ -145,10 +149,12 @@ func (v *Training) Unprovided() []string {
 		add(true, "InputDataConfig (channel "+c.Name+")")
 	}
 	add(len(r.Groups) > 0, "ResourceConfig.InstanceGroups")
-	add(len(r.Groups) == 0 && r.InstanceCount == 0 && !slices.Contains(v.Others, "ServerlessJobConfig"), "ResourceConfig without InstanceCount")
+	add(len(r.Groups) == 0 && r.InstanceCount == 0 && !slices.Contains(v.Others, "ServerlessJobConfig"),
+		"ResourceConfig without InstanceCount")
 	add(r.InstanceCount > 1, fmt.Sprintf("ResourceConfig.InstanceCount %d", r.InstanceCount))
 	family := strings.TrimPrefix(r.InstanceType, "ml.")
-	add(strings.HasPrefix(family, "trn") || strings.HasPrefix(family, "inf"), "ResourceConfig.InstanceType "+r.InstanceType+" (no such accelerator)")
+	add(strings.HasPrefix(family, "trn") || strings.HasPrefix(family, "inf"),
+		"ResourceConfig.InstanceType "+r.InstanceType+" (no such accelerator)")
 	for _, name := range v.Others {
 		add(slices.Contains(unprovided, name), name)
 	}

@@ -21,7 +21,8 @@ const vcpuUnit = "VCPU"
 func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64, serves bool) *types.QueueSnapshotUtilizationDetail {
 	d := &types.QueueSnapshotUtilizationDetail{LastUpdatedAt: &now}
 	for unit, n := range l.usage("", l.inUse, serves) {
-		d.TotalCapacityUsage = append(d.TotalCapacityUsage, types.QueueSnapshotCapacityUsage{CapacityUnit: &unit, Quantity: &n})
+		d.TotalCapacityUsage = append(d.TotalCapacityUsage, types.QueueSnapshotCapacityUsage{CapacityUnit: &unit,
+			Quantity: &n})
 	}
 	switch {
 	case p == nil:
@@ -79,7 +80,8 @@ func (l *QueueJobs) quotaUtilization() *types.QuotaShareUtilizationDetail {
 		sums[key.share] += n
 	}
 	d := &types.QuotaShareUtilizationDetail{TopCapacityUtilization: []types.QuotaShareCapacityUtilization{}}
-	for _, share := range slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) }) {
+	for _, share := range slices.SortedFunc(maps.Keys(sums),
+		func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) }) {
 		u := types.QuotaShareCapacityUtilization{QuotaShareName: &share}
 		for unit, n := range l.usage(share, 0, true) {
 			u.CapacityUsage = append(u.CapacityUsage, types.QuotaShareCapacityUsage{CapacityUnit: &unit, Quantity: &n})

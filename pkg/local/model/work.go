@@ -41,7 +41,8 @@ func WorkOf(d *Definition, in *awsbatch.SubmitJobInput) (*Work, error) {
 }
 
 // requests returns what the containers of a job are and request together.
-func requests(d *Definition, in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []Part, need Amount, err error) {
+func requests(d *Definition,
+	in *awsbatch.SubmitJobInput) (container *types.ContainerProperties, all []Part, need Amount, err error) {
 	all = Parts(d.Request, in)
 	if len(all) == 0 {
 		container = Override(d.Request.ContainerProperties, in.ContainerOverrides)
@@ -67,7 +68,8 @@ func Requests(all []Part) (need Amount, err error) {
 }
 
 // podWork returns the work of a job of pods. It accepts what older engines accepted: the journal must stay readable.
-func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, consumes []Requirement) (*Work, error) {
+func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput,
+	consumes []Requirement) (*Work, error) {
 	w := &Work{Container: &types.ContainerProperties{}, Consumes: consumes}
 	var nodes [][]Part
 	add := func(p *types.EksProperties, over *types.EksPropertiesOverride) error {
@@ -108,7 +110,8 @@ func (w *Work) IsPod() bool { return len(w.Pods) > 0 }
 // requirements returns what a job requests. The request's list overrides the definition's. A job with nodes
 // requests the lists of all its nodes besides.
 func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput) []Requirement {
-	lists := []*types.ConsumableResourceProperties{cmp.Or(in.ConsumableResourcePropertiesOverride, d.ConsumableResourceProperties)}
+	lists := []*types.ConsumableResourceProperties{cmp.Or(in.ConsumableResourcePropertiesOverride,
+		d.ConsumableResourceProperties)}
 	if d.NodeProperties != nil {
 		for i, n := int32(0), NumNodes(d, in); i < n; i++ {
 			lists = append(lists, consumedByNode(d.NodeProperties, in, i, n))
@@ -132,7 +135,8 @@ func requirements(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJob
 }
 
 // consumedByNode returns what node i of n requests; nil for nothing.
-func consumedByNode(p *types.NodeProperties, in *awsbatch.SubmitJobInput, i, n int32) (list *types.ConsumableResourceProperties) {
+func consumedByNode(p *types.NodeProperties, in *awsbatch.SubmitJobInput, i,
+	n int32) (list *types.ConsumableResourceProperties) {
 	if r := RangeOfNode(p, i, n); r != nil {
 		list = r.ConsumableResourceProperties
 	}

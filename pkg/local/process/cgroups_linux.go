@@ -218,7 +218,8 @@ func isDead(base string) bool {
 		return false
 	}
 	now, err := baseName(pid)
-	return err != nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && base != fmt.Sprintf("%s-%d", now, number)
+	return err != nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil &&
+		base != fmt.Sprintf("%s-%d", now, number)
 }
 
 // clearDead ends the groups of ended engines below a control group.

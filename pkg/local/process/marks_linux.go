@@ -60,7 +60,8 @@ func markOf(id string) uint64 {
 }
 
 // startMarked calls begin while this program itself has the mark.
-func startMarked(id string, attr *syscall.SysProcAttr, begin func(*syscall.SysProcAttr) (int, error)) (marked bool, err error) {
+func startMarked(id string, attr *syscall.SysProcAttr,
+	begin func(*syscall.SysProcAttr) (int, error)) (marked bool, err error) {
 	forks.Lock()
 	defer forks.Unlock()
 	var own unix.Rlimit

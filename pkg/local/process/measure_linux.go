@@ -38,7 +38,8 @@ func (m *measuring) current() *cgroups {
 
 // start uses the control groups that measure, and others if no process can start there or nothing is to be measured or
 // limited.
-func (m *measuring) start(others trees, id string, want wanted, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+func (m *measuring) start(others trees, id string, want wanted,
+	begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
 	if want != (wanted{}) {
 		if groups := m.current(); groups != nil {
 			if t, err := groups.start(id, want, begin); err == nil {
@@ -70,9 +71,11 @@ func openMeasuring(marks *marks) *cgroups {
 	if memory == "" {
 		return nil
 	}
-	others := map[string]string{"memory": memory, "cpuacct": usage.Directory(own, mounts, "cpuacct"), "blkio": usage.Directory(own, mounts, "blkio")}
+	others := map[string]string{"memory": memory, "cpuacct": usage.Directory(own, mounts, "cpuacct"),
+		"blkio": usage.Directory(own, mounts, "blkio")}
 	for _, parent := range cgroupDirectories("cgroup1") {
-		c := &cgroups{parent: parent, kind: "cgroup1", meters: &meters1{parents: others, bases: map[string]string{}}, marks: marks}
+		c := &cgroups{parent: parent, kind: "cgroup1", meters: &meters1{parents: others, bases: map[string]string{}},
+			marks: marks}
 		if c.works() {
 			return c
 		}
@@ -115,7 +118,8 @@ func measuringParents2() (found []string) {
 		if dir == "" || err != nil {
 			return found
 		}
-		if slices.Contains(strings.Fields(string(control)), "memory") && unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) == nil {
+		if slices.Contains(strings.Fields(string(control)), "memory") &&
+			unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) == nil {
 			found = append(found, dir)
 		}
 		dir = filepath.Dir(dir)

@@ -49,16 +49,19 @@ func (p Executor) Run(ctx context.Context, a attempt.Attempt, log *os.File) (int
 	var cmd *exec.Cmd
 	need, _ := model.Requested(a.Container) // SubmitJob has checked it
 	limit := need.MemoryMiB << 20
-	started, err := p.measure.start(p.family(), a.ID, wanted{a.Measured != nil, limit}, func(attr *syscall.SysProcAttr) (int, error) {
-		if aws.ToBool(a.Container.Privileged) {
-			isolateMounts(attr)
-		}
-		cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdin: noInput(), Stdout: log, Stderr: log, SysProcAttr: attr}
-		if err := startLimited(cmd, a.Container.Ulimits); err != nil {
-			return 0, err
-		}
-		return cmd.Process.Pid, nil
-	})
+	started, err := p.measure.start(p.family(), a.ID, wanted{a.Measured != nil, limit},
+		func(attr *syscall.SysProcAttr) (int, error) {
+			if aws.ToBool(a.Container.Privileged) {
+				isolateMounts(attr)
+			}
+			cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: a.Directory, Stdin: noInput(), Stdout: log,
+				Stderr:      log,
+				SysProcAttr: attr}
+			if err := startLimited(cmd, a.Container.Ulimits); err != nil {
+				return 0, err
+			}
+			return cmd.Process.Pid, nil
+		})
 	if err != nil {
 		return -1, fmt.Errorf("CannotStartContainerError: %w", err)
 	}

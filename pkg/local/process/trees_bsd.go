@@ -46,7 +46,8 @@ type wanted struct {
 // measuring is only on Linux: other systems count what a process and its waited-for children used.
 type measuring struct{}
 
-func (*measuring) start(others trees, id string, _ wanted, begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
+func (*measuring) start(others trees, id string, _ wanted,
+	begin func(*syscall.SysProcAttr) (int, error)) (tree, error) {
 	return others.start(id, begin)
 }
 

@@ -64,7 +64,8 @@ func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 	for _, u := range asked {
 		name := aws.ToString(u.Name)
 		// -1: no limit
-		l := ulimit{name: name, limit: unix.Rlimit{Cur: uint64(aws.ToInt32(u.SoftLimit)), Max: uint64(aws.ToInt32(u.HardLimit))}}
+		l := ulimit{name: name, limit: unix.Rlimit{Cur: uint64(aws.ToInt32(u.SoftLimit)),
+			Max: uint64(aws.ToInt32(u.HardLimit))}}
 		number, ok := numberOf(name)
 		if !ok {
 			cannot = append(cannot, "ulimits "+name)
@@ -73,7 +74,8 @@ func ulimits(asked []types.Ulimit) (can []ulimit, cannot []string) {
 		l.resource = number
 		var own unix.Rlimit
 		if err := unix.Getrlimit(number, &own); err != nil || l.limit.Max > own.Max && !mayRaise() {
-			cannot = append(cannot, fmt.Sprintf("ulimits %s (its hard limit is above this machine's, %d)", name, own.Max))
+			cannot = append(cannot, fmt.Sprintf("ulimits %s (its hard limit is above this machine's, %d)", name,
+				own.Max))
 			continue
 		}
 		can = append(can, l)

@@ -45,7 +45,9 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 	members = append(members, attempt.UnhonouredEverywhere(c)...)
 	for _, t := range l.Tmpfs {
 		// The command would write to a directory that others use, or fail.
-		members = append(members, prevents("linuxParameters.tmpfs", "a process does not get a file system in memory at "+aws.ToString(t.ContainerPath)))
+		members = append(members,
+			prevents("linuxParameters.tmpfs", "a process does not get a file system in memory at "+
+				aws.ToString(t.ContainerPath)))
 	}
 	for _, d := range l.Devices {
 		members = append(members, deviceMembers(d)...)
@@ -63,7 +65,8 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 
 // prevents returns a member without which a process must not start.
 func prevents(name, problem string) attempt.Member {
-	return attempt.Member{Name: name, Effect: attempt.Prevents, Why: problem + "; run the job in a container: --executor " + attempt.Containers()}
+	return attempt.Member{Name: name, Effect: attempt.Prevents, Why: problem +
+		"; run the job in a container: --executor " + attempt.Containers()}
 }
 
 // isOwnUser reports whether a container's user is the user of this process.
@@ -77,7 +80,8 @@ func isOwnUser(user string) bool {
 func deviceMembers(d types.Device) []attempt.Member {
 	host := aws.ToString(d.HostPath)
 	if inside := aws.ToString(d.ContainerPath); inside != "" && inside != host {
-		return []attempt.Member{prevents("linuxParameters.devices", "a process does not find device "+host+" at "+inside)}
+		return []attempt.Member{prevents("linuxParameters.devices", "a process does not find device "+host+" at "+
+			inside)}
 	}
 	if _, err := os.Stat(host); err != nil {
 		return []attempt.Member{prevents("linuxParameters.devices", "device "+host+" does not exist on this machine")}
@@ -92,7 +96,8 @@ func mountMembers(c *types.ContainerProperties, m types.MountPoint) []attempt.Me
 	inside, volume := aws.ToString(m.ContainerPath), aws.ToString(m.SourceVolume)
 	i := slices.IndexFunc(c.Volumes, func(v types.Volume) bool { return aws.ToString(v.Name) == volume })
 	if i < 0 {
-		return []attempt.Member{{Name: name, Effect: attempt.Prevents, Why: fmt.Sprintf("mount point %s: there is no volume %q", inside, volume)}}
+		return []attempt.Member{{Name: name, Effect: attempt.Prevents,
+			Why: fmt.Sprintf("mount point %s: there is no volume %q", inside, volume)}}
 	}
 	if v := c.Volumes[i]; v.EfsVolumeConfiguration != nil || v.S3filesVolumeConfiguration != nil {
 		return []attempt.Member{attempt.RemoteVolume(inside, v)}
@@ -110,7 +115,8 @@ func mountMembers(c *types.ContainerProperties, m types.MountPoint) []attempt.Me
 		return []attempt.Member{{Name: name, Effect: attempt.Differs}}
 	}
 	if err != nil {
-		return []attempt.Member{prevents(name, "mount point "+inside+": "+source+" of volume "+volume+" does not exist on this machine")}
+		return []attempt.Member{prevents(name, "mount point "+inside+": "+source+" of volume "+volume+
+			" does not exist on this machine")}
 	}
 	if here, err := os.Stat(inside); err != nil || !os.SameFile(here, there) {
 		return []attempt.Member{prevents(name, "mount point "+inside+": a process does not find "+source+" there")}

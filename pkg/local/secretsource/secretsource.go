@@ -80,7 +80,8 @@ func readPrivate(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("other users have access to %s (mode %04o): run chmod 600 %[1]s", path, info.Mode().Perm())
+		return nil, fmt.Errorf("other users have access to %s (mode %04o): run chmod 600 %[1]s", path, info.Mode().
+			Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(text) > maxFile {
@@ -114,7 +115,8 @@ func (s *Source) Lookup(k Key) (string, error) {
 		}
 		var all map[string]json.RawMessage
 		if json.Unmarshal([]byte(text(raw)), &all) != nil {
-			return "", fmt.Errorf("%s: the value of %s is not a JSON object, and valueFrom names its key %s", where, arn, member)
+			return "", fmt.Errorf("%s: the value of %s is not a JSON object, and valueFrom names its key %s", where,
+				arn, member)
 		}
 		value, ok := all[member]
 		if !ok {

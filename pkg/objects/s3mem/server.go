@@ -174,7 +174,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, key string, f Fault
 	}
 	h := w.Header()
 	for name, values := range o.Header {
-		if !strings.HasPrefix(name, "X-Amz-Checksum-") || r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && r.Header.Get("Range") == "" {
+		if !strings.HasPrefix(name, "X-Amz-Checksum-") || r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" &&
+			r.Header.Get("Range") == "" {
 			h[name] = values
 		}
 	}
@@ -377,7 +378,8 @@ func (s *Server) list(w http.ResponseWriter, bucket string, query url.Values) {
 		}
 		out.NextContinuationToken = name // removed below if this is the last page
 		o := s.Get(key)
-		out.Contents = append(out.Contents, listed{url.QueryEscape(name), o.ETag, len(o.Body), time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)})
+		out.Contents = append(out.Contents, listed{url.QueryEscape(name), o.ETag, len(o.Body),
+			time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)})
 	}
 	if !out.IsTruncated {
 		out.NextContinuationToken = ""

@@ -83,7 +83,9 @@ func (m Maker) uuid() string {
 // jwt returns a JSON Web Token (RFC 7519) with a random signature.
 func (m Maker) jwt() string {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"%d","iat":%d}`, m.IntN(1e9), m.IntN(1e9))) + "." + base64.RawURLEncoding.EncodeToString(m.bytes(32))
+	return part(`{"alg":"HS256","typ":"JWT"}`) + "." +
+		part(fmt.Sprintf(`{"sub":"%d","iat":%d}`, m.IntN(1e9), m.IntN(1e9))) + "." +
+		base64.RawURLEncoding.EncodeToString(m.bytes(32))
 }
 
 // prefixed are the vendors whose credentials consist of a literal text and random letters.
@@ -234,22 +236,36 @@ var composed = []struct {
 }{
 	{"AWS access key", "AWS_ACCESS_KEY_ID", func(m Maker) string { return m.pick("AKIA", "ASIA") + m.Of(base32, 16) }},
 	{"AWS session", "AWS_SESSION_TOKEN", func(m Maker) string { return "IQoJb3JpZ2luX2VjE" + m.Of(std64, 300) + "==" }},
-	{"GitHub fine-grained", "GH_TOKEN", func(m Maker) string { return "github_pat_" + m.Of(alnum, 22) + "_" + m.Of(alnum, 59) }},
+	{"GitHub fine-grained", "GH_TOKEN", func(m Maker) string {
+		return "github_pat_" + m.Of(alnum, 22) + "_" +
+			m.Of(alnum, 59)
+	}},
 	{"Slack", "SLACK_TOKEN", func(m Maker) string {
-		return m.pick("xoxb-", "xoxp-", "xoxa-", "xoxr-") + m.Of(digit, 12) + "-" + m.Of(digit, 12) + "-" + m.Of(alnum, 24)
+		return m.pick("xoxb-", "xoxp-", "xoxa-", "xoxr-") + m.Of(digit, 12) + "-" + m.Of(digit, 12) + "-" +
+			m.Of(alnum, 24)
 	}},
 	{"Slack webhook", "SLACK_WEBHOOK", func(m Maker) string {
 		return "https://hooks.slack.com/services/T" + m.Of(base32, 9) + "/B" + m.Of(base32, 9) + "/" + m.Of(alnum, 24)
 	}},
 	{"SendGrid", "SENDGRID_API_KEY", func(m Maker) string { return "SG." + m.Of(url64, 22) + "." + m.Of(url64, 43) }},
-	{"Mailchimp", "MAILCHIMP_API_KEY", func(m Maker) string { return m.Of(hexa, 32) + "-us" + fmt.Sprint(1+m.IntN(20)) }},
+	{"Mailchimp", "MAILCHIMP_API_KEY", func(m Maker) string {
+		return m.Of(hexa, 32) + "-us" +
+			fmt.Sprint(1+m.IntN(20))
+	}},
 	{"Azure storage", "AZURE_STORAGE_CONNECTION_STRING", func(m Maker) string {
-		return "DefaultEndpointsProtocol=https;AccountName=" + m.Of(lower, 10) + ";AccountKey=" + base64.StdEncoding.EncodeToString(m.bytes(64)) + ";EndpointSuffix=core.windows.net"
+		return "DefaultEndpointsProtocol=https;AccountName=" + m.Of(lower, 10) + ";AccountKey=" +
+			base64.StdEncoding.EncodeToString(m.bytes(64)) + ";EndpointSuffix=core.windows.net"
 	}},
 	{"Azure SAS", "INPUT_URL", func(m Maker) string {
-		return "https://" + m.Of(lower, 10) + ".blob.core.windows.net/data?sv=2024-05-04&se=2027-01-01T00%3A00%3A00Z&sr=c&sp=rl&sig=" + strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(base64.StdEncoding.EncodeToString(m.bytes(32)))
+		return "https://" + m.Of(lower, 10) +
+			".blob.core.windows.net/data?sv=2024-05-04&se=2027-01-01T00%3A00%3A00Z&sr=c&sp=rl&sig=" +
+			strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").
+				Replace(base64.StdEncoding.EncodeToString(m.bytes(32)))
 	}},
-	{"Azure AD", "AZURE_CLIENT_SECRET", func(m Maker) string { return m.Of(alnum, 3) + m.Of("78", 1) + "Q~" + m.Of(alnum+"-_.~", 34) }},
+	{"Azure AD", "AZURE_CLIENT_SECRET", func(m Maker) string {
+		return m.Of(alnum, 3) + m.Of("78", 1) + "Q~" +
+			m.Of(alnum+"-_.~", 34)
+	}},
 	{"Vault legacy", "VAULT_TOKEN", func(m Maker) string { return "s." + m.strong(alnum, 24) }},
 	{"Terraform", "TFE_TOKEN", func(m Maker) string { return m.Of(alnum, 14) + ".atlasv1." + m.Of(url64, 67) }},
 	{"Discord", "DISCORD_TOKEN", func(m Maker) string {
@@ -262,7 +278,8 @@ var composed = []struct {
 	{"LaunchDarkly", "LAUNCHDARKLY_SDK_KEY", func(m Maker) string { return m.pick("sdk-", "api-") + m.uuid() }},
 	{"Coder", "CODER_SESSION_TOKEN", func(m Maker) string { return m.strong(alnum, 10) + "-" + m.strong(alnum, 22) }},
 	{"Discord webhook", "DISCORD_WEBHOOK", func(m Maker) string {
-		return "https://" + m.pick("discord.com", "discordapp.com") + "/api/webhooks/" + m.Of("123456789", 18) + "/" + m.Of(url64, 68)
+		return "https://" + m.pick("discord.com", "discordapp.com") + "/api/webhooks/" + m.Of("123456789", 18) + "/" +
+			m.Of(url64, 68)
 	}},
 	{"MaxMind", "MAXMIND_LICENSE_KEY", func(m Maker) string { return m.Of(alnum, 6) + "_" + m.Of(alnum, 29) + "_mmk" }},
 	{"Axiom", "AXIOM_TOKEN", func(m Maker) string { return "xaat-" + m.uuid() }},
@@ -274,7 +291,8 @@ var composed = []struct {
 	}},
 	{"HubSpot", "HUBSPOT_TOKEN", func(m Maker) string { return m.pick("pat-na1-", "pat-eu1-") + m.uuid() }},
 	{"Intercom", "INTERCOM_TOKEN", func(m Maker) string {
-		return base64.StdEncoding.EncodeToString([]byte("tok:" + m.Of(hexa, 8) + "_" + m.Of(hexa, 4) + "_" + m.Of(hexa, 4) + "_" + m.Of(hexa, 4) + "_" + m.Of(hexa, 16) + ":1:0"))
+		return base64.StdEncoding.EncodeToString([]byte("tok:" + m.Of(hexa, 8) + "_" + m.Of(hexa, 4) + "_" +
+			m.Of(hexa, 4) + "_" + m.Of(hexa, 4) + "_" + m.Of(hexa, 16) + ":1:0"))
 	}},
 	{"Zapier", "ZAPIER_HOOK", func(m Maker) string {
 		return "https://hooks.zapier.com/hooks/catch/" + m.Of("123456789", 7) + "/" + m.strong(alnum, 7) + "/"
@@ -283,18 +301,28 @@ var composed = []struct {
 	{"JWT", "SERVICE_JWT", Maker.jwt},
 	{"private key", "SSH_KEY", func(m Maker) string {
 		kind := m.pick("RSA ", "EC ", "", "OPENSSH ")
-		return "-----BEGIN " + kind + "PRIVATE KEY-----\n" + m.Of(std64, 64) + "\n" + m.Of(std64, 64) + "\n-----END " + kind + "PRIVATE KEY-----"
+		return "-----BEGIN " + kind + "PRIVATE KEY-----\n" + m.Of(std64, 64) + "\n" + m.Of(std64, 64) + "\n-----END " +
+			kind + "PRIVATE KEY-----"
 	}},
 	{"GCP service account", "GOOGLE_CREDENTIALS", func(m Maker) string {
-		return `{"type":"service_account","project_id":"p","private_key_id":"` + m.Of(hexa, 40) + `","private_key":"-----BEGIN PRIVATE KEY-----\n` + m.Of(std64, 64) + `\n-----END PRIVATE KEY-----\n"}`
+		return `{"type":"service_account","project_id":"p","private_key_id":"` + m.Of(hexa, 40) +
+			`","private_key":"-----BEGIN PRIVATE KEY-----\n` + m.Of(std64, 64) + `\n-----END PRIVATE KEY-----\n"}`
 	}},
-	{"basic auth", "PIP_INDEX_URL", func(m Maker) string { return "https://ci:" + m.Of(alnum, 16) + "@pypi.example.com/simple" }},
+	{"basic auth", "PIP_INDEX_URL", func(m Maker) string {
+		return "https://ci:" + m.Of(alnum, 16) +
+			"@pypi.example.com/simple"
+	}},
 	{"database", "DATABASE_URL", func(m Maker) string {
-		return m.pick("postgres", "mysql", "redis", "amqp", "mongodb+srv") + "://app:" + m.Of(alnum, 14) + "@db.internal:5432/app"
+		return m.pick("postgres", "mysql", "redis", "amqp", "mongodb+srv") + "://app:" + m.Of(alnum, 14) +
+			"@db.internal:5432/app"
 	}},
-	{"netrc", "NETRC", func(m Maker) string { return "machine api.example.com login ci password " + m.strong(alnum, 20) }},
+	{"netrc", "NETRC", func(m Maker) string {
+		return "machine api.example.com login ci password " +
+			m.strong(alnum, 20)
+	}},
 	{"dockerconfigjson", "DOCKER_AUTH_CONFIG", func(m Maker) string {
-		return `{"auths":{"registry.example.com":{"auth":"` + base64.StdEncoding.EncodeToString([]byte("ci:"+m.Of(alnum, 12))) + `"}}}`
+		return `{"auths":{"registry.example.com":{"auth":"` +
+			base64.StdEncoding.EncodeToString([]byte("ci:"+m.Of(alnum, 12))) + `"}}}`
 	}},
 }
 
@@ -310,10 +338,12 @@ func (m Maker) All() (all []Credential) {
 	}
 	for _, p := range prefixed {
 		body := m.body(p.alphabet, p.length)
-		add(Credential{Vendor: p.vendor, Name: p.name, Value: m.pick(strings.Fields(p.prefixes)...) + body + p.suffix, Secret: body[len(body)-min(len(body), 20):]})
+		add(Credential{Vendor: p.vendor, Name: p.name, Value: m.pick(strings.Fields(p.prefixes)...) + body + p.suffix,
+			Secret: body[len(body)-min(len(body), 20):]})
 	}
 	for _, n := range named {
-		add(Credential{Vendor: n.vendor, Name: m.pick(strings.Fields(n.names)...), Value: m.body(n.alphabet, n.length), Named: true})
+		add(Credential{Vendor: n.vendor, Name: m.pick(strings.Fields(n.names)...), Value: m.body(n.alphabet, n.length),
+			Named: true})
 	}
 	for _, c := range composed {
 		add(Credential{Vendor: c.vendor, Name: c.name, Value: c.value(m)})
@@ -343,7 +373,8 @@ func secretOf(value string) string {
 		return part
 	}
 	// The texts before and after the secret in the formats of composed.
-	for _, ends := range [][2]string{{"AccountKey=", ";"}, {"&sig=", "&"}, {"\"auth\":\"", "\""}, {" password ", "\n"}, {"PRIVATE KEY-----\n", "\n"}, {`PRIVATE KEY-----\n`, `\n`}} {
+	for _, ends := range [][2]string{{"AccountKey=", ";"}, {"&sig=", "&"}, {"\"auth\":\"", "\""}, {" password ", "\n"},
+		{"PRIVATE KEY-----\n", "\n"}, {`PRIVATE KEY-----\n`, `\n`}} {
 		if part := between(ends[0], ends[1]); part != "" {
 			return part
 		}
@@ -358,7 +389,8 @@ func secretOf(value string) string {
 // paths and words. A finder that reports one has a false alarm.
 func (m Maker) Plain() (name, value string) {
 	anyWord := func() string {
-		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet", "secret-santa", "keyboard", "tokenizer", "passenger")
+		return m.pick("train", "model", "batch", "eu-west-1", "fast", "production", "experiment", "resnet",
+			"secret-santa", "keyboard", "tokenizer", "passenger")
 	}
 	switch m.IntN(26) {
 	case 0: // an image by its digest
@@ -368,7 +400,8 @@ func (m Maker) Plain() (name, value string) {
 	case 2: // an id
 		return m.pick("RUN_ID", "JOB_ID"), m.uuid()
 	case 3: // an object in S3
-		return m.pick("INPUT", "MODEL_URI"), "s3://" + anyWord() + "-bucket/" + anyWord() + "/" + m.Of(alnum, 20) + ".parquet"
+		return m.pick("INPUT", "MODEL_URI"), "s3://" + anyWord() + "-bucket/" + anyWord() + "/" + m.Of(alnum, 20) +
+			".parquet"
 	case 4: // the ARN of a role
 		return "ROLE", "arn:aws:iam::123456789012:role/" + anyWord() + "-" + m.Of(alnum, 12)
 	case 5: // a reference to a secret, not the secret
@@ -378,11 +411,13 @@ func (m Maker) Plain() (name, value string) {
 	case 7: // a sentence with the words
 		return "MESSAGE", "the token of " + anyWord() + " is read from a file; see the key features"
 	case 8: // flags whose names contain the words
-		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + anyWord() + " --key-frames 12 --password-file /run/secrets/db"
+		return "ARGS", "--lr 0.01 --token-limit 4096 --tokenizer " + anyWord() +
+			" --key-frames 12 --password-file /run/secrets/db"
 	case 9: // short flags of Docker that are no password
 		return "CMD", "docker run -p 8080:80 -u 1000:1000 " + anyWord()
 	case 10: // a token in a variable
-		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + anyWord() + "?token=${TOKEN}"
+		return "SCRIPT", "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.com/v1/" + anyWord() +
+			"?token=${TOKEN}"
 	case 11: // short flags of a scheduler
 		return "PARTITION", "sbatch -p " + anyWord() + " --auth iam"
 	case 12: // 32 hexadecimal digits, the form of several keys
@@ -394,23 +429,30 @@ func (m Maker) Plain() (name, value string) {
 	case 15: // the key of an object
 		return "S3_KEY", "data/" + anyWord() + "/2026/11/25/part-" + m.Of(digit, 5) + "-" + m.uuid() + ".snappy.parquet"
 	case 16: // base64 of a sentence
-		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + anyWord() + " and " + anyWord() + ", good morning"))
+		return "BASE64", base64.StdEncoding.EncodeToString([]byte("hello " + anyWord() + " and " + anyWord() +
+			", good morning"))
 	case 17: // a prefix of a vendor in a name
 		return "VERSION", "sk-learn-" + anyWord() + "-v1.2.3"
 	case 18: // a public key
 		return "PUBLIC_KEY", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + m.Of(alnum, 43) + " me@example.com"
 	case 19: // words with prefixes of vendors
-		return "TAGS", "pattern=path/to/" + anyWord() + " key-value-store-with-many-words live_view test_suite_of_" + anyWord()
+		return "TAGS", "pattern=path/to/" + anyWord() + " key-value-store-with-many-words live_view test_suite_of_" +
+			anyWord()
 	case 20: // ids of AWS resources
 		return "LAYER", "layer-" + m.Of(hexa, 12) + " i-0" + m.Of(hexa, 16) + " vpc-" + m.Of(hexa, 17)
 	case 21: // a model, as the hubs name them
-		return "MODEL", m.pick("meta-llama/Llama-3.1-8B-Instruct", "mistralai/Mixtral-8x7B-Instruct-v0.1", "openai/clip-vit-large-patch14-336", "facebook/wav2vec2-large-960h-lv60-self", "Qwen/Qwen2.5-Coder-32B-Instruct-GPTQ-Int4")
+		return "MODEL", m.pick("meta-llama/Llama-3.1-8B-Instruct", "mistralai/Mixtral-8x7B-Instruct-v0.1",
+			"openai/clip-vit-large-patch14-336", "facebook/wav2vec2-large-960h-lv60-self",
+			"Qwen/Qwen2.5-Coder-32B-Instruct-GPTQ-Int4")
 	case 22: // a long path
-		return m.pick("CHECKPOINT", "DATA_DIR"), "/mnt/efs/projects/" + anyWord() + "/runs/2026-11-25T04-00-00/" + m.Of(hexa, 8) + "/checkpoints/epoch=" + m.Of(digit, 3) + "-step=" + m.Of(digit, 7) + ".ckpt"
+		return m.pick("CHECKPOINT", "DATA_DIR"), "/mnt/efs/projects/" + anyWord() + "/runs/2026-11-25T04-00-00/" +
+			m.Of(hexa, 8) + "/checkpoints/epoch=" + m.Of(digit, 3) + "-step=" + m.Of(digit, 7) + ".ckpt"
 	case 23: // a queue, a definition or a log stream by its ARN or name
-		return "STREAM", m.pick("arn:aws:batch:eu-west-1:123456789012:job-definition/"+anyWord()+":"+m.Of("123456789", 2), anyWord()+"/default/"+m.Of(hexa, 32))
+		return "STREAM", m.pick("arn:aws:batch:eu-west-1:123456789012:job-definition/"+anyWord()+":"+
+			m.Of("123456789", 2), anyWord()+"/default/"+m.Of(hexa, 32))
 	case 24: // a sample of a sequencer
-		return "SAMPLE", m.pick("SRR", "ERR") + m.Of(digit, 8) + "_" + m.Of("ACGT", 8) + "-" + m.Of("ACGT", 8) + "_L001_R1_001.fastq.gz"
+		return "SAMPLE", m.pick("SRR", "ERR") + m.Of(digit, 8) + "_" + m.Of("ACGT", 8) + "-" + m.Of("ACGT", 8) +
+			"_L001_R1_001.fastq.gz"
 	}
 	return m.pick("MODE", "STAGE", "NAME"), anyWord()
 }

@@ -90,7 +90,8 @@ func Cases(t testing.TB, file string) (all []*Archive) {
 		}
 		if !seen[name] {
 			seen[name] = true
-			all = append(all, &Archive{Path: file, Name: name, file: whole.file, archive: whole.archive, within: name + "/"})
+			all = append(all, &Archive{Path: file, Name: name, file: whole.file, archive: whole.archive,
+				within: name + "/"})
 		}
 	}
 	return all

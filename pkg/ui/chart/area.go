@@ -30,7 +30,8 @@ type Area struct {
 
 // BandSeries returns the areas of a figure with a band: what it is at least, in the median and at most.
 func BandSeries(low, median, high []float64) []Series {
-	all := []Series{{Name: "at least", Class: "s-low"}, {Name: "median", Class: "s-median"}, {Name: "at most", Class: "s-high"}}
+	all := []Series{{Name: "at least", Class: "s-low"}, {Name: "median", Class: "s-median"},
+		{Name: "at most", Class: "s-high"}}
 	for i := range min(len(low), len(median), len(high)) {
 		for n, v := range []float64{low[i], median[i] - low[i], high[i] - median[i]} {
 			all[n].Values = append(all[n].Values, v)
@@ -263,8 +264,10 @@ func (s Spark) SVG() string {
 			line = append(line, x(i), bottom-min(values[i]/top, 1)*(bottom-margin))
 		}
 		if end := len(line); end > 2 {
-			d.shape("path", "class", "area", "d", path(append(slices.Clone(line), line[end-2], height-1, line[0], height-1)...)+"Z")
-			d.shape("path", "class", "line", "d", path(line...), "fill", "none", "stroke-width", 1.5, "stroke-linejoin", "round")
+			d.shape("path", "class", "area", "d",
+				path(append(slices.Clone(line), line[end-2], height-1, line[0], height-1)...)+"Z")
+			d.shape("path", "class", "line", "d", path(line...), "fill", "none", "stroke-width", 1.5, "stroke-linejoin",
+				"round")
 		}
 		if end := len(line); end == 2 || end > 0 && i == len(values) {
 			d.shape("circle", "class", "dot", "cx", line[end-2], "cy", line[end-1], "r", 1.8)

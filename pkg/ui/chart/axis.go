@@ -122,7 +122,8 @@ func (s timeScale) ticks() []timeTick {
 	}
 	var ticks []timeTick
 	for i := skip; ; i++ {
-		at := time.Date(year+i*step.years, month+time.Month(i*step.months), day+i*step.days, 0, 0, i*step.seconds, 0, s.from.Location())
+		at := time.Date(year+i*step.years, month+time.Month(i*step.months), day+i*step.days, 0, 0, i*step.seconds, 0,
+			s.from.Location())
 		switch {
 		case at.After(s.to):
 			return ticks

@@ -146,7 +146,8 @@ func (b Bars) scale(most int) valueScale {
 		// The smallest bar has to be visible.
 		first := math.Floor(math.Log10(least / 1.5))
 		decades := math.Log10(end) - first
-		return valueScale{isLog: true, first: math.Pow(10, first), last: end, step: math.Ceil(decades / float64(max(most, 1)))}
+		return valueScale{isLog: true, first: math.Pow(10, first), last: end,
+			step: math.Ceil(decades / float64(max(most, 1)))}
 	}
 	return valueScale{last: end, step: valueStep(end, max(most, 3), false)}
 }

@@ -108,7 +108,8 @@ func (d *drawing) hatches(n int) {
 		kind, scale := hatchKinds[i%len(hatchKinds)], 1+0.6*float64(i/len(hatchKinds))
 		d.open("pattern", "id", d.hatch(i), "width", 6.0, "height", 6.0, "patternUnits", "userSpaceOnUse",
 			"patternTransform", "rotate("+num(kind.angle)+") scale("+num(scale)+")")
-		d.shape("path", "class", "hatch", "d", kind.shape, "fill", "none", "stroke-linecap", "round", "stroke-width", kind.width)
+		d.shape("path", "class", "hatch", "d", kind.shape, "fill", "none", "stroke-linecap", "round", "stroke-width",
+			kind.width)
 		d.close("pattern")
 	}
 	d.close("defs")
@@ -205,7 +206,8 @@ func textWidth(text string) float64 {
 	for _, r := range text {
 		switch {
 		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) && !unicode.Is(unicode.Bidi_Control, r):
-		case r >= 0x1100 && r != unicode.ReplacementChar && !(r >= 0x2010 && r <= 0x2027): // mostly East Asian and emoji
+		case r >= 0x1100 && r != unicode.ReplacementChar && !(r >= 0x2010 &&
+			r <= 0x2027): // mostly East Asian and emoji
 			width += 13
 		case strings.ContainsRune(" .,:;!|'`ijltfrI()[]/\\", r):
 			width += 4.5

@@ -173,8 +173,9 @@ func (l *List) merge(old, next record) record {
 func (l *List) encode(j *Job) record {
 	t := l.symbols
 	r := record{created: j.Created, started: j.Started, stopped: j.Stopped, size: j.Size,
-		name: t.intern(j.Name), status: t.intern(j.Status), queue: t.intern(j.Queue), definition: t.intern(j.Definition),
-		reason: t.intern(j.Reason), run: t.intern(j.Run), workflow: t.intern(j.Workflow)}
+		name: t.intern(j.Name), status: t.intern(j.Status), queue: t.intern(j.Queue),
+		definition: t.intern(j.Definition),
+		reason:     t.intern(j.Reason), run: t.intern(j.Run), workflow: t.intern(j.Workflow)}
 	if j.Tags != nil {
 		r.tags = make([]tag, 0, len(j.Tags))
 		for name, value := range j.Tags {
@@ -192,8 +193,9 @@ func (l *List) encode(j *Job) record {
 // decode returns the job of a record. The caller owns its maps.
 func (l *List) decode(r *record) Job {
 	texts := l.symbols.texts
-	j := Job{ID: r.id, Name: texts[r.name], Status: texts[r.status], Queue: texts[r.queue], Definition: texts[r.definition],
-		Reason: texts[r.reason], Run: texts[r.run], Workflow: texts[r.workflow],
+	j := Job{ID: r.id, Name: texts[r.name], Status: texts[r.status], Queue: texts[r.queue],
+		Definition: texts[r.definition],
+		Reason:     texts[r.reason], Run: texts[r.run], Workflow: texts[r.workflow],
 		Created: r.created, Started: r.started, Stopped: r.stopped, Size: r.size}
 	if r.tags != nil {
 		j.Tags = make(map[string]string, len(r.tags))
@@ -340,7 +342,8 @@ func (l *List) TagNames() []string {
 				continue
 			}
 			seen[t.name] = true
-			if name := l.symbols.texts[t.name]; !strings.HasPrefix(name, "batchctl:") && !strings.HasPrefix(name, "aws:") {
+			if name := l.symbols.texts[t.name]; !strings.HasPrefix(name, "batchctl:") &&
+				!strings.HasPrefix(name, "aws:") {
 				names = append(names, name)
 			}
 		}

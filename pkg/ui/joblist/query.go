@@ -52,8 +52,9 @@ var (
 // open (repeated), from, n. Without n, Count is 100. The error names each invalid value and the valid
 // ones. Other parameters are ignored.
 func ParseQuery(values url.Values) (Query, error) {
-	q := Query{Text: values.Get("q"), Queues: slices.Clone(values["queue"]), GroupBy: values.Get("group"), SortBy: values.Get("sort"),
-		Open: slices.Clone(values["open"])}
+	q := Query{Text: values.Get("q"), Queues: slices.Clone(values["queue"]), GroupBy: values.Get("group"),
+		SortBy: values.Get("sort"),
+		Open:   slices.Clone(values["open"])}
 	var errs []error
 	for _, status := range values["status"] {
 		upper := strings.ToUpper(status)
@@ -62,8 +63,10 @@ func ParseQuery(values url.Values) (Query, error) {
 		}
 		q.Statuses = append(q.Statuses, upper)
 	}
-	if name, isTag := strings.CutPrefix(q.GroupBy, "tag:"); q.GroupBy != "" && !slices.Contains(groupings, q.GroupBy) && (!isTag || name == "") {
-		errs = append(errs, fmt.Errorf("unknown group %q: use %s or tag:NAME", q.GroupBy, strings.Join(groupings, ", ")))
+	if name, isTag := strings.CutPrefix(q.GroupBy, "tag:"); q.GroupBy != "" && !slices.Contains(groupings, q.GroupBy) &&
+		(!isTag || name == "") {
+		errs = append(errs, fmt.Errorf("unknown group %q: use %s or tag:NAME", q.GroupBy,
+			strings.Join(groupings, ", ")))
 	}
 	if q.SortBy != "" && !slices.Contains(sortings, q.SortBy) {
 		errs = append(errs, fmt.Errorf("unknown sort %q: use %s", q.SortBy, alternatives(sortings)))

@@ -231,7 +231,8 @@ func (l *List) matching(q Query) []int32 {
 	found := make([]int32, 0, len(l.records))
 	statuses, queues := l.symbols.symbolsOf(q.Statuses), l.symbols.symbolsOf(q.Queues)
 	for i, r := range l.records {
-		if (len(q.Statuses) == 0 || slices.Contains(statuses, r.status)) && (len(q.Queues) == 0 || slices.Contains(queues, r.queue)) {
+		if (len(q.Statuses) == 0 || slices.Contains(statuses, r.status)) &&
+			(len(q.Queues) == 0 || slices.Contains(queues, r.queue)) {
 			found = append(found, int32(i))
 		}
 	}

@@ -238,7 +238,8 @@ func (p *Parser) controlString(text string, at int) int {
 	end := at
 	for ; end < len(text); end++ {
 		switch c := text[end]; {
-		case c == esc && end+1 < len(text) && text[end+1] == '\\', c == 0xc2 && end+1 < len(text) && text[end+1] == 0x9c:
+		case c == esc && end+1 < len(text) && text[end+1] == '\\', c == 0xc2 && end+1 < len(text) &&
+			text[end+1] == 0x9c:
 			p.stringEnd, p.stringNext = end, end+2
 			return end + 2
 		case c == '\a':

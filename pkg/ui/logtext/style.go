@@ -125,7 +125,8 @@ func (s *style) setColour(code int, parts []parameter) {
 // palette has red, green and blue of the 16 ANSI colours, as xterm displays them by default.
 var palette = [16][3]int{
 	{0, 0, 0}, {205, 0, 0}, {0, 205, 0}, {205, 205, 0}, {0, 0, 238}, {205, 0, 205}, {0, 205, 205}, {229, 229, 229},
-	{127, 127, 127}, {255, 0, 0}, {0, 255, 0}, {255, 255, 0}, {92, 92, 255}, {255, 0, 255}, {0, 255, 255}, {255, 255, 255},
+	{127, 127, 127}, {255, 0, 0}, {0, 255, 0}, {255, 255, 0}, {92, 92, 255}, {255, 0, 255}, {0, 255, 255},
+	{255, 255, 255},
 }
 
 // nearest returns the ANSI colour with the least Euclidean distance in the RGB cube.

@@ -89,11 +89,13 @@ func (g *Guard) Wrap(h http.Handler) http.Handler {
 		case !g.fromOwnPage(r, opens):
 			writePage(w, http.StatusForbidden, refusedPage)
 		case opens && g.accepts(r.URL.Query().Get("key")):
-			http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.session, Path: "/", HttpOnly: true,
+				SameSite: http.SameSiteStrictMode})
 			writePage(w, http.StatusOK, openedPage)
 		case opens:
 			writePage(w, http.StatusForbidden, wrongKeyPage)
-		case !slices.ContainsFunc(r.CookiesNamed(g.cookie), func(c *http.Cookie) bool { return equal(c.Value, g.session) }):
+		case !slices.ContainsFunc(r.CookiesNamed(g.cookie),
+			func(c *http.Cookie) bool { return equal(c.Value, g.session) }):
 			writePage(w, http.StatusForbidden, refusedPage)
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -103,8 +105,9 @@ func (g *Guard) Wrap(h http.Handler) http.Handler {
 }
 
 var securityHeaders = [][2]string{
-	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	{"Content-Security-Policy",
+		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 	{"X-Content-Type-Options", "nosniff"},
 	{"Referrer-Policy", "no-referrer"},
 	{"Cross-Origin-Opener-Policy", "same-origin"},

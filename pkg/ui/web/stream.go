@@ -92,7 +92,8 @@ func (h *Hub) exit() {
 
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "Too many pages are open, or batchctl ui is stopping. Close a page and try again.", http.StatusServiceUnavailable)
+	http.Error(w, "Too many pages are open, or batchctl ui is stopping. Close a page and try again.",
+		http.StatusServiceUnavailable)
 }
 
 // appendEvent appends an event in the format of server-sent events. Clients read CR and CR LF as LF.

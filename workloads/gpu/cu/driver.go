@@ -149,12 +149,14 @@ func (driver) Global(m gpu.Module, name string) (p gpu.Pointer, size int64, err 
 
 // AllowShared is not among what cu has.
 func (driver) AllowShared(f gpu.Function, size int) error {
-	code := C.cuFuncSetAttribute(*(*C.CUfunction)(unsafe.Pointer(&f)), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(size))
+	code := C.cuFuncSetAttribute(*(*C.CUfunction)(unsafe.Pointer(&f)),
+		C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(size))
 	return result("cuFuncSetAttribute", int(code))
 }
 
 func (driver) Launch(f gpu.Function, grid, block gpu.Dim, shared int, s gpu.Stream, args []unsafe.Pointer) error {
-	err := function(f).Launch(int(grid[0]), int(grid[1]), int(grid[2]), int(block[0]), int(block[1]), int(block[2]), shared, stream(s), args)
+	err := function(f).Launch(int(grid[0]), int(grid[1]), int(grid[2]), int(block[0]), int(block[1]), int(block[2]),
+		shared, stream(s), args)
 	return check("cuLaunchKernel", err)
 }
 

@@ -34,7 +34,8 @@ func result(call string, code int) error {
 	case 0:
 		return nil
 	case codeAbsent:
-		return &gpu.Error{Call: call, Code: code, Detail: "the driver does not have this function; install a newer driver"}
+		return &gpu.Error{Call: call, Code: code,
+			Detail: "the driver does not have this function; install a newer driver"}
 	}
 	return &gpu.Error{Call: call, Code: code}
 }

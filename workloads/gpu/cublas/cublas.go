@@ -55,7 +55,8 @@ func load() (uintptr, error) {
 	if path := os.Getenv("BATCHCTL_CUBLAS"); path != "" {
 		address, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err != nil {
-			return 0, unavailable("BATCHCTL_CUBLAS is not a library: "+err.Error(), "set it to the path of a libcublas.so, or unset it")
+			return 0, unavailable("BATCHCTL_CUBLAS is not a library: "+err.Error(),
+				"set it to the path of a libcublas.so, or unset it")
 		}
 		return address, nil
 	}
@@ -104,7 +105,8 @@ func bind(library uintptr) (functions, error) {
 	} {
 		address, err := purego.Dlsym(library, s.name)
 		if err != nil {
-			return f, unavailable(fmt.Sprintf("the library that was loaded as cuBLAS has no function %s", s.name), remedy)
+			return f, unavailable(fmt.Sprintf("the library that was loaded as cuBLAS has no function %s", s.name),
+				remedy)
 		}
 		purego.RegisterFunc(s.at, address)
 	}

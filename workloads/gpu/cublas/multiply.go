@@ -55,7 +55,8 @@ func (m *multiplier) Multiply(p gpu.Precision, c, a, b gpu.Pointer, rows, column
 	}
 	for _, n := range []int{rows, columns, inner} {
 		if n < 1 || n > math.MaxInt32 {
-			return fmt.Errorf("multiply %d x %d by %d x %d: cuBLAS accepts sides from 1 to %d", rows, inner, inner, columns, math.MaxInt32)
+			return fmt.Errorf("multiply %d x %d by %d x %d: cuBLAS accepts sides from 1 to %d", rows, inner, inner,
+				columns, math.MaxInt32)
 		}
 	}
 	// The scalars have the compute type. The call reads them before it returns.
@@ -75,7 +76,8 @@ func overridden(p gpu.Precision, value string) error {
 	if value == "" || p != gpu.TF32 && p != gpu.Float32 || (p == gpu.TF32) == (value != "0") {
 		return nil
 	}
-	return fmt.Errorf("multiply in %s with cuBLAS: NVIDIA_TF32_OVERRIDE=%s would change the precision; unset it", p, value)
+	return fmt.Errorf("multiply in %s with cuBLAS: NVIDIA_TF32_OVERRIDE=%s would change the precision; unset it", p,
+		value)
 }
 
 func (m *multiplier) Close() error { return check("cublasDestroy", m.f.destroy(m.handle)) }

@@ -56,7 +56,8 @@ func Compile(source string, target Target, folder string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(compiler, "-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-device-only", "-std=c++17", "-fms-extensions",
+	cmd := exec.Command(compiler, "-x", "cuda", "-nocudainc", "-nocudalib", "--cuda-device-only", "-std=c++17",
+		"-fms-extensions",
 		"-O3", "-ffp-contract=fast", "-Wall", "-Wextra", "-Werror", "--cuda-gpu-arch="+string(target),
 		"-Xclang", "-target-feature", "-Xclang", version, "-I", header, "-S", filepath.Base(source), "-o", output)
 	cmd.Dir = filepath.Dir(source)

@@ -118,7 +118,8 @@ func testArguments(t *testing.T, c *gpu.Card) {
 		{math.MinInt32, 1 << 31, math.MinInt64, math.MaxFloat32, math.SmallestNonzeroFloat64},
 		{math.MaxInt32, 7, math.MaxInt64, math.SmallestNonzeroFloat32, -math.MaxFloat64},
 	} {
-		must(t, b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{1, 1, 1}, 0, b.device.Pointer, want.a, want.b, want.c, want.d, want.e))
+		must(t, b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{1, 1, 1}, 0, b.device.Pointer, want.a, want.b, want.c, want.d,
+			want.e))
 		got := b.take(0, 10)
 		// The kernel widens each argument to 64 bits, and writes them as pairs of words.
 		cells := make([]uint64, 5)
@@ -179,7 +180,8 @@ func testSharedMemory(t *testing.T, c *gpu.Card) {
 	for _, bytes := range []int{1 << 10, 48 << 10, shared} {
 		n := bytes / 4
 		b.put(0, in[len(in)-n:])
-		must(t, b.q.Launch(b.kernel("probe_reverse", bytes), gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, bytes, out, b.device.Pointer, int32(n)))
+		must(t, b.q.Launch(b.kernel("probe_reverse", bytes), gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, bytes, out,
+			b.device.Pointer, int32(n)))
 		if got := b.take(shared, n); !slices.Equal(got, want[:n]) {
 			t.Errorf("%d bytes of shared memory: the numbers are not reversed", bytes)
 		}
@@ -201,9 +203,11 @@ func testBadLaunch(t *testing.T, c *gpu.Card) {
 	k := b.kernel("probe_constant", 0)
 	// At most 1024 threads in a block, no size of 0, and at most 65535 blocks in y and z.
 	for _, test := range []struct{ grid, block gpu.Dim }{
-		{gpu.Dim{1, 1, 1}, gpu.Dim{1025, 1, 1}}, {gpu.Dim{0, 1, 1}, gpu.Dim{16, 1, 1}}, {gpu.Dim{1, 1, 1}, gpu.Dim{16, 0, 1}}, {gpu.Dim{1, 65536, 1}, gpu.Dim{16, 1, 1}},
+		{gpu.Dim{1, 1, 1}, gpu.Dim{1025, 1, 1}}, {gpu.Dim{0, 1, 1}, gpu.Dim{16, 1, 1}},
+		{gpu.Dim{1, 1, 1}, gpu.Dim{16, 0, 1}}, {gpu.Dim{1, 65536, 1}, gpu.Dim{16, 1, 1}},
 	} {
-		wantCode(t, test.grid.String()+" blocks of "+test.block.String(), b.q.Launch(k, test.grid, test.block, 0, b.device.Pointer), gpu.CodeInvalidValue)
+		wantCode(t, test.grid.String()+" blocks of "+test.block.String(),
+			b.q.Launch(k, test.grid, test.block, 0, b.device.Pointer), gpu.CodeInvalidValue)
 	}
 	if err := b.q.Launch(k, gpu.Dim{1, 1, 1}, gpu.Dim{16, 1, 1}, 0, 5); err == nil {
 		t.Error("an int is taken as an argument")

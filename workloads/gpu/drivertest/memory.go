@@ -25,7 +25,8 @@ func testMemory(t *testing.T, c *gpu.Card) {
 	const size = 8 << 20
 	// The driver aligns allocations to 256 bytes; package image relies on it.
 	one, other := get(c.Alloc(size))(t), get(c.Alloc(size))(t)
-	if apart := max(one.Pointer, other.Pointer) - min(one.Pointer, other.Pointer); apart < size || one.Pointer%256 != 0 || other.Pointer%256 != 0 {
+	if apart := max(one.Pointer, other.Pointer) - min(one.Pointer, other.Pointer); apart < size ||
+		one.Pointer%256 != 0 || other.Pointer%256 != 0 {
 		t.Errorf("memory at %#x and %#x, want places of %d bytes at multiples of 256", one.Pointer, other.Pointer, size)
 	}
 	if free, _, err := c.Driver().MemoryInfo(); err != nil || free > before-size {
@@ -123,7 +124,8 @@ func testCopies2D(t *testing.T, c *gpu.Card) {
 		t.Error("the rows on the card have gaps")
 	}
 	// Rows that the memory does not have, and none.
-	for _, err := range []error{q.CopyIn2D(device.Pointer, in[:rows*from-from+width-1], from, width, rows), q.CopyOut2D(out, device.Pointer, width-1, width, 2)} {
+	for _, err := range []error{q.CopyIn2D(device.Pointer, in[:rows*from-from+width-1], from, width, rows),
+		q.CopyOut2D(out, device.Pointer, width-1, width, 2)} {
 		if err == nil {
 			t.Error("a copy beyond the memory of the host is accepted")
 		}

@@ -59,7 +59,8 @@ func testElapsed(t *testing.T, c *gpu.Card) {
 	wantCode(t, "time between marks that were not recorded", err, invalidHandle)
 	must(t, b.q.Fill(b.device.Pointer, 1, 4*256))
 	must(t, b.q.Record(start))
-	must(t, b.q.Launch(b.kernel("probe_steps", 0), gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, 0, b.device.Pointer, uint32(1), int32(1000)))
+	must(t, b.q.Launch(b.kernel("probe_steps", 0), gpu.Dim{1, 1, 1}, gpu.Dim{256, 1, 1}, 0, b.device.Pointer, uint32(1),
+		int32(1000)))
 	must(t, b.q.Record(end))
 	must(t, b.q.Synchronize())
 	// A wide range: only nonsense is an error here, not a slow device.
@@ -87,7 +88,8 @@ func testTogether(t *testing.T, d gpu.Driver, n int) {
 				add := 100*uint32(i) + round
 				b := newBench(t, c, 4)
 				b.put(0, []uint32{add})
-				must(t, b.q.Launch(b.kernel("probe_steps", 0), gpu.Dim{1, 1, 1}, gpu.Dim{1, 1, 1}, 0, b.device.Pointer, add, int32(500)))
+				must(t, b.q.Launch(b.kernel("probe_steps", 0), gpu.Dim{1, 1, 1}, gpu.Dim{1, 1, 1}, 0, b.device.Pointer,
+					add, int32(500)))
 				if got, want := b.take(0, 1)[0], steps(add, add, 500); got != want {
 					t.Errorf("%s: got %d, want %d", c, got, want)
 				}

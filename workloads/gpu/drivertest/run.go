@@ -25,9 +25,11 @@ func Run(t *testing.T, open func() (gpu.Driver, error)) {
 		name string
 		f    func(*testing.T, *gpu.Card)
 	}{
-		{"Memory", testMemory}, {"OutOfMemory", testOutOfMemory}, {"PinnedMemory", testPinnedMemory}, {"Copies", testCopies}, {"Copies2D", testCopies2D}, {"Fill", testFill},
+		{"Memory", testMemory}, {"OutOfMemory", testOutOfMemory}, {"PinnedMemory", testPinnedMemory},
+		{"Copies", testCopies}, {"Copies2D", testCopies2D}, {"Fill", testFill},
 		{"BadPTX", testBadPTX}, {"NotFound", testNotFound}, {"Constant", testConstant},
-		{"Arguments", testArguments}, {"Indices", testIndices}, {"SharedMemory", testSharedMemory}, {"BadLaunch", testBadLaunch},
+		{"Arguments", testArguments}, {"Indices", testIndices}, {"SharedMemory", testSharedMemory},
+		{"BadLaunch", testBadLaunch},
 		{"Streams", testStreams}, {"Elapsed", testElapsed},
 	} {
 		t.Run(test.name, func(t *testing.T) { onCard(t, d, test.f) })
@@ -107,11 +109,13 @@ func testDevices(t *testing.T, d gpu.Driver) {
 	}
 	seen := map[string]bool{} // UUIDs
 	for i, info := range all {
-		if info.Ordinal != i || info.Name == "" || !uuids.MatchString(info.UUID) || seen[info.UUID] || !pcis.MatchString(info.PCI) {
+		if info.Ordinal != i || info.Name == "" || !uuids.MatchString(info.UUID) || seen[info.UUID] ||
+			!pcis.MatchString(info.PCI) {
 			t.Errorf("device %d is %+v", i, info)
 		}
 		seen[info.UUID] = true
-		if info.Capability < 30 || info.Capability > 200 || info.Multiprocessors < 1 || info.Memory < 1<<20 || info.SharedBytes < 48<<10 {
+		if info.Capability < 30 || info.Capability > 200 || info.Multiprocessors < 1 || info.Memory < 1<<20 ||
+			info.SharedBytes < 48<<10 {
 			t.Errorf("device %d is %+v", i, info)
 		}
 	}

@@ -35,7 +35,8 @@ func Build(t testing.TB) string {
 // test: the kernels run many times slower.
 func BuildSanitized(t testing.TB) (folder string, environment []string) {
 	t.Helper()
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings,
+		debug.BuildSetting{Key: "-race", Value: "true"}) {
 		testtool.Unsupported(t, "AddressSanitizer and the race detector exclude each other")
 	}
 	testtool.Long(t)
@@ -66,7 +67,8 @@ func sanitizedEnvironment(t testing.TB, folder string) []string {
 	if err != nil {
 		t.Fatalf("find the library of AddressSanitizer: %v", err)
 	}
-	return []string{"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0", "LD_LIBRARY_PATH=" + folder}
+	return []string{"LD_PRELOAD=" + strings.TrimSpace(string(library)), "ASAN_OPTIONS=detect_leaks=0",
+		"LD_LIBRARY_PATH=" + folder}
 }
 
 // build makes the libraries with the rooms beside this one and with those named.

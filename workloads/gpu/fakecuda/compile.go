@@ -17,7 +17,8 @@ import (
 const compiler = "g++"
 
 // sanitizers are for the kernels; the driver around them is always the same.
-var sanitizers = []string{"-g", "-fno-omit-frame-pointer", "-fsanitize=address,bounds,alignment", "-fno-sanitize-recover=all"}
+var sanitizers = []string{"-g", "-fno-omit-frame-pointer", "-fsanitize=address,bounds,alignment",
+	"-fno-sanitize-recover=all"}
 
 // libraries are made of the parts of src, and libcuda.so.1 of the rooms as well.
 var libraries = map[string][]string{
@@ -40,7 +41,8 @@ func newToolchain(gpu string) (*toolchain, error) {
 		return nil, err
 	}
 	flags := []string{
-		"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-DBATCHCTL_HOST",
+		"-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unknown-pragmas",
+		"-DBATCHCTL_HOST",
 		"-fno-strict-aliasing", // kernels load vectors from arrays of their elements
 	}
 	if runtime.GOARCH == "amd64" {
@@ -99,7 +101,8 @@ func (c *toolchain) makeParts() (string, error) {
 		var jobs [][]string
 		for _, parts := range libraries {
 			for _, part := range parts {
-				jobs = append(jobs, []string{"-c", filepath.Join(here, "src", part+".cpp"), "-o", filepath.Join(folder, part+".o")})
+				jobs = append(jobs, []string{"-c", filepath.Join(here, "src", part+".cpp"), "-o",
+					filepath.Join(folder, part+".o")})
 			}
 		}
 		return c.runAll(jobs)
@@ -129,7 +132,8 @@ func (c *toolchain) link(folder, parts string, flags, rooms []string) error {
 	}
 	// The other two find the driver in their own folder.
 	for _, name := range []string{"libcublas.so.12", "libnvidia-ml.so.1"} {
-		if err := c.run(append(shared(filepath.Join(folder, name), parts), driver, "-Wl,-rpath,$ORIGIN")...); err != nil {
+		if err := c.run(append(shared(filepath.Join(folder, name), parts), driver,
+			"-Wl,-rpath,$ORIGIN")...); err != nil {
 			return err
 		}
 	}
@@ -174,7 +178,8 @@ func (c *toolchain) runAll(jobs [][]string) error {
 }
 
 func (c *toolchain) run(arguments ...string) error {
-	arguments = slices.Concat(c.flags, []string{"-I" + filepath.Join(c.gpu, "cuda"), "-I" + filepath.Join(c.gpu, "fakecuda")}, arguments)
+	arguments = slices.Concat(c.flags, []string{"-I" + filepath.Join(c.gpu, "cuda"),
+		"-I" + filepath.Join(c.gpu, "fakecuda")}, arguments)
 	var output bytes.Buffer
 	cmd := exec.Command(compiler, arguments...)
 	cmd.Stdout, cmd.Stderr = &output, &output

@@ -70,37 +70,46 @@ var (
 		peak:    peak{peakLibrary, "gemm_peak_f64", 2 * 8 * 32, []any{0.5, 1.0}},
 	}
 	float64Tensor = design{
-		aligned: shape{in: mmaLibrary, name: "gemm_f64_mma", m: 128, n: 128, depth: 8, threads: 256, shared: stages(128, 8, 8, 32)},
-		general: shape{in: mmaLibrary, name: "gemm_f64_mma_any", m: 128, n: 128, depth: 8, threads: 256, shared: stages(128, 8, 8, 32)},
-		peak:    peak{peakMMALibrary, "gemm_peak_f64_mma", 2 * 8 * 4 * 8 * 8 * 4 / 32, []any{1.0}},
-		tensor:  true,
+		aligned: shape{in: mmaLibrary, name: "gemm_f64_mma", m: 128, n: 128, depth: 8, threads: 256,
+			shared: stages(128, 8, 8, 32)},
+		general: shape{in: mmaLibrary, name: "gemm_f64_mma_any", m: 128, n: 128, depth: 8, threads: 256,
+			shared: stages(128, 8, 8, 32)},
+		peak:   peak{peakMMALibrary, "gemm_peak_f64_mma", 2 * 8 * 4 * 8 * 8 * 4 / 32, []any{1.0}},
+		tensor: true,
 	}
 	float64Hopper = design{
-		aligned: shape{in: wgmmaLibrary, name: "gemm_f64_hopper", m: 128, n: 128, depth: 8, threads: 256, shared: stages(128, 8, 8, 32)},
+		aligned: shape{in: wgmmaLibrary, name: "gemm_f64_hopper", m: 128, n: 128, depth: 8, threads: 256,
+			shared: stages(128, 8, 8, 32)},
 		general: float64Tensor.general,
 		peak:    peak{wgmmaLibrary, "gemm_peak_f64_hopper", 2 * 8 * 4 * 16 * 8 * 8 / 32, []any{1.0}},
 		tensor:  true,
 	}
 	tf32 = design{
-		aligned: shape{in: mmaLibrary, name: "gemm_tf32", m: 128, n: 256, depth: 16, threads: 256, shared: stages(256, 16, 4, 32)},
-		general: shape{in: mmaLibrary, name: "gemm_tf32_any", m: 128, n: 256, depth: 16, threads: 256, shared: stages(256, 16, 4, 32)},
-		peak:    peak{peakMMALibrary, "gemm_peak_tf32", 2 * 8 * 4 * 16 * 8 * 8 / 32, []any{uint32(0x3f800000)}},
-		tensor:  true,
+		aligned: shape{in: mmaLibrary, name: "gemm_tf32", m: 128, n: 256, depth: 16, threads: 256,
+			shared: stages(256, 16, 4, 32)},
+		general: shape{in: mmaLibrary, name: "gemm_tf32_any", m: 128, n: 256, depth: 16, threads: 256,
+			shared: stages(256, 16, 4, 32)},
+		peak:   peak{peakMMALibrary, "gemm_peak_tf32", 2 * 8 * 4 * 16 * 8 * 8 / 32, []any{uint32(0x3f800000)}},
+		tensor: true,
 	}
 	bfloat16 = design{
-		aligned: shape{in: mmaLibrary, name: "gemm_bf16", m: 128, n: 256, depth: 32, threads: 256, shared: stages(256, 32, 2, 16)},
-		general: shape{in: mmaLibrary, name: "gemm_bf16_any", m: 128, n: 256, depth: 32, threads: 256, shared: stages(256, 32, 2, 16)},
-		peak:    peak{peakMMALibrary, "gemm_peak_bf16", 2 * 8 * 4 * 16 * 8 * 16 / 32, []any{uint32(0x3f803f80)}},
-		tensor:  true,
+		aligned: shape{in: mmaLibrary, name: "gemm_bf16", m: 128, n: 256, depth: 32, threads: 256,
+			shared: stages(256, 32, 2, 16)},
+		general: shape{in: mmaLibrary, name: "gemm_bf16_any", m: 128, n: 256, depth: 32, threads: 256,
+			shared: stages(256, 32, 2, 16)},
+		peak:   peak{peakMMALibrary, "gemm_peak_bf16", 2 * 8 * 4 * 16 * 8 * 16 / 32, []any{uint32(0x3f803f80)}},
+		tensor: true,
 	}
 	tf32Warpgroups = design{
-		aligned: shape{in: wgmmaLibrary, name: "gemm_tf32_wgmma", m: 256, n: 128, depth: 32, threads: 256, shared: atom + 4*(256*128+32*(128*4+32))},
+		aligned: shape{in: wgmmaLibrary, name: "gemm_tf32_wgmma", m: 256, n: 128, depth: 32, threads: 256,
+			shared: atom + 4*(256*128+32*(128*4+32))},
 		general: tf32.general,
 		peak:    peak{wgmmaLibrary, "gemm_peak_tf32_wgmma", 2 * 4 * 64 * 256 * 8 / 128, []any{uint32(0x3f800000)}},
 		tensor:  true,
 	}
 	bfloat16Warpgroups = design{
-		aligned: shape{in: wgmmaLibrary, name: "gemm_bf16_wgmma", m: 128, n: 256, depth: 64, threads: 256, shared: atom + 4*(128+256)*128},
+		aligned: shape{in: wgmmaLibrary, name: "gemm_bf16_wgmma", m: 128, n: 256, depth: 64, threads: 256,
+			shared: atom + 4*(128+256)*128},
 		general: bfloat16.general,
 		peak:    peak{wgmmaLibrary, "gemm_peak_bf16_wgmma", 2 * 4 * 64 * 256 * 16 / 128, []any{uint32(0x3f803f80)}},
 		tensor:  true,

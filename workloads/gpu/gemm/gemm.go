@@ -135,7 +135,8 @@ func (k *Kernels) Name(p gpu.Precision) string {
 	if u == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s %dx%dx%d", u.design.aligned.name, u.design.aligned.m, u.design.aligned.n, u.design.aligned.depth)
+	return fmt.Sprintf("%s %dx%dx%d", u.design.aligned.name, u.design.aligned.m, u.design.aligned.n,
+		u.design.aligned.depth)
 }
 
 // OnTensorCores tells whether Multiply computes, and Peak measures, on tensor cores at
@@ -155,7 +156,8 @@ func (k *Kernels) Multiply(q *gpu.Queue, p gpu.Precision, c, a, b gpu.Pointer, m
 	}
 	for _, size := range []int{m, n, depth} {
 		if size < 0 || size > maxSize {
-			return fmt.Errorf("multiply matrices of %dx%d by %dx%d: a size must be from 0 to %d", m, depth, depth, n, maxSize)
+			return fmt.Errorf("multiply matrices of %dx%d by %dx%d: a size must be from 0 to %d", m, depth, depth, n,
+				maxSize)
 		}
 	}
 	if m == 0 || n == 0 {

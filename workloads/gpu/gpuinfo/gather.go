@@ -67,7 +67,8 @@ func (r *Report) query(driver gpu.Driver) {
 	}
 	r.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	if version < oldestTensorCUDA {
-		r.note("the driver supports CUDA "+r.CUDA+" at most; TF32 and bfloat16 need 11.0", "use a machine image with driver 450 or later")
+		r.note("the driver supports CUDA "+r.CUDA+" at most; TF32 and bfloat16 need 11.0",
+			"use a machine image with driver 450 or later")
 	}
 	all, err := gpu.Devices(driver)
 	if err != nil {
@@ -76,7 +77,8 @@ func (r *Report) query(driver gpu.Driver) {
 	}
 	for _, info := range all {
 		d := Device{
-			Ordinal: new(info.Ordinal), Name: info.Name, UUID: info.UUID, PCI: info.PCI, Multiprocessors: info.Multiprocessors, MemoryBytes: info.Memory,
+			Ordinal: new(info.Ordinal), Name: info.Name, UUID: info.UUID, PCI: info.PCI,
+			Multiprocessors: info.Multiprocessors, MemoryBytes: info.Memory,
 			Capability: fmt.Sprintf("%d.%d", info.Capability/10, info.Capability%10), capability: info.Capability,
 		}
 		if d.FreeBytes, err = free(driver, info.Ordinal); err != nil {

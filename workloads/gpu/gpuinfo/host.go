@@ -40,7 +40,8 @@ func machine() source { return source{os.DirFS("/"), os.LookupEnv} }
 
 // variables are the names of Host.Environment.
 var variables = []string{
-	"AWS_BATCH_JOB_ID", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "CUDA_DEVICE_ORDER", "CUDA_VISIBLE_DEVICES",
+	"AWS_BATCH_JOB_ID", "BATCHCTL_CUBLAS", "BATCHCTL_LIBCUDA", "BATCHCTL_NVML", "CUDA_DEVICE_ORDER",
+	"CUDA_VISIBLE_DEVICES",
 	"LD_LIBRARY_PATH", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_TF32_OVERRIDE", "NVIDIA_VISIBLE_DEVICES",
 }
 
@@ -58,7 +59,8 @@ var (
 
 // host reads all members of the Host.
 func (s source) host() Host {
-	h := Host{Environment: map[string]string{}, Memory: s.has("/dev/nvidia-uvm") || s.has("/dev/dxg"), KernelModule: s.kernelModule(), Nodes: s.nodes()}
+	h := Host{Environment: map[string]string{}, Memory: s.has("/dev/nvidia-uvm") || s.has("/dev/dxg"),
+		KernelModule: s.kernelModule(), Nodes: s.nodes()}
 	for _, name := range variables {
 		if value, set := s.env(name); set {
 			h.Environment[name] = value

@@ -47,7 +47,8 @@ func (r *Report) judge() {
 	}
 	r.judgeHidden()
 	r.judgeLibraries()
-	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return -strings.Compare(string(a.Level), string(b.Level)) })
+	slices.SortStableFunc(r.Problems,
+		func(a, b Problem) int { return -strings.Compare(string(a.Level), string(b.Level)) })
 }
 
 // seen returns the devices that CUDA sees.
@@ -73,7 +74,8 @@ func (h Host) askFor() string {
 // binding.
 func (r *Report) judgeAbsence() {
 	if len(r.Bindings) == 0 {
-		r.problem("this program is built without GPU support", "use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl")
+		r.problem("this program is built without GPU support",
+			"use the GPU image of batchctl-workloads; for jobs on this machine, put batchctl-workloads beside batchctl")
 		return
 	}
 	cause, remedy := r.Host.cause()
@@ -82,9 +84,11 @@ func (r *Report) judgeAbsence() {
 	case cause != "":
 		r.problem(cause, remedy)
 	case set && r.hides(visible):
-		r.problem(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q does not match any GPU here", visible), "unset it, or set it to the number of a GPU (from 0) or its UUID")
+		r.problem(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q does not match any GPU here", visible),
+			"unset it, or set it to the number of a GPU (from 0) or its UUID")
 	case slices.ContainsFunc(r.Devices, divided):
-		r.problem("MIG is on, and this job did not get a MIG instance", "create MIG instances with nvidia-smi mig -cgi ... -C, or turn MIG off")
+		r.problem("MIG is on, and this job did not get a MIG instance",
+			"create MIG instances with nvidia-smi mig -cgi ... -C, or turn MIG off")
 	default:
 		r.judgeBindings()
 	}
@@ -111,19 +115,24 @@ func (h Host) cause() (text, remedy string) {
 	case strings.Contains(h.CUDA, "/stubs/"):
 		return h.CUDA + " is CUDA's stub, which exists only for linking", "remove that directory from LD_LIBRARY_PATH"
 	case len(h.Nodes) == 0 && h.KernelModule == "":
-		return "no NVIDIA driver is loaded on this machine", "use a machine with a GPU and its driver, and " + h.askFor()
+		return "no NVIDIA driver is loaded on this machine", "use a machine with a GPU and its driver, and " +
+			h.askFor()
 	case len(h.Nodes) == 0 && set && slices.Contains([]string{"", "none", "void"}, visible):
-		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q hides every GPU from this container", visible), "unset it, or set it to all, and " + h.askFor()
+		return fmt.Sprintf("NVIDIA_VISIBLE_DEVICES=%q hides every GPU from this container", visible),
+			"unset it, or set it to all, and " + h.askFor()
 	case len(h.Nodes) == 0 && !hasLibrary:
-		return "this job was started without GPUs: the machine has driver " + h.KernelModule + ", but /dev/nvidia0 and libcuda.so.1 are missing here", h.askFor()
+		return "this job was started without GPUs: the machine has driver " + h.KernelModule +
+			", but /dev/nvidia0 and libcuda.so.1 are missing here", h.askFor()
 	case len(h.Nodes) == 0:
 		return "libcuda.so.1 exists (" + h.CUDA + "), but no device file such as /dev/nvidia0", h.askFor()
 	case !hasLibrary && !h.capable("compute"):
-		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " does not include compute, which CUDA needs", "set it to compute,utility"
+		return "NVIDIA_DRIVER_CAPABILITIES=" + h.Environment["NVIDIA_DRIVER_CAPABILITIES"] +
+			" does not include compute, which CUDA needs", "set it to compute,utility"
 	case !hasLibrary:
 		return nodes + " exist, but libcuda.so.1 does not: the container has the devices without the driver's libraries", "let NVIDIA's container runtime add the devices: " + h.askFor()
 	case !h.Memory:
-		return nodes + " exist, but /dev/nvidia-uvm, which CUDA needs, does not", "run nvidia-modprobe -u -c 0 on the machine before the container starts"
+		return nodes + " exist, but /dev/nvidia-uvm, which CUDA needs, does not",
+			"run nvidia-modprobe -u -c 0 on the machine before the container starts"
 	}
 	return "", ""
 }
@@ -159,10 +168,12 @@ func (h Host) capable(what string) bool {
 func (r *Report) judgeDevice(d Device) {
 	name := fmt.Sprintf("GPU %d", *d.Ordinal)
 	if d.Failure != "" {
-		r.problem(name+" cannot be used: "+d.Failure, "check whether another program uses it, and search dmesg for its Xid errors; otherwise replace the machine")
+		r.problem(name+" cannot be used: "+d.Failure,
+			"check whether another program uses it, and search dmesg for its Xid errors; otherwise replace the machine")
 	}
 	if d.capability < oldestDevice {
-		r.problem(fmt.Sprintf("%s has compute capability %s; the kernels need %d.%d", name, d.Capability, oldestDevice/10, oldestDevice%10), "use a GPU of the Volta generation (V100) or later")
+		r.problem(fmt.Sprintf("%s has compute capability %s; the kernels need %d.%d", name, d.Capability,
+			oldestDevice/10, oldestDevice%10), "use a GPU of the Volta generation (V100) or later")
 	}
 	if d.Unread != "" {
 		r.note("NVML does not report everything about "+name+": "+d.Unread, "")
@@ -175,10 +186,12 @@ func (r *Report) judgeDevice(d Device) {
 // judgeReadings reports memory errors, a narrow PCIe link, MIG and reduced clocks.
 func (r *Report) judgeReadings(name string, now gpu.Readings) {
 	if now.ECCUncorrected != nil && *now.ECCUncorrected > 0 {
-		r.problem(fmt.Sprintf("%s had %d memory errors that ECC could not correct", name, *now.ECCUncorrected), "replace the machine, or reset the GPU")
+		r.problem(fmt.Sprintf("%s had %d memory errors that ECC could not correct", name, *now.ECCUncorrected),
+			"replace the machine, or reset the GPU")
 	}
 	if now.PCIeWidth != nil && now.MaxPCIeWidth != nil && *now.PCIeWidth < *now.MaxPCIeWidth {
-		r.note(fmt.Sprintf("%s uses %d of its %d PCIe lanes, so copies are slower than they could be", name, *now.PCIeWidth, *now.MaxPCIeWidth), "")
+		r.note(fmt.Sprintf("%s uses %d of its %d PCIe lanes, so copies are slower than they could be", name,
+			*now.PCIeWidth, *now.MaxPCIeWidth), "")
 	}
 	if now.MIG != nil && *now.MIG {
 		r.note(name+" is a MIG instance: it has only a part of the GPU's multiprocessors and memory", "")
@@ -231,12 +244,14 @@ func (r *Report) judgeLibraries() {
 	if r.NVML.Missing != "" {
 		text, remedy := r.NVML.Missing+"; clocks, power and errors are unknown", r.NVML.Remedy
 		if !r.Host.capable("utility") {
-			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] + " does not include utility, which NVML needs: clocks, power and errors are unknown"
+			text = "NVIDIA_DRIVER_CAPABILITIES=" + r.Host.Environment["NVIDIA_DRIVER_CAPABILITIES"] +
+				" does not include utility, which NVML needs: clocks, power and errors are unknown"
 			remedy = "set it to compute,utility"
 		}
 		r.note(text, remedy)
 	}
 	if value := r.Host.Environment["NVIDIA_TF32_OVERRIDE"]; value != "" {
-		r.note("NVIDIA_TF32_OVERRIDE="+value+" makes cuBLAS compute in a precision other than the requested one", "unset it")
+		r.note("NVIDIA_TF32_OVERRIDE="+value+" makes cuBLAS compute in a precision other than the requested one",
+			"unset it")
 	}
 }

@@ -170,16 +170,20 @@ func gib(size int64) string { return fmt.Sprintf("%.1f GiB", float64(size)/(1<<3
 
 // readings adds NVML's readings of one device, a line for each group that has any.
 func (p *page) readings(now gpu.Readings, pci string) {
-	clocks := join(of(now.GraphicsMHz, now.MaxGraphicsMHz, "%d", " MHz"), after("memory ", of(now.MemoryMHz, now.MaxMemoryMHz, "%d", " MHz")))
-	link := join(after("generation ", of(now.PCIeGeneration, now.MaxPCIeGeneration, "%d", "")), of(now.PCIeWidth, now.MaxPCIeWidth, "%d", " lanes"), pci)
+	clocks := join(of(now.GraphicsMHz, now.MaxGraphicsMHz, "%d", " MHz"),
+		after("memory ", of(now.MemoryMHz, now.MaxMemoryMHz, "%d", " MHz")))
+	link := join(after("generation ", of(now.PCIeGeneration, now.MaxPCIeGeneration, "%d", "")),
+		of(now.PCIeWidth, now.MaxPCIeWidth, "%d", " lanes"), pci)
 	ecc := join(onOff(now.ECC), value(now.ECCUncorrected, "%d uncorrected errors"))
-	load := join(value(now.UtilizationPercent, "%d %% busy"), value(now.TemperatureC, "%d C"), of(now.PowerWatts, now.PowerLimitWatts, "%.0f", " W"))
+	load := join(value(now.UtilizationPercent, "%d %% busy"), value(now.TemperatureC, "%d C"),
+		of(now.PowerWatts, now.PowerLimitWatts, "%.0f", " W"))
 	var reasons []string
 	for _, reason := range now.Throttling {
 		reasons = append(reasons, string(reason))
 	}
 	for _, l := range [][2]string{
-		{"clocks", clocks}, {"reduced by", join(reasons...)}, {"PCIe", link}, {"ECC", ecc}, {"MIG", onOff(now.MIG)}, {"load", load},
+		{"clocks", clocks}, {"reduced by", join(reasons...)}, {"PCIe", link}, {"ECC", ecc}, {"MIG", onOff(now.MIG)},
+		{"load", load},
 	} {
 		if l[1] != "" {
 			p.line("  "+l[0], l[1])

@@ -99,11 +99,13 @@ func (api *memory) CopyOver(dst, src gpu.Pointer, size int64, s gpu.Stream) erro
 }
 
 func (api *memory) CopyIn2D(dst gpu.Pointer, src unsafe.Pointer, pitch, width, rows int64, s gpu.Stream) error {
-	return check("cuMemcpy2DAsync", api.copyRows(&copy2D{onHost(src, pitch), onDevice(dst, width), uint64(width), uint64(rows)}, s))
+	return check("cuMemcpy2DAsync",
+		api.copyRows(&copy2D{onHost(src, pitch), onDevice(dst, width), uint64(width), uint64(rows)}, s))
 }
 
 func (api *memory) CopyOut2D(dst unsafe.Pointer, src gpu.Pointer, pitch, width, rows int64, s gpu.Stream) error {
-	return check("cuMemcpy2DAsync", api.copyRows(&copy2D{onDevice(src, width), onHost(dst, pitch), uint64(width), uint64(rows)}, s))
+	return check("cuMemcpy2DAsync",
+		api.copyRows(&copy2D{onDevice(src, width), onHost(dst, pitch), uint64(width), uint64(rows)}, s))
 }
 
 func onHost(p unsafe.Pointer, pitch int64) side2D {

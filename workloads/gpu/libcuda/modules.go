@@ -25,7 +25,8 @@ type modules struct {
 	moduleGetFunction    func(f *gpu.Function, m gpu.Module, name *byte) code
 	moduleGetGlobal      func(p *gpu.Pointer, size *uint64, m gpu.Module, name *byte) code
 	functionSetAttribute func(f gpu.Function, attribute, value int32) code
-	launchKernel         func(f gpu.Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared uint32, s gpu.Stream, args, extra *unsafe.Pointer) code
+	launchKernel         func(f gpu.Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared uint32, s gpu.Stream,
+		args, extra *unsafe.Pointer) code
 }
 
 func (api *modules) symbols() []symbol {
@@ -83,6 +84,7 @@ func (api *modules) AllowShared(f gpu.Function, size int) error {
 func (api *modules) Launch(f gpu.Function, grid, block gpu.Dim, shared int, s gpu.Stream, args []unsafe.Pointer) error {
 	// The call keeps args alive, and with them their targets. Those are on the heap, which does not
 	// move, because they have passed through an interface.
-	c := api.launchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], uint32(shared), s, unsafe.SliceData(args), nil)
+	c := api.launchKernel(f, grid[0], grid[1], grid[2], block[0], block[1], block[2], uint32(shared), s,
+		unsafe.SliceData(args), nil)
 	return check("cuLaunchKernel", c)
 }

@@ -94,7 +94,8 @@ func bindAll(library uintptr) (functions, error) {
 	} {
 		address, err := purego.Dlsym(library, s.name)
 		if err != nil {
-			return f, unavailable(fmt.Sprintf("the library that was loaded as NVML has no function %s", s.name), "use the driver's libnvidia-ml.so.1")
+			return f, unavailable(fmt.Sprintf("the library that was loaded as NVML has no function %s", s.name),
+				"use the driver's libnvidia-ml.so.1")
 		}
 		s.bind(address)
 	}

@@ -52,7 +52,8 @@ func load() (uintptr, error) {
 	if path := os.Getenv("BATCHCTL_NVML"); path != "" {
 		library, err := purego.Dlopen(path, purego.RTLD_NOW)
 		if err != nil {
-			return 0, unavailable("BATCHCTL_NVML is not a library: "+err.Error(), "set it to the path of a libnvidia-ml.so.1, or unset it")
+			return 0, unavailable("BATCHCTL_NVML is not a library: "+err.Error(),
+				"set it to the path of a libnvidia-ml.so.1, or unset it")
 		}
 		return library, nil
 	}
@@ -93,7 +94,8 @@ func (m *management) Devices() ([]string, error) {
 		if err := m.check("nvmlDeviceGetHandleByIndex", m.f.byIndex(i, &device)); err != nil {
 			return nil, err
 		}
-		uuid, err := m.text("nvmlDeviceGetUUID", func(text *byte, size uint32) int32 { return m.f.uuid(device, text, size) })
+		uuid, err := m.text("nvmlDeviceGetUUID",
+			func(text *byte, size uint32) int32 { return m.f.uuid(device, text, size) })
 		if err != nil {
 			return nil, err
 		}

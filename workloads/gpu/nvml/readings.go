@@ -19,13 +19,18 @@ func (m *management) Readings(uuid string) (gpu.Readings, error) {
 	r := reader{m: m, device: whole}
 	all := gpu.Readings{
 		UUID: uuid, Name: r.text("name", m.f.name), PCIBus: r.pci(),
-		GraphicsMHz: r.ofKind("clock", m.f.clock, graphicsClock), MaxGraphicsMHz: r.ofKind("highest clock", m.f.maxClock, graphicsClock),
-		MemoryMHz: r.ofKind("memory clock", m.f.clock, memoryClock), MaxMemoryMHz: r.ofKind("highest memory clock", m.f.maxClock, memoryClock),
-		PowerWatts: watts(r.number("power", m.f.power)), PowerLimitWatts: watts(r.number("power limit", m.f.powerLimit)),
-		TemperatureC: r.ofKind("temperature", m.f.temperature, gpuSensor), UtilizationPercent: r.utilization(),
+		GraphicsMHz: r.ofKind("clock", m.f.clock, graphicsClock), MaxGraphicsMHz: r.ofKind("highest clock",
+			m.f.maxClock, graphicsClock),
+		MemoryMHz: r.ofKind("memory clock", m.f.clock, memoryClock), MaxMemoryMHz: r.ofKind("highest memory clock",
+			m.f.maxClock, memoryClock),
+		PowerWatts:      watts(r.number("power", m.f.power)),
+		PowerLimitWatts: watts(r.number("power limit", m.f.powerLimit)),
+		TemperatureC:    r.ofKind("temperature", m.f.temperature, gpuSensor), UtilizationPercent: r.utilization(),
 		ECC: r.setting("ECC mode", m.f.ecc), ECCUncorrected: r.eccErrors(), MIG: r.setting("MIG mode", m.f.mig),
-		PCIeGeneration: r.number("PCIe generation", m.f.pcieGeneration), MaxPCIeGeneration: r.number("highest PCIe generation", m.f.maxPCIeGeneration),
-		PCIeWidth: r.number("PCIe width", m.f.pcieWidth), MaxPCIeWidth: r.number("highest PCIe width", m.f.maxPCIWidth),
+		PCIeGeneration:    r.number("PCIe generation", m.f.pcieGeneration),
+		MaxPCIeGeneration: r.number("highest PCIe generation", m.f.maxPCIeGeneration),
+		PCIeWidth:         r.number("PCIe width", m.f.pcieWidth), MaxPCIeWidth: r.number("highest PCIe width",
+			m.f.maxPCIWidth),
 		Throttling: r.throttling(),
 	}
 	// Only the memory of an instance is its own.

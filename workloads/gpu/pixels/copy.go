@@ -20,7 +20,8 @@ func (k *Kernels) CopyBandwidth(q *gpu.Queue, dst, src gpu.Pointer, size int64) 
 	}
 	byDriver := func() error { return q.CopyOver(dst, src, size) }
 	byKernel := func() error {
-		return k.launch(q, "pixels_copy", k.line(size/16, lineThreads, lineBlocks), gpu.Dim{lineThreads, 1, 1}, 0, dst, src, size)
+		return k.launch(q, "pixels_copy", k.line(size/16, lineThreads, lineBlocks), gpu.Dim{lineThreads, 1, 1}, 0, dst,
+			src, size)
 	}
 	best := 0.0
 	for _, way := range []func() error{byDriver, byKernel} {

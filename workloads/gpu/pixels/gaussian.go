@@ -58,12 +58,14 @@ func (k *Kernels) Gaussian(q *gpu.Queue, dst, src Batch, weights []float32) erro
 	if err != nil {
 		return err
 	}
-	args := []any{dst.Pointer, src.Pointer, int32(src.Width), int32(src.Height), int32(rows), int32(across), int32(down)}
+	args := []any{dst.Pointer, src.Pointer, int32(src.Width), int32(src.Height), int32(rows), int32(across),
+		int32(down)}
 	name, last, err := k.gaussianArguments(q, weights)
 	if err != nil {
 		return err
 	}
-	return k.launch(q, name, grid, gpu.Dim{gaussianThreads, 1, 1}, sharedBytes["gaussian"][name], append(args, last...)...)
+	return k.launch(q, name, grid, gpu.Dim{gaussianThreads, 1, 1}, sharedBytes["gaussian"][name],
+		append(args, last...)...)
 }
 
 func checkWeights(weights []float32) error {

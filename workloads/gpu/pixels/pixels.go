@@ -134,7 +134,8 @@ func (b Batch) check() error {
 	case b.Pointer == 0:
 		return errors.New("it has no memory")
 	case b.Width < 1 || b.Width > mostWidth || b.Height < 1 || b.Height > mostHeight:
-		return fmt.Errorf("images of %dx%d pixels: want a width of 1 to %d and a height of 1 to %d", b.Width, b.Height, mostWidth, mostHeight)
+		return fmt.Errorf("images of %dx%d pixels: want a width of 1 to %d and a height of 1 to %d", b.Width, b.Height,
+			mostWidth, mostHeight)
 	case b.Channels != 1 && b.Channels != 3:
 		return fmt.Errorf("%d channels: want 1 or 3", b.Channels)
 	case b.Images < 1 || b.Images > math.MaxInt32:

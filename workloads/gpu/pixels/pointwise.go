@@ -29,7 +29,8 @@ func (k *Kernels) Table(q *gpu.Queue, dst, src Batch, table *[256]byte) error {
 		k.tables[*table] = entries
 	}
 	n := src.samples()
-	return k.launch(q, "pixels_table", k.line(n/16, tableThreads, tableBlocks), gpu.Dim{tableThreads, 1, 1}, tableShared, dst.Pointer, src.Pointer, n, entries.Pointer)
+	return k.launch(q, "pixels_table", k.line(n/16, tableThreads, tableBlocks), gpu.Dim{tableThreads, 1, 1},
+		tableShared, dst.Pointer, src.Pointer, n, entries.Pointer)
 }
 
 // Linear gives the float32 sample*factor + offset, rounded once: normalise.
@@ -40,7 +41,8 @@ func (k *Kernels) Linear(q *gpu.Queue, dst gpu.Pointer, src Batch, factor, offse
 		return err
 	}
 	n := src.samples()
-	return k.launch(q, "pixels_linear", k.line(n/4, lineThreads, lineBlocks), gpu.Dim{lineThreads, 1, 1}, 0, dst, src.Pointer, n, factor, offset)
+	return k.launch(q, "pixels_linear", k.line(n/4, lineThreads, lineBlocks), gpu.Dim{lineThreads, 1, 1}, 0, dst,
+		src.Pointer, n, factor, offset)
 }
 
 // line is the grid for so many vectors: that many blocks for each multiprocessor, or so much less

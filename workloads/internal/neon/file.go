@@ -41,7 +41,8 @@ func (f *File) write(dir, pkg string) error {
 	if err := os.WriteFile(filepath.Join(dir, "kernels_arm64.s"), []byte(text), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "kernels_arm64.go"), []byte(header+"package "+pkg+"\n"+f.stubs.String()), 0o644)
+	return os.WriteFile(filepath.Join(dir, "kernels_arm64.go"), []byte(header+"package "+pkg+"\n"+f.stubs.String()),
+		0o644)
 }
 
 // Function begins a function with its parameters in Go's syntax and the paragraphs of its doc
@@ -55,7 +56,8 @@ func (f *File) Function(name, parameters string, doc ...string) {
 		fmt.Fprintf(&f.stubs, "// %s\n", line)
 	}
 	fmt.Fprintf(&f.stubs, "//\n//go:noescape\nfunc %s(%s)\n", name, parameters)
-	fmt.Fprintf(&f.text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, parameters, name, f.layout(parameters))
+	fmt.Fprintf(&f.text, "\n// func %s(%s)\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, parameters, name,
+		f.layout(parameters))
 }
 
 // layout computes the offsets of the parameters (Go's ABI0: each aligned to its size), and

@@ -160,7 +160,8 @@ func useCharts(id, suffix string, o forecast.Outlook) (charts []titledChart) {
 	for i, g := range groups[:min(len(groups), page.MostShares)] {
 		title := "vCPUs of share " + show.Text(g.Name) + suffix
 		used := g.Used[:min(len(g.Used), len(times))]
-		a := chart.Area{ID: fmt.Sprintf("%s-%d", id, i), Title: title, Unit: "vCPUs", Height: 220, Times: times[:len(used)], Series: chart.BandSeries(forecast.Limits(used))}
+		a := chart.Area{ID: fmt.Sprintf("%s-%d", id, i), Title: title, Unit: "vCPUs", Height: 220,
+			Times: times[:len(used)], Series: chart.BandSeries(forecast.Limits(used))}
 		charts = append(charts, titledChart{title, page.Area(a)})
 	}
 	return charts
@@ -217,12 +218,14 @@ func (s *Forecasts) Routes() page.Routes {
 func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
 	p := page.Page{Template: "outlook", Part: true}
-	d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, "forecast", name, "--output", "json")
+	d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, "forecast", name, "--output",
+		"json")
 	if err != nil {
 		return p, err
 	}
 	v := forecastOf(d, show.Text(s.Commands.Line("forecast", name)))
-	past, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", name, "--output", "json")
+	past, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy",
+		name, "--output", "json")
 	if err != nil {
 		v.Unknown = append(v.Unknown, show.Text(fmt.Sprintf("the accuracy of earlier forecasts is unknown: %v", err)))
 	}
@@ -248,7 +251,8 @@ func accuracyText(a forecast.Accuracy) string {
 // accuracyPage compares earlier forecasts of all queues with what happened.
 func (s *Forecasts) accuracyPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
-	list, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy", "--output", "json")
+	list, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy",
+		"--output", "json")
 	if err != nil {
 		return p, err
 	}

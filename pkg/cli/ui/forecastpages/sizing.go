@@ -49,7 +49,8 @@ const mostSets = 50
 // sizingPage runs a trace against sets of queues.
 func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "sizing", Title: "Sizing report", Section: "reports"}
-	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"), Choices: maxWaits}
+	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"),
+		Choices: maxWaits}
 	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
@@ -67,7 +68,8 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 	case !slices.Contains(maxWaits, v.MaxWait):
 		return p, page.BadRequest(fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", ")))
 	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
-		return p, page.BadRequest(fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace, s.FilesDirectory()))
+		return p, page.BadRequest(fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace,
+			s.FilesDirectory()))
 	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
 		return p, page.BadRequest(fmt.Errorf("choose the queue for the jobs of %s", show.Text(v.Trace)))
 	}
@@ -80,7 +82,8 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 		if v.Queue != "" {
 			args = append(args, v.Queue)
 		}
-		d, err := source.AskJSON[sizingDocument](r.Context(), s.Commands, forecastAge, append(args, "--output", "json")...)
+		d, err := source.AskJSON[sizingDocument](r.Context(), s.Commands, forecastAge,
+			append(args, "--output", "json")...)
 		if err != nil {
 			return p, err
 		}
@@ -93,9 +96,11 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 
 // fill adds the report.
 func (v *sizingView) fill(d sizingDocument) {
-	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)), forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
+	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)),
+		forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
-		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s (median); 95 %% waited at most %s.", forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
+		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s (median); 95 %% waited at most %s.",
+			forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
 		v.Skipped = append(v.Skipped, show.Text(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
@@ -108,7 +113,8 @@ func (v *sizingView) fill(d sizingDocument) {
 		}
 		v.Rows = append(v.Rows, row)
 		usd := set.Outlook.CostUSD
-		cost.Bars = append(cost.Bars, chart.Bar{Name: row[0], Value: usd.Median, Low: usd.Low, High: usd.High, Class: "share-0"})
+		cost.Bars = append(cost.Bars, chart.Bar{Name: row[0], Value: usd.Median, Low: usd.Low, High: usd.High,
+			Class: "share-0"})
 		minutes := 0.0 // a job that never starts has no bar
 		if set.P95Ms != nil {
 			minutes = *set.P95Ms / 60_000
@@ -117,9 +123,11 @@ func (v *sizingView) fill(d sizingDocument) {
 	}
 	isPositive := func(b chart.Bar) bool { return b.Value > 0 }
 	if slices.ContainsFunc(cost.Bars, isPositive) { // the local engine costs nothing
-		v.Cost = page.Bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD", Groups: []chart.BarGroup{cost}})
+		v.Cost = page.Bars(chart.Bars{ID: "cost", Title: "Cost of each set", Unit: "USD",
+			Groups: []chart.BarGroup{cost}})
 	}
 	if slices.ContainsFunc(wait.Bars, isPositive) {
-		v.Wait = page.Bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min", Groups: []chart.BarGroup{wait}})
+		v.Wait = page.Bars(chart.Bars{ID: "wait", Title: "Waiting of each set, 95th percentile in minutes", Unit: "min",
+			Groups: []chart.BarGroup{wait}})
 	}
 }

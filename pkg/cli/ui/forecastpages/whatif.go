@@ -31,8 +31,10 @@ type whatIfView struct {
 // whatIfPage shows what a change of a queue would do. It changes nothing.
 func (s *Forecasts) whatIfPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "whatif", Title: "What if", Section: "reports"}
-	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"), MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
-		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"), Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
+	v := whatIfView{whatIf: whatIf{Queue: r.FormValue("queue"), Environment: r.FormValue("environment"),
+		MaxvCpus: strings.TrimSpace(r.FormValue("max")), Types: strings.TrimSpace(r.FormValue("types")),
+		Share: strings.TrimSpace(r.FormValue("share")), File: r.FormValue("file"),
+		Count: strings.TrimSpace(r.FormValue("count")), Reclaims: strings.TrimSpace(r.FormValue("reclaims")),
 		Type: r.FormValue("type"), Policy: r.FormValue("policy"), Weight: strings.TrimSpace(r.FormValue("weight"))}}
 	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
@@ -57,7 +59,8 @@ func (s *Forecasts) whatIfPage(r *http.Request) (page.Page, error) {
 		if v.Queue != "" {
 			args = append(args, v.Queue)
 		}
-		d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, append(args, "--output", "json")...)
+		d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge,
+			append(args, "--output", "json")...)
 		if err != nil {
 			return p, err
 		}

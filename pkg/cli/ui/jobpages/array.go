@@ -47,7 +47,8 @@ func (s *Arrays) GridOf(ctx context.Context, id string) (*Grid, error) {
 	if size <= 0 || size > mostChildren {
 		return nil, page.BadRequest(fmt.Errorf("job %s is not an array of 1 to %d children", id, mostChildren))
 	}
-	listed, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
+	listed, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array",
+		aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
 	if err != nil {
 		return nil, err
 	}

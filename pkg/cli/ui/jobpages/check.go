@@ -99,7 +99,8 @@ func (s *Check) checkText(ctx context.Context, text string) (*checked, error) {
 	c := &checked{Problems: []found{}, Command: show.Text(s.Commands.Line("validate", "job.json"))}
 	units := newUnits(text)
 	for _, p := range problems {
-		f := found{Line: p.Line, Column: p.Column, From: units.at(p.Line, p.Column), To: units.at(p.EndLine, p.EndColumn), Severity: p.Severity, Rule: p.Rule,
+		f := found{Line: p.Line, Column: p.Column, From: units.at(p.Line, p.Column),
+			To: units.at(p.EndLine, p.EndColumn), Severity: p.Severity, Rule: p.Rule,
 			Message: show.Text(p.Message), Hint: show.Text(p.Hint)}
 		if p.Fix != nil {
 			f.FixNote, f.Fix = show.Text(p.Fix.Message), text

@@ -44,7 +44,8 @@ type Axis struct {
 }
 
 // statusLetters are the letters of the statuses in a grid.
-var statusLetters = map[types.JobStatus]byte{types.JobStatusSubmitted: 's', types.JobStatusPending: 'p', types.JobStatusRunnable: 'r', types.JobStatusStarting: 'i',
+var statusLetters = map[types.JobStatus]byte{types.JobStatusSubmitted: 's', types.JobStatusPending: 'p',
+	types.JobStatusRunnable: 'r', types.JobStatusStarting: 'i',
 	types.JobStatusRunning: 'u', types.JobStatusSucceeded: 'c', types.JobStatusFailed: 'f'}
 
 // mostChildren is the size of the largest array that is drawn. AWS Batch allows 10,000 children.
@@ -56,7 +57,8 @@ const mostLabels = 20000
 // newGrid returns the grid of an array's children. Children that are not listed are SUBMITTED, or share the status of
 // their parent while the service still creates them.
 func newGrid(parent types.JobDetail, size int, listed []types.JobSummary, at time.Time) *Grid {
-	g := &Grid{ID: aws.ToString(parent.JobId), Name: show.Text(aws.ToString(parent.JobName)), Size: size, Seconds: make([]float64, size), Exits: make([]int32, size)}
+	g := &Grid{ID: aws.ToString(parent.JobId), Name: show.Text(aws.ToString(parent.JobName)), Size: size,
+		Seconds: make([]float64, size), Exits: make([]int32, size)}
 	statuses := slices.Repeat([]byte{cmp.Or(statusLetters[parent.Status], 's')}, size)
 	for i := range size {
 		g.Seconds[i], g.Exits[i] = -1, -1

@@ -187,7 +187,8 @@ func (s *Jobs) AddFailed(ctx context.Context, v *JobView) error {
 	if failed == 0 {
 		return nil
 	}
-	children, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", v.ID, "--status", "FAILED", "--limit", "0", "--output", "json")
+	children, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", v.ID, "--status",
+		"FAILED", "--limit", "0", "--output", "json")
 	if err != nil {
 		return err
 	}
@@ -207,8 +208,10 @@ func (s *Jobs) AddFailed(ctx context.Context, v *JobView) error {
 
 // ViewOf returns what the page of a job shows.
 func ViewOf(d types.JobDetail) JobView {
-	v := JobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Queue: batch.Name(aws.ToString(d.JobQueue)),
-		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag], Workflow: show.Text(d.Tags[client.WorkflowTag]),
+	v := JobView{JobDetail: d, ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)),
+		Queue:      batch.Name(aws.ToString(d.JobQueue)),
+		Definition: batch.Name(aws.ToString(d.JobDefinition)), Run: d.Tags[client.RunTag],
+		Workflow: show.Text(d.Tags[client.WorkflowTag]),
 		HasEnded: batch.HasEnded(d.Status), Size: batch.ArraySize(d)}
 	if array, index, ok := batch.SplitChildID(v.ID); ok {
 		v.Of, v.Index = array, index
@@ -228,9 +231,11 @@ func ViewOf(d types.JobDetail) JobView {
 	}
 	stable.Sort(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
 	for i, a := range d.Attempts {
-		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, Reason: aws.ToString(a.StatusReason)}
+		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt,
+			Reason: aws.ToString(a.StatusReason)}
 		if c := a.Container; c != nil {
-			view.ExitCode, view.Stream, view.ContainerInstance = c.ExitCode, aws.ToString(c.LogStreamName), batch.Name(aws.ToString(c.ContainerInstanceArn))
+			view.ExitCode, view.Stream, view.ContainerInstance = c.ExitCode, aws.ToString(c.LogStreamName),
+				batch.Name(aws.ToString(c.ContainerInstanceArn))
 			view.Reason = show.Join(", ", view.Reason, aws.ToString(c.Reason))
 		}
 		if end, ok := batch.TaskEnd(a); ok {
@@ -241,8 +246,10 @@ func ViewOf(d types.JobDetail) JobView {
 	}
 	for i, a := range d.EksAttempts {
 		end := batch.PodEnd(a)
-		v.Attempts = append(v.Attempts, attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt, ExitCode: end.ExitCode,
-			Stream: batch.PodStream(d, a.PodName, end.Name), Reason: show.Join(", ", aws.ToString(a.StatusReason), aws.ToString(end.Reason))})
+		v.Attempts = append(v.Attempts, attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt,
+			ExitCode: end.ExitCode,
+			Stream:   batch.PodStream(d, a.PodName, end.Name), Reason: show.Join(", ", aws.ToString(a.StatusReason),
+				aws.ToString(end.Reason))})
 	}
 	for _, on := range d.DependsOn {
 		if on.JobId != nil {
@@ -288,7 +295,8 @@ func sourceOf(d types.JobDetail) []string {
 
 // timeline draws the statuses that a job went through: waiting, and each attempt.
 func timeline(v JobView) string {
-	created, started, stopped := page.TimeOf(aws.ToInt64(v.CreatedAt)), page.TimeOf(aws.ToInt64(v.StartedAt)), page.TimeOf(aws.ToInt64(v.StoppedAt))
+	created, started, stopped := page.TimeOf(aws.ToInt64(v.CreatedAt)), page.TimeOf(aws.ToInt64(v.StartedAt)),
+		page.TimeOf(aws.ToInt64(v.StoppedAt))
 	if created.IsZero() {
 		return ""
 	}
@@ -308,7 +316,10 @@ func timeline(v JobView) string {
 	if !v.HasEnded && started.IsZero() {
 		waited = string(v.Status)
 	}
-	c.Lanes = append(c.Lanes, chart.Lane{Name: "waiting", Spans: []chart.Span{{From: created, To: first, Class: page.ClassOf(waited), Label: "waiting", Title: "waiting"}}})
+	c.Lanes = append(c.Lanes,
+		chart.Lane{Name: "waiting",
+			Spans: []chart.Span{{From: created, To: first, Class: page.ClassOf(waited), Label: "waiting",
+				Title: "waiting"}}})
 	for _, a := range v.Attempts {
 		from, to := page.TimeOf(aws.ToInt64(a.Started)), page.TimeOf(aws.ToInt64(a.Stopped))
 		if from.IsZero() {
@@ -322,13 +333,18 @@ func timeline(v JobView) string {
 			class = "s-failed"
 		}
 		name := fmt.Sprintf("attempt %d", a.Number)
-		c.Lanes = append(c.Lanes, chart.Lane{Name: name, Spans: []chart.Span{{From: from, To: to, Class: class, Label: name, Title: name}}})
+		c.Lanes = append(c.Lanes,
+			chart.Lane{Name: name, Spans: []chart.Span{{From: from, To: to, Class: class, Label: name, Title: name}}})
 	}
 	switch {
 	case !started.IsZero() && stopped.IsZero():
-		c.Lanes = append(c.Lanes, chart.Lane{Name: "now", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+		c.Lanes = append(c.Lanes,
+			chart.Lane{Name: "now", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)),
+				Label: string(v.Status), Title: string(v.Status)}}})
 	case !started.IsZero() && len(v.Attempts) == 0:
-		c.Lanes = append(c.Lanes, chart.Lane{Name: "ran", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)), Label: string(v.Status), Title: string(v.Status)}}})
+		c.Lanes = append(c.Lanes,
+			chart.Lane{Name: "ran", Spans: []chart.Span{{From: started, To: end, Class: page.ClassOf(string(v.Status)),
+				Label: string(v.Status), Title: string(v.Status)}}})
 	}
 	return page.Timeline(c)
 }
@@ -353,7 +369,8 @@ func (s *Jobs) explainPart(r *http.Request) (page.Page, error) {
 // costPart is what a job cost.
 func (s *Jobs) costPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "cost", Part: true}
-	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", r.PathValue("id"), "--output", "json")
+	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", r.PathValue("id"),
+		"--output", "json")
 	if err != nil {
 		return p, err
 	}

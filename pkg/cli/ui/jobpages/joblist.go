@@ -120,7 +120,8 @@ func (s *JobList) shownWindow(q joblist.Query, w joblist.Window) joblist.Window 
 	for i, row := range w.Rows {
 		if row.Job != nil {
 			j := *row.Job
-			j.Name, j.Reason, j.Queue, j.Definition = show.Text(j.Name), show.Text(j.Reason), show.Text(j.Queue), show.Text(j.Definition)
+			j.Name, j.Reason, j.Queue, j.Definition = show.Text(j.Name), show.Text(j.Reason), show.Text(j.Queue),
+				show.Text(j.Definition)
 			j.Workflow, j.Tags = "", nil // the rows do not show them
 			w.Rows[i].Job = &j
 		}

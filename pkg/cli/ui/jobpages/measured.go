@@ -66,7 +66,8 @@ type measuredFigure struct {
 
 // AttemptsOf returns the recorded attempts of a job or an array, the newest first.
 func AttemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
-	return source.AskJSON[[]history.Attempt](ctx, c.Commands, recordAge, "history", id, "--limit", strconv.Itoa(mostRecorded), "--output", "json")
+	return source.AskJSON[[]history.Attempt](ctx, c.Commands, recordAge, "history", id, "--limit",
+		strconv.Itoa(mostRecorded), "--output", "json")
 }
 
 // measuredPart shows what the attempts of a job or an array used.
@@ -126,7 +127,9 @@ func lastOfChildren(id string, all []history.Attempt) map[int]history.Attempt {
 
 // rowOf returns the row of a container.
 func rowOf(a history.Attempt, u usage.Usage) measuredRow {
-	row := measuredRow{Attempt: "–", Container: show.Text(u.Container), Status: string(a.Status), Memory: memoryOf(a, u), CPUs: processorsOf(a, u), Read: bytesText(u.BytesRead), Written: bytesText(u.BytesWritten)}
+	row := measuredRow{Attempt: "–", Container: show.Text(u.Container), Status: string(a.Status),
+		Memory: memoryOf(a, u), CPUs: processorsOf(a, u), Read: bytesText(u.BytesRead),
+		Written: bytesText(u.BytesWritten)}
 	if a.Number > 0 {
 		row.Attempt = strconv.Itoa(a.Number)
 	}
@@ -203,7 +206,8 @@ var measures = []struct {
 	text       func(float64) string
 	requested  func(history.Resources) float64 // nil for a figure without a request
 }{
-	{"peak memory", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.PeakMemory) }, advise.SizeText, func(r history.Resources) float64 { return float64(r.MemoryMiB) }},
+	{"peak memory", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.PeakMemory) }, advise.SizeText,
+		func(r history.Resources) float64 { return float64(r.MemoryMiB) }},
 	{"busy CPUs", "", busyOf, advise.CPUsText, func(r history.Resources) float64 { return r.VCPUs }},
 	{"measured time", "s", func(u usage.Usage) (float64, bool) { return u.Seconds, u.Seconds > 0 }, show.Seconds, nil},
 	{"read", "MiB", func(u usage.Usage) (float64, bool) { return mebibytes(u.BytesRead) }, advise.SizeText, nil},
@@ -243,7 +247,8 @@ func figuresOf(last map[int]history.Attempt) (figures []measuredFigure) {
 		if use == nil {
 			continue
 		}
-		f := measuredFigure{Name: m.name, P50: m.text(use.P50), P95: m.text(use.P95), Max: m.text(use.Max), Children: use.Runs, Part: -1}
+		f := measuredFigure{Name: m.name, P50: m.text(use.P50), P95: m.text(use.P95), Max: m.text(use.Max),
+			Children: use.Runs, Part: -1}
 		if requested > 0 {
 			f.Requested, f.Part = m.text(requested), percent(use.Max, requested)
 		}

@@ -138,7 +138,8 @@ func heatmapOf(g *Grid, out []byte, value string) (string, error) {
 	if err := json.Unmarshal(out, &rows); err != nil {
 		return "", err
 	}
-	t, err := heatmap.New(heatmap.Axis{Name: g.Columns.Name, Values: g.Columns.Values}, heatmap.Axis{Name: g.Rows.Name, Values: g.Rows.Values})
+	t, err := heatmap.New(heatmap.Axis{Name: g.Columns.Name, Values: g.Columns.Values},
+		heatmap.Axis{Name: g.Rows.Name, Values: g.Rows.Values})
 	if err != nil {
 		return "", err
 	}

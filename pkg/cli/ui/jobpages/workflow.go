@@ -65,7 +65,8 @@ func (s *Workflows) workflowPage(r *http.Request) (page.Page, error) {
 }
 
 // View reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
-func (s *Workflows) View(ctx context.Context, id string, ids []string, address func(id string) string) (WorkflowView, error) {
+func (s *Workflows) View(ctx context.Context, id string, ids []string,
+	address func(id string) string) (WorkflowView, error) {
 	args := append([]string{"status", "--output", "json"}, ids...)
 	if id != "" {
 		args = []string{"status", "--output", "json", "--submission", id}
@@ -89,8 +90,10 @@ func (s *Workflows) View(ctx context.Context, id string, ids []string, address f
 		if name := d.Tags[client.WorkflowTag]; name != "" {
 			v.Name = show.Text(name)
 		}
-		j := workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status), Created: d.CreatedAt, Started: d.StartedAt,
-			Stopped: d.StoppedAt, Size: batch.ArraySize(d), Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
+		j := workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status),
+			Created: d.CreatedAt, Started: d.StartedAt,
+			Stopped: d.StoppedAt, Size: batch.ArraySize(d),
+			Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
 		if chains[i].Batchctl.Healed {
 			j.Reason = show.Join(", ", "healed by a newer job", j.Reason)
 		} else {
@@ -134,7 +137,8 @@ func (s *Workflows) View(ctx context.Context, id string, ids []string, address f
 // that it depends on.
 func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	lane := chart.Lane{Name: j.Name}
-	created, started, stopped := page.TimeOf(aws.ToInt64(j.Created)), page.TimeOf(aws.ToInt64(j.Started)), page.TimeOf(aws.ToInt64(j.Stopped))
+	created, started, stopped := page.TimeOf(aws.ToInt64(j.Created)), page.TimeOf(aws.ToInt64(j.Started)),
+		page.TimeOf(aws.ToInt64(j.Stopped))
 	if created.IsZero() {
 		return lane
 	}
@@ -147,7 +151,8 @@ func laneOf(j workflowJob, ready time.Time) chart.Lane {
 	}
 	add := func(from, to time.Time, class, label string) {
 		if to.After(from) {
-			lane.Spans = append(lane.Spans, chart.Span{From: from, To: to, Class: class, Label: label, Title: j.Name + ": " + label})
+			lane.Spans = append(lane.Spans, chart.Span{From: from, To: to, Class: class, Label: label,
+				Title: j.Name + ": " + label})
 		}
 	}
 	const waited, queued = "waits for jobs", "in the queue"

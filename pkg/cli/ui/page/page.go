@@ -72,7 +72,8 @@ type section struct{ Path, Name string }
 
 // Navigation returns the sections.
 func (p Page) Navigation() []section {
-	return []section{{"queues", "Queues"}, {"jobs", "Jobs"}, {"check", "Check"}, {"reports", "Reports"}, {"platform", "Platform"}}
+	return []section{{"queues", "Queues"}, {"jobs", "Jobs"}, {"check", "Check"}, {"reports", "Reports"},
+		{"platform", "Platform"}}
 }
 
 // JobLink returns the address of a job's page; "#" for a job that is not in a copy.
@@ -172,7 +173,8 @@ func templates(name string) (*template.Template, error) {
 	if t, ok := parsed.Load(name); ok {
 		return t, nil
 	}
-	t, err := template.New(name).Funcs(functions).ParseFS(files(), "assets/frame.html", "assets/parts.html", "assets/"+name+".html")
+	t, err := template.New(name).Funcs(functions).ParseFS(files(), "assets/frame.html", "assets/parts.html",
+		"assets/"+name+".html")
 	if err == nil {
 		parsed.Store(name, t)
 	}
@@ -267,6 +269,8 @@ func NewExported() Exported {
 		sum := sha256.Sum256(text)
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return Exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: time.Now(), Pages: map[string]string{},
-		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) + "; script-src " + hash(script.Bytes())}
+	return Exported{Style: template.CSS(style), Script: template.JS(script.Bytes()), Written: time.Now(),
+		Pages: map[string]string{},
+		Policy: "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; style-src " + hash(style) +
+			"; script-src " + hash(script.Bytes())}
 }

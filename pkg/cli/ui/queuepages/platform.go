@@ -53,7 +53,8 @@ func (s *Platform) Routes() page.Routes {
 // platformPage shows the policy, the queues as code, and the recorded reports of doctor.
 func (s *Platform) platformPage(*http.Request) (page.Page, error) {
 	found := reportfiles.Find(s.Files)
-	v := platformView{Doctors: found.Doctors, Problem: found.Problem, DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
+	v := platformView{Doctors: found.Doctors, Problem: found.Problem,
+		DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
 	if s.File != nil && s.File.Root != nil {
 		v.File = show.Text(filepath.ToSlash(s.File.Root.Source.Name))
 		for child := range s.File.Root.Get("policy").Children() {
@@ -112,13 +113,15 @@ func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "drift", Part: true}
 	args := []string{"apply", s.Files, "--check", "--output", "json"}
 	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)
-	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no file creates resources") {
+	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message,
+		"no file creates resources") {
 		v.None, err = true, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	v.Command, v.Apply = show.Text(s.Commands.Line("apply", s.Files, "--check")), show.Text(s.Commands.Line("apply", s.Files))
+	v.Command, v.Apply = show.Text(s.Commands.Line("apply", s.Files, "--check")),
+		show.Text(s.Commands.Line("apply", s.Files))
 	p.Body = v
 	return p, nil
 }

@@ -54,7 +54,8 @@ func (s *Queues) Routes() page.Routes {
 
 // viewOf returns how a queue is shown.
 func (s *Queues) viewOf(q source.Queue, at int) queueView {
-	v := queueView{Queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"], Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
+	v := queueView{Queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"],
+		Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
 		IsBound: len(q.AtLeast) > 0, ID: fmt.Sprintf("queue-%d", at)}
 	v.InUse, v.Known = q.InUse()
 	var depths []float64
@@ -66,13 +67,15 @@ func (s *Queues) viewOf(q source.Queue, at int) queueView {
 		}
 		depths, highest = append(depths, p.Value(float64(n))), max(highest, float64(n))
 	}
-	v.Spark = chart.Spark{ID: v.ID + "-spark", Title: "Unfinished jobs of " + show.Text(q.Name) + " over time", Values: depths, Max: highest, Width: 300, Height: 36}.SVG()
+	v.Spark = chart.Spark{ID: v.ID + "-spark", Title: "Unfinished jobs of " + show.Text(q.Name) + " over time",
+		Values: depths, Max: highest, Width: 300, Height: 36}.SVG()
 	shares := q.Shares()
 	most := 0.0
 	for _, n := range shares {
 		most = max(most, n)
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(shares), func(a, b string) int { return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b)) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(shares),
+		func(a, b string) int { return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b)) }) {
 		part := 0
 		if most > 0 {
 			part = int(100 * shares[name] / most)
@@ -124,14 +127,16 @@ func (s *Queues) queuePage(r *http.Request) (page.Page, error) {
 		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
 		Forecast bool
 		Job      string
-	}{view, depthChart(past), useChart(past, view), jobqueue.MachinesInUse(view.Environments), s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
+	}{view, depthChart(past), useChart(past, view), jobqueue.MachinesInUse(view.Environments),
+		s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
 }
 
 // depthChart draws the number of unfinished jobs over time.
 func depthChart(past []source.Sample) string {
 	a := chart.Area{ID: "depth", Title: "Unfinished jobs over time", Unit: "jobs", Height: 260}
-	statuses := []types.JobStatus{types.JobStatusRunning, types.JobStatusStarting, types.JobStatusRunnable, types.JobStatusPending, types.JobStatusSubmitted}
+	statuses := []types.JobStatus{types.JobStatusRunning, types.JobStatusStarting, types.JobStatusRunnable,
+		types.JobStatusPending, types.JobStatusSubmitted}
 	for _, status := range statuses {
 		a.Series = append(a.Series, chart.Series{Name: string(status), Class: page.ClassOf(string(status))})
 	}
@@ -146,7 +151,8 @@ func depthChart(past []source.Sample) string {
 
 // useChart draws the capacity in use over time: by share if the queue has shares.
 func useChart(past []source.Sample, v queueView) string {
-	a := chart.Area{ID: "use", Title: "Capacity in use over time", Unit: "vCPUs", Height: 220, Limit: v.MaxvCpus, LimitName: "maxvCpus"}
+	a := chart.Area{ID: "use", Title: "Capacity in use over time", Unit: "vCPUs", Height: 220, Limit: v.MaxvCpus,
+		LimitName: "maxvCpus"}
 	total := map[string]float64{}
 	for _, p := range past {
 		a.Times = append(a.Times, p.At)
@@ -162,7 +168,8 @@ func useChart(past []source.Sample, v queueView) string {
 		a.Series = []chart.Series{{Name: "in use", Class: "share-0", Values: values}}
 		return page.Area(a)
 	}
-	names := slices.SortedFunc(maps.Keys(total), func(x, y string) int { return cmp.Or(cmp.Compare(total[y], total[x]), cmp.Compare(x, y)) })
+	names := slices.SortedFunc(maps.Keys(total),
+		func(x, y string) int { return cmp.Or(cmp.Compare(total[y], total[x]), cmp.Compare(x, y)) })
 	rest := []string(nil)
 	if len(names) > page.MostShares {
 		names, rest = names[:page.MostShares], names[page.MostShares:]
@@ -172,7 +179,8 @@ func useChart(past []source.Sample, v queueView) string {
 		for at, p := range past {
 			values[at] = p.Value(p.Shares[name])
 		}
-		a.Series = append(a.Series, chart.Series{Name: show.Text(name), Class: fmt.Sprintf("share-%d", i), Values: values})
+		a.Series = append(a.Series, chart.Series{Name: show.Text(name), Class: fmt.Sprintf("share-%d", i),
+			Values: values})
 	}
 	if len(rest) > 0 {
 		values := make([]float64, len(past))
@@ -183,7 +191,8 @@ func useChart(past []source.Sample, v queueView) string {
 			}
 			values[at] = p.Value(n)
 		}
-		a.Series = append(a.Series, chart.Series{Name: fmt.Sprintf("%d other shares", len(rest)), Class: "share-rest", Values: values})
+		a.Series = append(a.Series, chart.Series{Name: fmt.Sprintf("%d other shares", len(rest)), Class: "share-rest",
+			Values: values})
 	}
 	return page.Area(a)
 }

@@ -113,7 +113,8 @@ func Find(dir string) Reports {
 			return err
 		case err != nil:
 			return nil // another user's directory
-		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(path, "/") >= reportDepth-1 || e.Name() == "node_modules"):
+		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") ||
+			strings.Count(path, "/") >= reportDepth-1 || e.Name() == "node_modules"):
 			return fs.SkipDir
 		case e.IsDir() || !e.Type().IsRegular() || strings.HasPrefix(path, "-"):
 			return nil
@@ -130,7 +131,8 @@ func Find(dir string) Reports {
 			return nil
 		}
 		if read++; read > reportFiles {
-			found.Problem = fmt.Sprintf("only the first %d JSON files were read; name a smaller directory with --files", reportFiles)
+			found.Problem = fmt.Sprintf("only the first %d JSON files were read; name a smaller directory with --files",
+				reportFiles)
 			return fs.SkipAll
 		}
 		found.add(dir, path, info.ModTime())
@@ -161,7 +163,8 @@ func (r *Reports) add(dir, path string, at time.Time) {
 		return
 	}
 	// A policy without members is also any empty object.
-	if p, err := forecast.ParsePolicy(text); err == nil && (p.ComputeReservation != nil || p.ShareDecaySeconds != nil || p.ShareDistribution != nil) {
+	if p, err := forecast.ParsePolicy(text); err == nil && (p.ComputeReservation != nil || p.ShareDecaySeconds != nil ||
+		p.ShareDistribution != nil) {
 		r.Policies = append(r.Policies, path)
 		return
 	}
@@ -172,10 +175,12 @@ func (r *Reports) add(dir, path string, at time.Time) {
 
 // isJobFile reports whether a file has jobs, rather than queues or settings.
 func isJobFile(path string, text []byte) bool {
-	if filepath.Base(path) == document.FileName || document.Recognize(diag.NewSource(path, string(text))) != document.Ours {
+	if filepath.Base(path) == document.FileName ||
+		document.Recognize(diag.NewSource(path, string(text))) != document.Ours {
 		return false
 	}
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(text, &members) // a file with comments is a job file until batchctl reads it
-	return !slices.ContainsFunc([]string{"jobQueues", "computeEnvironments", "schedulingPolicies", "jobQueueName", "computeEnvironmentName"}, func(name string) bool { return members[name] != nil })
+	return !slices.ContainsFunc([]string{"jobQueues", "computeEnvironments", "schedulingPolicies", "jobQueueName",
+		"computeEnvironmentName"}, func(name string) bool { return members[name] != nil })
 }

@@ -57,7 +57,8 @@ func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 	}
 	if v.Good != "" && v.Bad != "" {
 		v.Command = s.Commands.Line("diff", v.Good, v.Bad)
-		list, err := source.AskDiffer[[]compare.Comparison](r.Context(), s.Commands, 10*time.Second, "diff", v.Good, v.Bad, "--output", "json")
+		list, err := source.AskDiffer[[]compare.Comparison](r.Context(), s.Commands, 10*time.Second, "diff", v.Good,
+			v.Bad, "--output", "json")
 		if err != nil {
 			return p, err
 		}
@@ -74,7 +75,8 @@ func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 
 // comparisonViewOf returns how a comparison is shown.
 func comparisonViewOf(c compare.Comparison, at int) comparisonView {
-	v := comparisonView{Comparison: c, ID: fmt.Sprintf("comparison-%d", at), Sides: []sideView{{c.Good, show.Text(c.Good.Name), "good"}, {c.Bad, show.Text(c.Bad.Name), "bad"}}}
+	v := comparisonView{Comparison: c, ID: fmt.Sprintf("comparison-%d", at),
+		Sides: []sideView{{c.Good, show.Text(c.Good.Name), "good"}, {c.Bad, show.Text(c.Bad.Name), "bad"}}}
 	if len(c.Changes) > mostChanges {
 		v.More, v.Changes = len(c.Changes)-mostChanges, c.Changes[:mostChanges]
 	}

@@ -67,7 +67,8 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 	if by != "workflow" && by != "array" && by != "job" && !strings.HasPrefix(by, "tag:") {
 		return p, page.BadRequest(fmt.Errorf("by %s: choose workflow, array, job or tag:NAME", by))
 	}
-	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", "--since", since, "--by", by, "--output", "json")
+	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", "--since", since,
+		"--by", by, "--output", "json")
 	if err != nil {
 		return p, err
 	}
@@ -77,8 +78,9 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 		if i == 20 {
 			break
 		}
-		shownBars.Groups = append(shownBars.Groups, chart.BarGroup{Name: show.Text(row.Name), Bars: []chart.Bar{{Name: "cost", Value: row.Cost.High.USD, Low: row.Cost.Low.USD, High: row.Cost.High.USD,
-			Class: "share-0", Text: row.Cost.Text()}}})
+		shownBars.Groups = append(shownBars.Groups, chart.BarGroup{Name: show.Text(row.Name),
+			Bars: []chart.Bar{{Name: "cost", Value: row.Cost.High.USD, Low: row.Cost.Low.USD, High: row.Cost.High.USD,
+				Class: "share-0", Text: row.Cost.Text()}}})
 	}
 	drawn := ""
 	if found.Total != nil && found.Total.Cost.High.USD > 0 {
@@ -110,8 +112,10 @@ func BenchmarkPage(b reportfiles.Benchmark) page.Page {
 		group := chart.BarGroup{Name: show.Text(pair.Name())}
 		for i, side := range []*reportfiles.BenchmarkSummary{pair.Base, pair.Other} {
 			if side != nil {
-				group.Bars = append(group.Bars, chart.Bar{Name: []string{show.Text(b.Comparison.Base.Name), show.Text(b.Comparison.Other.Name)}[i], Value: side.Median, Low: side.Min,
-					High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: show.ShortTime(side.Median)})
+				group.Bars = append(group.Bars,
+					chart.Bar{Name: []string{show.Text(b.Comparison.Base.Name), show.Text(b.Comparison.Other.Name)}[i],
+						Value: side.Median, Low: side.Min,
+						High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: show.ShortTime(side.Median)})
 			}
 		}
 		shownBars.Groups = append(shownBars.Groups, group)

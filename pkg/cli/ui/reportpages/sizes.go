@@ -64,7 +64,8 @@ func (s *Reports) sizesReport(r *http.Request) (page.Page, error) {
 		return p, page.BadRequest(fmt.Errorf("since %s: choose one of %s", v.Since, strings.Join(adviceSpans, ", ")))
 	}
 	v.Command = s.Commands.Line("advise", "--since", v.Since)
-	list, err := source.AskJSON[[]advise.Advice](r.Context(), s.Commands, 10*time.Second, "advise", "--since", v.Since, "--output", "json")
+	list, err := source.AskJSON[[]advise.Advice](r.Context(), s.Commands, 10*time.Second, "advise", "--since", v.Since,
+		"--output", "json")
 	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
 		v.None, v.Hint, err = show.Text(failed.Message), show.Text(failed.Hint), nil
 	}
@@ -92,10 +93,12 @@ func adviceViewOf(a advise.Advice, at int) adviceView {
 		{"memory", advise.RequestText(a.Requested.MemoryMiB), a.Memory, advise.SizeText},
 		{"busy CPUs", advise.CPUsText(a.Requested.VCPUs), a.CPUs, advise.CPUsText},
 		{"GPU memory", "–", a.GPUMemory, advise.SizeText},
-		{"GPU busy", fmt.Sprint(a.Requested.GPUs), a.GPUUtilization, func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }},
+		{"GPU busy", fmt.Sprint(a.Requested.GPUs), a.GPUUtilization,
+			func(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }},
 	} {
 		if u := row.use; u != nil {
-			v.Rows = append(v.Rows, adviceRow{row.name, row.requested, row.text(u.P50), row.text(u.P95), row.text(u.Max)})
+			v.Rows = append(v.Rows, adviceRow{row.name, row.requested, row.text(u.P50), row.text(u.P95),
+				row.text(u.Max)})
 		}
 	}
 	if a.Proposal != nil {

@@ -100,8 +100,9 @@ func Indented(text []byte) (string, error) {
 
 // marks are the signs of the statuses, because colour alone does not tell them.
 var marks = map[string]string{
-	string(types.JobStatusSubmitted): "·", string(types.JobStatusPending): "◦", string(types.JobStatusRunnable): "○", string(types.JobStatusStarting): "◐",
-	string(types.JobStatusRunning): "●", string(types.JobStatusSucceeded): "✓", string(types.JobStatusFailed): "✕",
+	string(types.JobStatusSubmitted): "·", string(types.JobStatusPending): "◦", string(types.JobStatusRunnable): "○",
+	string(types.JobStatusStarting): "◐",
+	string(types.JobStatusRunning):  "●", string(types.JobStatusSucceeded): "✓", string(types.JobStatusFailed): "✕",
 }
 
 // Mark returns the sign of a status.

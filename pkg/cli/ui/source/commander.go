@@ -189,12 +189,14 @@ func (e *CommandError) Error() string { return e.Message }
 
 // newCommander returns a commander for the target of these options.
 func newCommander(base context.Context, run Run, o target.Options) *Commander {
-	return &Commander{run: run, flags: targetFlags(o), Base: base, turn: make(chan struct{}, commandsAtOnce), known: map[string]*answer{}}
+	return &Commander{run: run, flags: targetFlags(o), Base: base, turn: make(chan struct{}, commandsAtOnce),
+		known: map[string]*answer{}}
 }
 
 // targetFlags returns the flags that select a target.
 func targetFlags(o target.Options) (flags [][2]string) {
-	for _, f := range [][2]string{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir}, {"profile", o.Profile},
+	for _, f := range [][2]string{{"platform", o.Platform}, {"target", o.Name}, {"state-dir", o.StateDir},
+		{"profile", o.Profile},
 		{"region", o.Region}, {"endpoint-url", o.EndpointURL}} {
 		if f[1] != "" {
 			flags = append(flags, f)

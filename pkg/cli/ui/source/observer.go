@@ -73,7 +73,8 @@ type Observer struct {
 
 // newObserver returns an observer. The caller starts Run.
 func newObserver(c *Commander, o jobs.Options, isLocal bool) *Observer {
-	return &Observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1), history: map[string]*queueHistory{}, changed: make(chan struct{}),
+	return &Observer{c: c, options: o, isLocal: isLocal, wake: make(chan struct{}, 1),
+		history: map[string]*queueHistory{}, changed: make(chan struct{}),
 		Began: time.Now(), jobsRead: make(chan struct{})}
 }
 
@@ -346,7 +347,8 @@ func (o *Observer) listJobs(ctx context.Context, isFirst bool) error {
 			}
 		}
 	}
-	old, err := call.Client.Forgotten(ctx, func(id string) bool { return seen[id] }, func(types.JobSummary) bool { return true }, mostForgotten)
+	old, err := call.Client.Forgotten(ctx, func(id string) bool { return seen[id] },
+		func(types.JobSummary) bool { return true }, mostForgotten)
 	if err != nil {
 		return err
 	}
@@ -376,8 +378,10 @@ func (o *Observer) submissions(call *jobs.Call) func(joblist.Job) joblist.Job {
 
 // Listed converts a listed job.
 func Listed(s types.JobSummary, queue string) joblist.Job {
-	j := joblist.Job{ID: aws.ToString(s.JobId), Name: aws.ToString(s.JobName), Status: string(s.Status), Queue: queue, Definition: batch.Name(aws.ToString(s.JobDefinition)),
-		Reason: session.ListedReason(s), Created: aws.ToInt64(s.CreatedAt), Started: aws.ToInt64(s.StartedAt), Stopped: aws.ToInt64(s.StoppedAt)}
+	j := joblist.Job{ID: aws.ToString(s.JobId), Name: aws.ToString(s.JobName), Status: string(s.Status), Queue: queue,
+		Definition: batch.Name(aws.ToString(s.JobDefinition)),
+		Reason:     session.ListedReason(s), Created: aws.ToInt64(s.CreatedAt), Started: aws.ToInt64(s.StartedAt),
+		Stopped: aws.ToInt64(s.StoppedAt)}
 	if a := s.ArrayProperties; a != nil && a.Index == nil && aws.ToInt32(a.Size) > 0 {
 		j.Size, j.Counts = int(*a.Size), map[string]int{}
 		for status, n := range a.StatusSummary {

@@ -31,7 +31,8 @@ type Source struct {
 // --files.
 func New(ctx context.Context, run Run, o jobs.Options, files, name string) *Source {
 	c := newCommander(ctx, run, o.Target)
-	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, Files: files, target: name}
+	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, Files: files,
+		target: name}
 }
 
 // Label names the target for people.

@@ -56,7 +56,8 @@ func Recording() *Replies {
 	}
 	for _, i := range []string{":1", ":2"} {
 		for _, line := range []string{"status ", "logs "} {
-			r.Known[line+ArrayID+i] = Reply{Out: strings.ReplaceAll(r.Known[line+ArrayID+":0"].Out, ArrayID+":0", ArrayID+i)}
+			r.Known[line+ArrayID+i] = Reply{Out: strings.ReplaceAll(r.Known[line+ArrayID+":0"].Out, ArrayID+":0",
+				ArrayID+i)}
 		}
 	}
 	r.Known["status "+PrepareID+" "+ArrayID+" "+ReportID] = r.Known["status"]
@@ -95,7 +96,8 @@ func (r *Replies) Run(ctx context.Context, args []string, s term.Streams) int {
 		before(ctx, line, s)
 	}
 	if !ok {
-		found = Reply{Err: "batchctl: no job or workflow has the id or name " + args[len(args)-1] + "\n  list the jobs: batchctl list\n", Status: 1}
+		found = Reply{Err: "batchctl: no job or workflow has the id or name " + args[len(args)-1] +
+			"\n  list the jobs: batchctl list\n", Status: 1}
 	}
 	_, _ = io.WriteString(s.Out, found.Out)
 	_, _ = io.WriteString(term.MaskedWriter{Writer: s.Err}, found.Err) // as batchctl does

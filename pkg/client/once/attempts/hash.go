@@ -25,7 +25,8 @@ const describedDefinitions = 100
 func (r *Recorder) addHashes(ctx context.Context, rows []history.Attempt, details map[string]types.JobDetail) {
 	var names []string
 	for _, a := range rows {
-		if name := aws.ToString(details[a.Job].JobDefinition); name != "" && !slices.Contains(names, name) && len(names) < describedDefinitions {
+		if name := aws.ToString(details[a.Job].JobDefinition); name != "" && !slices.Contains(names, name) &&
+			len(names) < describedDefinitions {
 			names = append(names, name)
 		}
 	}
@@ -46,11 +47,13 @@ func (r *Recorder) addHashes(ctx context.Context, rows []history.Attempt, detail
 }
 
 // sizes are the members of a definition, at any level, that only say how much the program gets.
-var sizes = []string{"resourceRequirements", "vcpus", "memory", "sharedMemorySize", "maxSwap", "swappiness", "resources", "ephemeralStorage"}
+var sizes = []string{"resourceRequirements", "vcpus", "memory", "sharedMemorySize", "maxSwap", "swappiness",
+	"resources", "ephemeralStorage"}
 
 // programHash returns a hash of what a definition runs, without its sizes and without what batchctl adds.
 func programHash(d types.JobDefinition) string {
-	text, err := wire.Marshal(types.JobDefinition{Type: d.Type, ContainerProperties: d.ContainerProperties, EcsProperties: d.EcsProperties,
+	text, err := wire.Marshal(types.JobDefinition{Type: d.Type, ContainerProperties: d.ContainerProperties,
+		EcsProperties: d.EcsProperties,
 		EksProperties: d.EksProperties, NodeProperties: d.NodeProperties, Parameters: d.Parameters})
 	if err != nil {
 		return ""

@@ -38,7 +38,8 @@ type Recorder struct {
 // rows returns a row for each attempt of a job that has ended. A job that never started has none.
 func (r *Recorder) rows(job types.JobDetail) (rows []history.Attempt) {
 	base := history.Attempt{Target: r.Target, Job: aws.ToString(job.JobId), Name: aws.ToString(job.JobName),
-		Queue: batch.Name(aws.ToString(job.JobQueue)), Share: aws.ToString(job.ShareIdentifier), Submission: job.Tags[client.SubmissionTag],
+		Queue: batch.Name(aws.ToString(job.JobQueue)), Share: aws.ToString(job.ShareIdentifier),
+		Submission: job.Tags[client.SubmissionTag],
 		Definition: batch.Name(aws.ToString(job.JobDefinition)), Cell: r.cell(job), Requested: requested(job),
 		Status: types.JobStatusFailed, CreatedAt: aws.ToInt64(job.CreatedAt)}
 	if job.Container != nil {
@@ -49,16 +50,19 @@ func (r *Recorder) rows(job types.JobDetail) (rows []history.Attempt) {
 		row.Number, row.Reason = i+1, aws.ToString(a.StatusReason)
 		row.StartedAt, row.StoppedAt = aws.ToInt64(a.StartedAt), aws.ToInt64(a.StoppedAt)
 		if a.Container != nil {
-			row.Container, row.ExitCode, row.LogStream = aws.ToString(a.Container.Reason), a.Container.ExitCode, aws.ToString(a.Container.LogStreamName)
+			row.Container, row.ExitCode, row.LogStream = aws.ToString(a.Container.Reason), a.Container.ExitCode,
+				aws.ToString(a.Container.LogStreamName)
 		}
 		if c, ok := batch.TaskEnd(a); ok {
-			row.Container, row.ExitCode, row.LogStream = aws.ToString(c.Reason), c.ExitCode, aws.ToString(c.LogStreamName)
+			row.Container, row.ExitCode, row.LogStream = aws.ToString(c.Reason), c.ExitCode,
+				aws.ToString(c.LogStreamName)
 		}
 		rows = append(rows, row)
 	}
 	for i, a := range job.EksAttempts {
 		row, end := base, batch.PodEnd(a)
-		row.Number, row.Reason, row.Container, row.ExitCode = i+1, aws.ToString(a.StatusReason), aws.ToString(end.Reason), end.ExitCode
+		row.Number, row.Reason, row.Container, row.ExitCode = i+1, aws.ToString(a.StatusReason),
+			aws.ToString(end.Reason), end.ExitCode
 		row.StartedAt, row.StoppedAt = aws.ToInt64(a.StartedAt), aws.ToInt64(a.StoppedAt)
 		rows = append(rows, row)
 	}

@@ -16,8 +16,9 @@ import (
 // checkTags rejects tags that Batch rejects: at most 50, with valid keys and values.
 func checkTags(tags map[string]string) error {
 	if len(tags) > 50 {
-		return &wire.Fault{Type: "ValidationError", Message: "1 validation error detected: Value at 'tags' failed to satisfy constraint: " +
-			"Member must have length less than or equal to 50"}
+		return &wire.Fault{Type: "ValidationError",
+			Message: "1 validation error detected: Value at 'tags' failed to satisfy constraint: " +
+				"Member must have length less than or equal to 50"}
 	}
 	if problem := call.TagProblem(tags); problem != "" {
 		return wire.ClientException("%s", problem)
@@ -41,7 +42,8 @@ func checkVariables(variables []types.KeyValuePair) error {
 		case name == "":
 			return wire.ClientException("Environment variable name is required.")
 		case strings.HasPrefix(name, "AWS_BATCH"):
-			return wire.ClientException("Environment variable %s is not valid: names must not start with AWS_BATCH.", name)
+			return wire.ClientException("Environment variable %s is not valid: names must not start with AWS_BATCH.",
+				name)
 		case strings.ContainsAny(name, "=\x00") || strings.Contains(aws.ToString(v.Value), "\x00"):
 			return wire.ClientException("Environment variable %q is not valid.", name)
 		}

@@ -47,7 +47,8 @@ func checkConsumables(p *types.ConsumableResourceProperties) error {
 
 // createConsumableResource records a new resource with its total quantity. A name that exists is
 // an error, even with the same values.
-func (cs consumables) createConsumableResource(c *call.Call, in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
+func (cs consumables) createConsumableResource(c *call.Call,
+	in *awsbatch.CreateConsumableResourceInput) (*awsbatch.CreateConsumableResourceOutput, error) {
 	name, kind := aws.ToString(in.ConsumableResourceName), aws.ToString(in.ResourceType)
 	switch {
 	case !definitionName().MatchString(name):
@@ -69,7 +70,8 @@ func (cs consumables) createConsumableResource(c *call.Call, in *awsbatch.Create
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(model.ARN(model.KindConsumable, name)), ConsumableResourceName: &name}, nil
+	return &awsbatch.CreateConsumableResourceOutput{ConsumableResourceArn: aws.String(model.ARN(model.KindConsumable,
+		name)), ConsumableResourceName: &name}, nil
 }
 
 // consumableNamed returns the resource with a name or ARN, or the error for an unknown one. The
@@ -84,7 +86,8 @@ func consumableNamed(m *model.Model, text *string) (*model.Consumable, error) {
 
 // updateConsumableResource changes the total quantity. A repeated client token changes nothing
 // and gets the current total.
-func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
+func (cs consumables) updateConsumableResource(c *call.Call,
+	in *awsbatch.UpdateConsumableResourceInput) (*awsbatch.UpdateConsumableResourceOutput, error) {
 	if err := cs.check(c); err != nil {
 		return nil, err
 	}
@@ -94,7 +97,8 @@ func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.Update
 		if err != nil {
 			return nil, err
 		}
-		out.ConsumableResourceArn, out.ConsumableResourceName = aws.String(model.ARN(model.KindConsumable, r.Name)), aws.String(r.Name)
+		out.ConsumableResourceArn, out.ConsumableResourceName = aws.String(model.ARN(model.KindConsumable, r.Name)),
+			aws.String(r.Name)
 		out.TotalQuantity = aws.Int64(r.Total)
 		token := aws.ToString(in.ClientToken)
 		// A repeated request must not add or remove the quantity twice.
@@ -106,7 +110,8 @@ func (cs consumables) updateConsumableResource(c *call.Call, in *awsbatch.Update
 			return nil, err
 		}
 		out.TotalQuantity = &total
-		return []model.Event{{ConsumableUpdated: &model.ConsumableTotal{Consumable: r.Name, Total: total, Token: token}}}, nil
+		return []model.Event{{ConsumableUpdated: &model.ConsumableTotal{Consumable: r.Name, Total: total,
+			Token: token}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +142,8 @@ func changedTotal(r *model.Consumable, operation string, by *int64) (int64, erro
 
 // deleteConsumableResource removes a resource. Jobs that request it wait with a reason until a
 // resource with that name exists again.
-func (cs consumables) deleteConsumableResource(_ *call.Call, in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
+func (cs consumables) deleteConsumableResource(_ *call.Call,
+	in *awsbatch.DeleteConsumableResourceInput) (*awsbatch.DeleteConsumableResourceOutput, error) {
 	return &awsbatch.DeleteConsumableResourceOutput{}, cs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		r, err := consumableNamed(m, in.ConsumableResource)
 		if err != nil {
@@ -149,7 +155,8 @@ func (cs consumables) deleteConsumableResource(_ *call.Call, in *awsbatch.Delete
 
 // describeConsumableResource returns a resource with the quantities at this moment: in total, in
 // use by started jobs, and available.
-func (cs consumables) describeConsumableResource(_ *call.Call, in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
+func (cs consumables) describeConsumableResource(_ *call.Call,
+	in *awsbatch.DescribeConsumableResourceInput) (*awsbatch.DescribeConsumableResourceOutput, error) {
 	m, done := cs.backend.View()
 	defer done()
 	r, err := consumableNamed(m, in.ConsumableResource)
@@ -171,7 +178,8 @@ func (cs consumables) describeConsumableResource(_ *call.Call, in *awsbatch.Desc
 
 // listConsumableResources returns resources by name, optionally those that match one filter, with
 // their current quantities.
-func (cs consumables) listConsumableResources(_ *call.Call, in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
+func (cs consumables) listConsumableResources(_ *call.Call,
+	in *awsbatch.ListConsumableResourcesInput) (*awsbatch.ListConsumableResourcesOutput, error) {
 	matches, err := oneFilter(in.Filters, "CONSUMABLE_RESOURCE_NAME")
 	if err != nil {
 		return nil, err
@@ -184,11 +192,14 @@ func (cs consumables) listConsumableResources(_ *call.Call, in *awsbatch.ListCon
 	if err != nil {
 		return nil, err
 	}
-	out := &awsbatch.ListConsumableResourcesOutput{NextToken: next, ConsumableResources: []types.ConsumableResourceSummary{}}
+	out := &awsbatch.ListConsumableResourcesOutput{NextToken: next,
+		ConsumableResources: []types.ConsumableResourceSummary{}}
 	for _, name := range page {
 		r := m.Consumables[name]
-		out.ConsumableResources = append(out.ConsumableResources, types.ConsumableResourceSummary{ConsumableResourceArn: aws.String(model.ARN(model.KindConsumable, name)),
-			ConsumableResourceName: aws.String(name), InUseQuantity: aws.Int64(r.InUse), TotalQuantity: aws.Int64(r.Total), ResourceType: aws.String(r.Kind)})
+		out.ConsumableResources = append(out.ConsumableResources,
+			types.ConsumableResourceSummary{ConsumableResourceArn: aws.String(model.ARN(model.KindConsumable, name)),
+				ConsumableResourceName: aws.String(name), InUseQuantity: aws.Int64(r.InUse),
+				TotalQuantity: aws.Int64(r.Total), ResourceType: aws.String(r.Kind)})
 	}
 	return out, nil
 }
@@ -201,7 +212,8 @@ func oneFilter(filters []types.KeyValuesPair, allowed ...string) (map[string]*na
 		name := aws.ToString(f.Name)
 		switch {
 		case !slices.Contains(allowed, name):
-			return nil, wire.ClientException("Filter %s is not valid. Valid filters: [%s]", name, strings.Join(allowed, ", "))
+			return nil, wire.ClientException("Filter %s is not valid. Valid filters: [%s]", name,
+				strings.Join(allowed, ", "))
 		case found[name] != nil:
 			return nil, wire.ClientException("Filter %s is given twice.", name)
 		}
@@ -225,7 +237,8 @@ func (f *nameFilter) fits(name string) bool {
 
 // listJobsByConsumableResource returns jobs that request a resource, newest first. Like ListJobs,
 // it examines at most call.MaxExamined jobs for a page.
-func (cs consumables) listJobsByConsumableResource(_ *call.Call, in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
+func (cs consumables) listJobsByConsumableResource(_ *call.Call,
+	in *awsbatch.ListJobsByConsumableResourceInput) (*awsbatch.ListJobsByConsumableResourceOutput, error) {
 	filters, err := oneFilter(in.Filters, "JOB_STATUS", "JOB_NAME")
 	if err != nil {
 		return nil, err

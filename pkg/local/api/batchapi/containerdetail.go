@@ -15,7 +15,8 @@ import (
 func containerDetail(t *model.Task) *types.ContainerDetail {
 	d := describeContainer(t.Job.Container)
 	if a := t.Last(); a != nil {
-		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, call.Optional(a.Reason), aws.String(t.LogStream(a)), aws.String(t.ECSTaskARN(a, 0))
+		d.ExitCode, d.Reason, d.LogStreamName, d.TaskArn = a.Exit, call.Optional(a.Reason), aws.String(t.LogStream(a)),
+			aws.String(t.ECSTaskARN(a, 0))
 		d.ContainerInstanceArn = a.InstanceARN()
 	}
 	return d

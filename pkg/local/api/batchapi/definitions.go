@@ -38,12 +38,14 @@ func definitionStatus(d *model.Definition) string {
 // are not used again. A call that the SDK repeats gets the revision of the first one. The notice
 // of the answer lists the members without effect here, or tells why jobs of the definition cannot
 // run.
-func (ds definitions) registerJobDefinition(c *call.Call, in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
+func (ds definitions) registerJobDefinition(c *call.Call,
+	in *awsbatch.RegisterJobDefinitionInput) (*awsbatch.RegisterJobDefinitionOutput, error) {
 	if err := cmp.Or(checkDefinitionSize(c), checkDefinition(in), ds.check(c)); err != nil {
 		return nil, err
 	}
 	dropped := dropEmptyVariables(in)
-	r := &model.Registration{Invocation: c.Invocation(), Request: model.Shape[*awsbatch.RegisterJobDefinitionInput]{V: in}}
+	r := &model.Registration{Invocation: c.Invocation(),
+		Request: model.Shape[*awsbatch.RegisterJobDefinitionInput]{V: in}}
 	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		if id, again := m.MadeBy(r.Invocation); again {
 			r.Revision = m.Definition(id).Revision
@@ -151,7 +153,8 @@ func checkDefinition(in *awsbatch.RegisterJobDefinitionInput) error {
 		return err
 	}
 	return cmp.Or(shaped, checkDefinitionValues(in), checkWork(d, w, false), checkVariables(w.Container.Environment),
-		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags), checkConsumables(in.ConsumableResourceProperties))
+		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout), checkTags(in.Tags),
+		checkConsumables(in.ConsumableResourceProperties))
 }
 
 // checkDefinitionValues checks the members that are independent of the kind of definition.
@@ -167,7 +170,8 @@ func checkDefinitionValues(in *awsbatch.RegisterJobDefinitionInput) error {
 
 // deregisterJobDefinition makes a revision INACTIVE. Jobs that were submitted with it keep
 // running, and it can still be described. Repeating the request is no error.
-func (ds definitions) deregisterJobDefinition(c *call.Call, in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
+func (ds definitions) deregisterJobDefinition(c *call.Call,
+	in *awsbatch.DeregisterJobDefinitionInput) (*awsbatch.DeregisterJobDefinitionOutput, error) {
 	id := model.ResourceName(aws.ToString(in.JobDefinition), "job-definition")
 	err := ds.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		d := m.Definition(id)
@@ -206,7 +210,8 @@ func activeDefinition(m *model.Model, text string) (*model.Definition, error) {
 
 // describeJobDefinitions returns definitions by ARN or name:revision in the order of the request,
 // or pages of all revisions of one name or of every name. A status filters each of them.
-func (ds definitions) describeJobDefinitions(c *call.Call, in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
+func (ds definitions) describeJobDefinitions(c *call.Call,
+	in *awsbatch.DescribeJobDefinitionsInput) (*awsbatch.DescribeJobDefinitionsOutput, error) {
 	if len(in.JobDefinitions) > 100 {
 		return nil, wire.ClientException("Maximum number of job definitions supported is 100")
 	}
@@ -235,7 +240,10 @@ func (ds definitions) describeJobDefinitions(c *call.Call, in *awsbatch.Describe
 			all = append(all, newestFirst(m.Definitions[name])...)
 		}
 	}
-	all = slices.DeleteFunc(all, func(d *model.Definition) bool { return in.Status != nil && definitionStatus(d) != *in.Status })
+	all = slices.DeleteFunc(all, func(d *model.Definition) bool {
+		return in.Status != nil &&
+			definitionStatus(d) != *in.Status
+	})
 	page, next := all, (*string)(nil)
 	if len(in.JobDefinitions) == 0 { // requested definitions fit on one page, in the order of the request
 		var err error
@@ -309,7 +317,8 @@ func describedNodes(p *types.NodeProperties) *types.NodeProperties {
 	d.NodeRangeProperties = slices.Clone(p.NodeRangeProperties)
 	for i := range d.NodeRangeProperties {
 		r := &d.NodeRangeProperties[i]
-		r.Container, r.EcsProperties, r.EksProperties = describedContainer(r.Container, false), describedParts(r.EcsProperties), model.DescribedPods(r.EksProperties)
+		r.Container, r.EcsProperties, r.EksProperties = describedContainer(r.Container, false),
+			describedParts(r.EcsProperties), model.DescribedPods(r.EksProperties)
 		r.InstanceTypes = append([]string{}, r.InstanceTypes...)
 	}
 	return &d

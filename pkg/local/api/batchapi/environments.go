@@ -21,7 +21,8 @@ type environments struct{ *service }
 // createComputeEnvironment records an environment, ENABLED by default. It is a limit on vCPUs and
 // a platform: the engine starts no instances. The notice of the answer names the members that
 // have no effect here.
-func (es environments) createComputeEnvironment(c *call.Call, in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
+func (es environments) createComputeEnvironment(c *call.Call,
+	in *awsbatch.CreateComputeEnvironmentInput) (*awsbatch.CreateComputeEnvironmentOutput, error) {
 	name := aws.ToString(in.ComputeEnvironmentName)
 	if err := cmp.Or(checkEnvironmentRequest(in), checkTags(in.Tags), es.check(c)); err != nil {
 		return nil, err
@@ -32,13 +33,15 @@ func (es environments) createComputeEnvironment(c *call.Call, in *awsbatch.Creat
 		if m.Environments[name] != nil || name == model.ComputeEnvironment {
 			return nil, already("Compute environment", name)
 		}
-		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(), Request: model.Shape[*awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
+		return []model.Event{{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(),
+			Request: model.Shape[*awsbatch.CreateComputeEnvironmentInput]{V: in}}}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	noticeEnvironment(c, in.ComputeResources)
-	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+	return &awsbatch.CreateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment,
+		name)), ComputeEnvironmentName: &name}, nil
 }
 
 // checkEnvironmentRequest rejects environments that Batch rejects.
@@ -48,10 +51,12 @@ func checkEnvironmentRequest(in *awsbatch.CreateComputeEnvironmentInput) error {
 	switch {
 	case !definitionName().MatchString(aws.ToString(in.ComputeEnvironmentName)):
 		return wire.ClientException("Compute Environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
-	case !managed && in.ServiceRole == nil && in.EksConfiguration == nil: // also of another type: a test of moto wants it
+	case !managed && in.ServiceRole == nil &&
+		in.EksConfiguration == nil: // also of another type: a test of moto wants it
 		return required("ServiceRole")
 	case !managed && in.Type != types.CETypeUnmanaged:
-		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]", in.Type)
+		return wire.ClientException("Compute environment type %q is not valid. Valid types: [MANAGED, UNMANAGED]",
+			in.Type)
 	case in.State != "" && !slices.Contains(in.State.Values(), in.State):
 		return badState(string(in.State))
 	case managed && r == nil:
@@ -170,7 +175,8 @@ func noticeEnvironment(c *call.Call, r *types.ComputeResource) {
 
 // updateComputeEnvironment merges the request into the environment and checks the result like a
 // new one. Environments from the engine's options cannot be changed.
-func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
+func (es environments) updateComputeEnvironment(c *call.Call,
+	in *awsbatch.UpdateComputeEnvironmentInput) (*awsbatch.UpdateComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	if err := es.check(c); err != nil {
 		return nil, err
@@ -189,7 +195,8 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 		case v.Request.Type == types.CETypeUnmanaged && in.ComputeResources != nil:
 			return nil, wire.ClientException("computeResources are not applicable for an UNMANAGED compute environment.")
 		}
-		if err := cmp.Or(checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus), checkUpdatePolicy(in.UpdatePolicy)); err != nil {
+		if err := cmp.Or(checkUnmanaged(v.Request.Type == types.CETypeManaged, in.UnmanagedvCpus),
+			checkUpdatePolicy(in.UpdatePolicy)); err != nil {
 			return nil, err
 		}
 		if now, err = model.UpdatedEnvironment(v.Request, in); err != nil {
@@ -216,12 +223,14 @@ func (es environments) updateComputeEnvironment(c *call.Call, in *awsbatch.Updat
 	if in.UpdatePolicy != nil {
 		c.Remark("no update replaces instances; this has no effect", []string{"updatePolicy"})
 	}
-	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment, name)), ComputeEnvironmentName: &name}, nil
+	return &awsbatch.UpdateComputeEnvironmentOutput{ComputeEnvironmentArn: aws.String(model.ARN(model.KindEnvironment,
+		name)), ComputeEnvironmentName: &name}, nil
 }
 
 // checkUpdatePolicy rejects a timeout outside the documented range.
 func checkUpdatePolicy(p *types.UpdatePolicy) error {
-	if p != nil && p.JobExecutionTimeoutMinutes != nil && (*p.JobExecutionTimeoutMinutes < 1 || *p.JobExecutionTimeoutMinutes > 7200) {
+	if p != nil && p.JobExecutionTimeoutMinutes != nil && (*p.JobExecutionTimeoutMinutes < 1 ||
+		*p.JobExecutionTimeoutMinutes > 7200) {
 		return wire.ClientException("jobExecutionTimeoutMinutes should be between 1 and 7200.")
 	}
 	return nil
@@ -229,7 +238,8 @@ func checkUpdatePolicy(p *types.UpdatePolicy) error {
 
 // deleteComputeEnvironment removes an environment that is DISABLED and in no queue. Batch
 // requires both.
-func (es environments) deleteComputeEnvironment(c *call.Call, in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
+func (es environments) deleteComputeEnvironment(c *call.Call,
+	in *awsbatch.DeleteComputeEnvironmentInput) (*awsbatch.DeleteComputeEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ComputeEnvironment), model.KindEnvironment)
 	return &awsbatch.DeleteComputeEnvironmentOutput{}, es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.Environments[name]
@@ -239,7 +249,8 @@ func (es environments) deleteComputeEnvironment(c *call.Call, in *awsbatch.Delet
 		case v.Request == nil:
 			return nil, configured("Compute environment", name)
 		}
-		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}}, cmp.Or(checkDisabled(v), checkUnused(m, v))
+		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindEnvironment, name)}}},
+			cmp.Or(checkDisabled(v), checkUnused(m, v))
 	})
 }
 
@@ -262,7 +273,8 @@ func checkUnused(m *model.Model, v *model.Environment) error {
 
 // describeComputeEnvironments returns all environments or the requested ones, by name. Like
 // Batch, it leaves out unknown names.
-func (es environments) describeComputeEnvironments(c *call.Call, in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
+func (es environments) describeComputeEnvironments(c *call.Call,
+	in *awsbatch.DescribeComputeEnvironmentsInput) (*awsbatch.DescribeComputeEnvironmentsOutput, error) {
 	if err := checkNamed("ComputeEnvironments", in.ComputeEnvironments, in.MaxResults); err != nil {
 		return nil, err
 	}
@@ -270,11 +282,13 @@ func (es environments) describeComputeEnvironments(c *call.Call, in *awsbatch.De
 	defer done()
 	all := call.SortedKeys(m.Environments)
 	self := func(name string) string { return name }
-	page, next, err := call.Page(named(all, in.ComputeEnvironments, model.KindEnvironment, self), in.MaxResults, 100, in.NextToken, self)
+	page, next, err := call.Page(named(all, in.ComputeEnvironments, model.KindEnvironment, self), in.MaxResults, 100,
+		in.NextToken, self)
 	if err != nil {
 		return nil, err
 	}
-	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next, ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
+	out := &awsbatch.DescribeComputeEnvironmentsOutput{NextToken: next,
+		ComputeEnvironments: []types.ComputeEnvironmentDetail{}}
 	for _, name := range page {
 		out.ComputeEnvironments = append(out.ComputeEnvironments, es.environmentDetail(m, m.Environments[name]))
 	}
@@ -302,10 +316,12 @@ func (es environments) environmentDetail(m *model.Model, v *model.Environment) t
 	}
 	if q := v.Request; q != nil {
 		d.Type, d.State, d.UnmanagedvCpus = q.Type, q.State, q.UnmanagedvCpus
-		d.ComputeResources, d.ServiceRole, d.Context = model.DescribedResources(q.ComputeResources), q.ServiceRole, q.Context
+		d.ComputeResources, d.ServiceRole, d.Context = model.DescribedResources(q.ComputeResources), q.ServiceRole,
+			q.Context
 		d.UpdatePolicy = v.UpdatePolicy
 		if q.EksConfiguration != nil {
-			d.ContainerOrchestrationType, d.EksConfiguration, d.EcsClusterArn = types.OrchestrationTypeEks, q.EksConfiguration, nil
+			d.ContainerOrchestrationType, d.EksConfiguration, d.EcsClusterArn = types.OrchestrationTypeEks,
+				q.EksConfiguration, nil
 		}
 	}
 	return d

@@ -30,7 +30,8 @@ func badState(state string) error {
 
 // configured rejects changes to a resource that comes from the engine's options.
 func configured(what, name string) error {
-	return wire.ClientException("%s %s comes from the options of the local engine: restart the engine to change it.", what, name)
+	return wire.ClientException("%s %s comes from the options of the local engine: restart the engine to change it.",
+		what, name)
 }
 
 // required returns Batch's error for an environment without a required member, word for word.

@@ -69,7 +69,8 @@ func describeJob(t *model.Task) types.JobDetail {
 	}
 	switch {
 	case t.IsParent():
-		d.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(int32(len(j.Children))), StatusSummary: statusSummary(j),
+		d.ArrayProperties = &types.ArrayPropertiesDetail{Size: aws.Int32(int32(len(j.Children))),
+			StatusSummary:              statusSummary(j),
 			StatusSummaryLastUpdatedAt: aws.Int64(j.TallyAt)}
 	case t.IsChild():
 		d.ArrayProperties = &types.ArrayPropertiesDetail{Index: &t.Index}
@@ -110,13 +111,15 @@ func describeContainers(t *model.Task, node int, d *types.JobDetail) {
 // describeAttempt returns an attempt that has ended, with the results of a node. Batch lists an attempt
 // only then. Its shape depends on the kind of job. Times and the status reason are the job's.
 func describeAttempt(t *model.Task, a *model.Attempt, node int) types.AttemptDetail {
-	d := types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason)}
+	d := types.AttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt),
+		StatusReason: call.Optional(a.StatusReason)}
 	from, to := t.Job.PartsOf(node)
 	if from < to && t.Job.Parts[from].Task != nil {
 		d.TaskProperties = describeTaskAttempt(t, a, node)
 		return d
 	}
-	d.Container = &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: call.Optional(a.Reason), TaskArn: aws.String(t.ECSTaskARN(a, node)),
+	d.Container = &types.AttemptContainerDetail{ExitCode: a.Exit, Reason: call.Optional(a.Reason),
+		TaskArn:              aws.String(t.ECSTaskARN(a, node)),
 		ContainerInstanceArn: a.InstanceARN(), NetworkInterfaces: []types.NetworkInterface{}}
 	if from == to {
 		d.Container.LogStreamName = aws.String(t.LogStream(a))
@@ -164,7 +167,8 @@ func consumableProperties(j *model.Job) *types.ConsumableResourceProperties {
 	p := &types.ConsumableResourceProperties{}
 	for _, r := range j.Consumes {
 		p.ConsumableResourceList = append(p.ConsumableResourceList,
-			types.ConsumableResourceRequirement{ConsumableResource: aws.String(model.ARN(model.KindConsumable, r.Name)), Quantity: aws.Int64(r.Quantity)})
+			types.ConsumableResourceRequirement{ConsumableResource: aws.String(model.ARN(model.KindConsumable, r.Name)),
+				Quantity: aws.Int64(r.Quantity)})
 	}
 	return p
 }

@@ -18,7 +18,8 @@ import (
 func listableStatus(name string) (model.State, error) {
 	s, ok := model.ParseState(types.JobStatus(name))
 	if !ok {
-		return model.NoState, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name, types.JobStatus("").Values())
+		return model.NoState, wire.ClientException("Job status %s is not valid. Valid statuses: %v", name,
+			types.JobStatus("").Values())
 	}
 	return s, nil
 }
@@ -74,7 +75,8 @@ func childrenIn(j *model.Job, status model.State, after int64) iter.Seq2[*model.
 // filteredJobs yields the jobs that match a ListJobs filter. As in Batch, a request has at most
 // one. It applies to jobs in any status, or with SHARE_IDENTIFIER to jobs in the request's
 // status. It does not apply to the children of arrays.
-func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
+func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.State,
+	after int64) (iter.Seq2[*model.Task, bool], error) {
 	filters := in.Filters
 	if err := checkOne(filters); err != nil {
 		return nil, err
@@ -88,7 +90,8 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		if !strings.HasSuffix(pattern, "*") {
 			return ordinaryJobs(l.ByName[pattern], after, all), nil
 		}
-		return ordinaryJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&pattern, strings.ToLower(*j.Request.JobName)) }), nil
+		return ordinaryJobs(l.All, after,
+			func(j *model.Job) bool { return model.Glob(&pattern, strings.ToLower(*j.Request.JobName)) }), nil
 	case "JOB_STATUS":
 		s, err := listableStatus(value)
 		if err != nil {
@@ -99,12 +102,14 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		// An ARN selects one revision, a name all of them.
 		if id := model.ResourceName(value, model.KindDefinition); id != value {
 			name, _, _ := strings.Cut(id, ":")
-			return ordinaryJobs(l.ByDefinition[name], after, func(j *model.Job) bool { return j.Definition.ID() == id }), nil
+			return ordinaryJobs(l.ByDefinition[name], after,
+				func(j *model.Job) bool { return j.Definition.ID() == id }), nil
 		}
 		if !strings.HasSuffix(value, "*") {
 			return ordinaryJobs(l.ByDefinition[value], after, all), nil
 		}
-		return ordinaryJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&value, j.Definition.Name()) }), nil
+		return ordinaryJobs(l.All, after, func(j *model.Job) bool { return model.Glob(&value, j.Definition.Name()) }),
+			nil
 	case "BEFORE_CREATED_AT", "AFTER_CREATED_AT":
 		at, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
@@ -113,7 +118,8 @@ func filteredJobs(l *model.QueueJobs, in *awsbatch.ListJobsInput, status model.S
 		return ordinaryJobs(createdJobs(l, at, name == "BEFORE_CREATED_AT"), after, all), nil
 	case "SHARE_IDENTIFIER":
 		return ordinaryJobs(l.All, after, func(j *model.Job) bool {
-			return model.Glob(&value, aws.ToString(j.Request.ShareIdentifier)) && (in.JobStatus == "" || j.State == status)
+			return model.Glob(&value, aws.ToString(j.Request.ShareIdentifier)) &&
+				(in.JobStatus == "" || j.State == status)
 		}), nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, JOB_STATUS, JOB_DEFINITION, "+

@@ -85,7 +85,8 @@ func (js jobs) listJobs(c *call.Call, in *awsbatch.ListJobsInput) (*awsbatch.Lis
 
 // listed yields the tasks that a ListJobs may return, after its token, and whether each matches:
 // jobs newest first, children by index. Without a status it returns all.
-func (js jobs) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64) (iter.Seq2[*model.Task, bool], error) {
+func (js jobs) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.State,
+	after int64) (iter.Seq2[*model.Task, bool], error) {
 	switch {
 	case in.ArrayJobId != nil && in.JobQueue != nil:
 		return nil, wire.ClientException("Only one of jobQueue, arrayJobId and multiNodeJobId can be given.")
@@ -118,7 +119,8 @@ func (js jobs) listed(m *model.Model, in *awsbatch.ListJobsInput, status model.S
 
 // listNodes returns a page of the nodes that are in a state; NoState means all. The token is the
 // index of the last node of the page before.
-func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64, size int) (*awsbatch.ListJobsOutput, error) {
+func listNodes(m *model.Model, in *awsbatch.ListJobsInput, status model.State, after int64,
+	size int) (*awsbatch.ListJobsOutput, error) {
 	j := m.Jobs[jobID(in.MultiNodeJobId)]
 	switch {
 	case in.JobQueue != nil || in.ArrayJobId != nil:

@@ -40,7 +40,8 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 			return failed("targetNodes should contain only digits.")
 		}
 		if !ok || to >= *p.NumNodes {
-			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes), *p.NumNodes)
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(r.TargetNodes),
+				*p.NumNodes)
 		}
 		if err := checkNodeRange(&r); err != nil {
 			return err
@@ -142,12 +143,14 @@ func checkNodeOverrides(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.Sub
 	for _, v := range o.NodePropertyOverrides {
 		_, to, ok := model.NodeRange(v.TargetNodes, n)
 		if !ok || to >= n {
-			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes), n)
+			return wire.ClientException("targetNodes %q is not a range of the %d nodes.", aws.ToString(v.TargetNodes),
+				n)
 		}
 		same := func(r types.NodeRangeProperty) bool { return aws.ToString(r.TargetNodes) == *v.TargetNodes }
 		at := slices.IndexFunc(d.NodeProperties.NodeRangeProperties, same)
 		if at < 0 {
-			return wire.ClientException("NodeOverride targets should match job definition. Non matching targets - %s", *v.TargetNodes)
+			return wire.ClientException("NodeOverride targets should match job definition. Non matching targets - %s",
+				*v.TargetNodes)
 		}
 		if err := checkNodeOverride(&d.NodeProperties.NodeRangeProperties[at], &v); err != nil {
 			return err
@@ -189,7 +192,8 @@ func checkOpenRange(p *types.NodeProperties, n int32) error {
 			continue
 		}
 		if from, _, _ := model.NodeRange(r.TargetNodes, maxNodes); from >= n {
-			return wire.ClientException("numNodes must be more than the start of targetNodes %q, got %d.", *r.TargetNodes, n)
+			return wire.ClientException("numNodes must be more than the start of targetNodes %q, got %d.",
+				*r.TargetNodes, n)
 		}
 		isOpen = true
 	}

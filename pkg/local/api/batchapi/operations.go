@@ -21,8 +21,10 @@ type API struct {
 // New returns the AWS Batch of an engine.
 func New(b Backend, settings Settings) *API {
 	s := &service{Settings: settings, backend: b}
-	return &API{consumables: consumables{s}, definitions: definitions{s}, environments: environments{s}, jobs: jobs{s}, policies: policies{s},
-		queues: queues{s}, quotaShares: quotaShares{s}, serviceEnvironments: serviceEnvironments{s}, serviceJobs: serviceJobs{s}, tags: tags{s}}
+	return &API{consumables: consumables{s}, definitions: definitions{s}, environments: environments{s}, jobs: jobs{s},
+		policies: policies{s},
+		queues:   queues{s}, quotaShares: quotaShares{s}, serviceEnvironments: serviceEnvironments{s},
+		serviceJobs: serviceJobs{s}, tags: tags{s}}
 }
 
 // Operations returns the handlers of the operations that the engine implements.

@@ -68,11 +68,14 @@ func checkPartDependencies(all []model.Part) error {
 			on, condition := model.FindPart(all, aws.ToString(d.ContainerName)), aws.ToString(d.Condition)
 			switch {
 			case on < 0 || on == i:
-				return wire.ClientException("Container %s cannot depend on %s.", all[i].Name(), aws.ToString(d.ContainerName))
+				return wire.ClientException("Container %s cannot depend on %s.", all[i].Name(),
+					aws.ToString(d.ContainerName))
 			case condition != model.OnStart && condition != model.OnComplete && condition != model.OnSuccess:
-				return failed("TaskContainer dependency " + condition + " is not valid. Valid values are: [START, COMPLETE, SUCCESS]")
+				return failed("TaskContainer dependency " + condition +
+					" is not valid. Valid values are: [START, COMPLETE, SUCCESS]")
 			case condition != model.OnStart && all[on].Essential():
-				return failed("The container target of a dependency can not have condition " + condition + " if the target container " + all[on].Name() + " is essential.")
+				return failed("The container target of a dependency can not have condition " + condition +
+					" if the target container " + all[on].Name() + " is essential.")
 			}
 		}
 	}
@@ -80,9 +83,10 @@ func checkPartDependencies(all []model.Part) error {
 	done := map[int]bool{}
 	for range all {
 		for i := range all {
-			done[i] = done[i] || !slices.ContainsFunc(all[i].Declared.DependsOn, func(d types.TaskContainerDependency) bool {
-				return !done[model.FindPart(all, *d.ContainerName)]
-			})
+			done[i] = done[i] || !slices.ContainsFunc(all[i].Declared.DependsOn,
+				func(d types.TaskContainerDependency) bool {
+					return !done[model.FindPart(all, *d.ContainerName)]
+				})
 		}
 	}
 	for i := range all {
@@ -117,7 +121,8 @@ func checkTaskOverride(e *types.EcsProperties, o *types.EcsPropertiesOverride) e
 	for _, task := range o.TaskProperties {
 		for _, c := range task.Containers {
 			if model.FindPart(all, aws.ToString(c.Name)) < 0 {
-				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.", aws.ToString(c.Name))
+				return wire.ClientException("Container %s in ecsPropertiesOverride does not exist.",
+					aws.ToString(c.Name))
 			}
 			if err := checkVariables(c.Environment); err != nil {
 				return err
@@ -160,7 +165,8 @@ func unhonouredParts(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput,
 			members = append(members, attempt.Member{Name: what + " " + strings.Join(own, ", ")})
 		}
 	}
-	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties, func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
+	if p := d.NodeProperties; p != nil && slices.ContainsFunc(p.NodeRangeProperties,
+		func(r types.NodeRangeProperty) bool { return len(r.InstanceTypes) > 0 }) {
 		members = append(members, attempt.Member{Name: "instanceTypes"}) // as runtimePlatform
 	}
 	return members

@@ -50,8 +50,9 @@ func shortReason(reason string) string {
 // describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
 // results of containers: it ran no pods.
 func describePodAttempt(t *model.Task, a *model.Attempt, node int) types.EksAttemptDetail {
-	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt), StatusReason: call.Optional(a.StatusReason),
-		PodName: aws.String(t.PodName(a, node)), NodeName: aws.String(a.NodeName())}
+	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt),
+		StatusReason: call.Optional(a.StatusReason),
+		PodName:      aws.String(t.PodName(a, node)), NodeName: aws.String(a.NodeName())}
 	namespace := ""
 	if v := a.Environment; v != nil && v.Request != nil && v.Request.EksConfiguration != nil {
 		d.EksClusterArn = v.Request.EksConfiguration.EksClusterArn

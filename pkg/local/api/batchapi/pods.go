@@ -56,7 +56,8 @@ func checkPodProperties(p *types.EksProperties) error {
 	case p.PodProperties == nil || len(p.PodProperties.Containers) == 0:
 		return wire.ClientException(empty.NoPodContainer)
 	case len(p.PodProperties.Containers) > maxParts || len(p.PodProperties.InitContainers) > maxParts:
-		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts, maxParts)
+		return wire.ClientException("podProperties can have at most %d containers and %d initContainers.", maxParts,
+			maxParts)
 	}
 	pod := p.PodProperties
 	names := map[string]bool{}
@@ -126,7 +127,8 @@ func checkPodOverride(p *types.EksProperties, o *types.EksPropertiesOverride) er
 		return nil
 	}
 	over, pod := o.PodProperties, p.PodProperties
-	return cmp.Or(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers, over.InitContainers))
+	return cmp.Or(checkPodNames(pod.Containers, over.Containers), checkPodNames(pod.InitContainers,
+		over.InitContainers))
 }
 
 // checkPodNames rejects overrides of containers that do not exist.
@@ -141,7 +143,8 @@ func checkPodNames(all []types.EksContainer, over []types.EksContainerOverride) 
 }
 
 // podMembers are the members of pods that executors know under the names of ECS.
-var podMembers = strings.NewReplacer("mountPoints", "volumeMounts", "readonlyRootFilesystem", "securityContext.readOnlyRootFilesystem",
+var podMembers = strings.NewReplacer("mountPoints", "volumeMounts", "readonlyRootFilesystem",
+	"securityContext.readOnlyRootFilesystem",
 	"privileged", "securityContext.privileged", "user", "securityContext.runAsUser", "volumes", "hostPath")
 
 // unhonouredPods returns the members of the pods of a job that executor x does not apply. Each node of a multi-node job
@@ -172,7 +175,8 @@ func unhonouredPod(x attempt.Executor, pod *types.EksPodPropertiesDetail, parts 
 		{Name: "serviceAccountName"}: pod.ServiceAccountName != nil,
 	})
 	for _, gap := range model.PodGaps(pod, contained) {
-		members = append(members, attempt.Member{Name: gap, Effect: attempt.Prevents, Why: "the local engine cannot provide " + gap})
+		members = append(members, attempt.Member{Name: gap, Effect: attempt.Prevents,
+			Why: "the local engine cannot provide " + gap})
 	}
 	several := len(pod.Containers)+len(pod.InitContainers) > 1
 	for i, c := range slices.Concat(pod.InitContainers, pod.Containers) {
@@ -188,7 +192,8 @@ func unhonouredPod(x attempt.Executor, pod *types.EksPodPropertiesDetail, parts 
 		slices.Sort(own)
 		switch {
 		case several && len(own) > 0:
-			members = append(members, attempt.Member{Name: "container " + parts[i].Name() + " " + strings.Join(own, ", ")})
+			members = append(members, attempt.Member{Name: "container " + parts[i].Name() + " " +
+				strings.Join(own, ", ")})
 		default:
 			for _, name := range own {
 				members = append(members, attempt.Member{Name: name})
@@ -208,7 +213,8 @@ func unhonouredOfPodPart(p *model.Part, c *types.EksContainerDetail, contained b
 		{Name: "securityContext.runAsGroup"}:               !contained && s.RunAsGroup != nil && s.RunAsUser == nil,
 		{Name: "securityContext.runAsNonRoot"}:             !contained && aws.ToBool(s.RunAsNonRoot),
 		{Name: "securityContext.allowPrivilegeEscalation"}: !contained && s.AllowPrivilegeEscalation != nil,
-		{Name: "imagePullPolicy"}:                          contained && c.ImagePullPolicy != nil && *c.ImagePullPolicy != "IfNotPresent",
+		{Name: "imagePullPolicy"}: contained && c.ImagePullPolicy != nil &&
+			*c.ImagePullPolicy != "IfNotPresent",
 		{Name: "emptyDir.sizeLimit"}: contained && slices.ContainsFunc(p.Pod.EmptyDirs, func(e model.EmptyDir) bool {
 			return e.SizeMiB > 0 && !e.InMemory
 		}),

@@ -18,12 +18,14 @@ import (
 type policies struct{ *service }
 
 // createSchedulingPolicy records a policy for fair shares, or for quota shares.
-func (ps policies) createSchedulingPolicy(c *call.Call, in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
+func (ps policies) createSchedulingPolicy(c *call.Call,
+	in *awsbatch.CreateSchedulingPolicyInput) (*awsbatch.CreateSchedulingPolicyOutput, error) {
 	name := aws.ToString(in.Name)
 	if !definitionName().MatchString(name) {
 		return nil, wire.ClientException("Scheduling policy name should match a valid pattern.")
 	}
-	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), checkTags(in.Tags), ps.check(c)); err != nil {
+	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy),
+		checkTags(in.Tags), ps.check(c)); err != nil {
 		return nil, err
 	}
 	err := ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -57,9 +59,11 @@ func describePolicy(p *model.Policy) *types.FairsharePolicy {
 	if p.Quota != nil {
 		return nil
 	}
-	d := types.FairsharePolicy{ComputeReservation: aws.Int32(0), ShareDecaySeconds: aws.Int32(0), ShareDistribution: []types.ShareAttributes{}}
+	d := types.FairsharePolicy{ComputeReservation: aws.Int32(0), ShareDecaySeconds: aws.Int32(0),
+		ShareDistribution: []types.ShareAttributes{}}
 	if s := p.Share; s != nil {
-		d.ComputeReservation, d.ShareDecaySeconds = cmp.Or(s.ComputeReservation, d.ComputeReservation), cmp.Or(s.ShareDecaySeconds, d.ShareDecaySeconds)
+		d.ComputeReservation, d.ShareDecaySeconds = cmp.Or(s.ComputeReservation, d.ComputeReservation),
+			cmp.Or(s.ShareDecaySeconds, d.ShareDecaySeconds)
 		d.ShareDistribution = append(d.ShareDistribution, s.ShareDistribution...)
 	}
 	return &d
@@ -129,8 +133,10 @@ func policyNamed(m *model.Model, text *string) (*model.Policy, error) {
 
 // updateSchedulingPolicy replaces the shares of a policy. Queues that use the policy are affected
 // at once. Shares cannot be removed altogether: a request without any changes nothing.
-func (ps policies) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
-	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy), ps.check(c)); err != nil {
+func (ps policies) updateSchedulingPolicy(c *call.Call,
+	in *awsbatch.UpdateSchedulingPolicyInput) (*awsbatch.UpdateSchedulingPolicyOutput, error) {
+	if err := cmp.Or(checkQuotaPolicy(in.FairsharePolicy, in.QuotaSharePolicy), checkShares(in.FairsharePolicy),
+		ps.check(c)); err != nil {
 		return nil, err
 	}
 	return &awsbatch.UpdateSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
@@ -143,14 +149,16 @@ func (ps policies) updateSchedulingPolicy(c *call.Call, in *awsbatch.UpdateSched
 }
 
 // deleteSchedulingPolicy removes a policy that no queue uses.
-func (ps policies) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
+func (ps policies) deleteSchedulingPolicy(c *call.Call,
+	in *awsbatch.DeleteSchedulingPolicyInput) (*awsbatch.DeleteSchedulingPolicyOutput, error) {
 	return &awsbatch.DeleteSchedulingPolicyOutput{}, ps.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		p, err := policyNamed(m, in.Arn)
 		if err != nil {
 			return nil, missing("Scheduling policy", in.Arn)
 		}
 		if at := slices.IndexFunc(m.Queues, func(q *model.Queue) bool { return q.Policy == p.Name }); at >= 0 {
-			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.Name, m.Queues[at].Name)
+			return nil, wire.ClientException("Cannot delete, scheduling policy %s is used by job queue %s.", p.Name,
+				m.Queues[at].Name)
 		}
 		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindPolicy, p.Name)}}}, nil
 	})
@@ -158,7 +166,8 @@ func (ps policies) deleteSchedulingPolicy(c *call.Call, in *awsbatch.DeleteSched
 
 // describeSchedulingPolicies returns the policies of the request in its order, at most 100,
 // without unknown ones.
-func (ps policies) describeSchedulingPolicies(_ *call.Call, in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
+func (ps policies) describeSchedulingPolicies(_ *call.Call,
+	in *awsbatch.DescribeSchedulingPoliciesInput) (*awsbatch.DescribeSchedulingPoliciesOutput, error) {
 	switch {
 	case len(in.Arns) == 0:
 		return nil, wire.ClientException("arns is required.")
@@ -172,23 +181,28 @@ func (ps policies) describeSchedulingPolicies(_ *call.Call, in *awsbatch.Describ
 		if p := m.Policies[model.ResourceName(text, model.KindPolicy)]; p != nil {
 			r := model.ResourceOf(model.KindPolicy, p.Name)
 			out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyDetail{
-				Arn: aws.String(r.ARN()), Name: aws.String(p.Name), FairsharePolicy: describePolicy(p), QuotaSharePolicy: p.Quota, Tags: model.Merged(nil, m.Tags[r])})
+				Arn: aws.String(r.ARN()), Name: aws.String(p.Name), FairsharePolicy: describePolicy(p),
+				QuotaSharePolicy: p.Quota, Tags: model.Merged(nil, m.Tags[r])})
 		}
 	}
 	return out, nil
 }
 
 // listSchedulingPolicies returns the ARNs of the policies, by name.
-func (ps policies) listSchedulingPolicies(_ *call.Call, in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
+func (ps policies) listSchedulingPolicies(_ *call.Call,
+	in *awsbatch.ListSchedulingPoliciesInput) (*awsbatch.ListSchedulingPoliciesOutput, error) {
 	m, done := ps.backend.View()
 	defer done()
-	page, next, err := call.Page(call.SortedKeys(m.Policies), in.MaxResults, 100, in.NextToken, func(name string) string { return name })
+	page, next, err := call.Page(call.SortedKeys(m.Policies), in.MaxResults, 100, in.NextToken,
+		func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
-	out := &awsbatch.ListSchedulingPoliciesOutput{NextToken: next, SchedulingPolicies: []types.SchedulingPolicyListingDetail{}}
+	out := &awsbatch.ListSchedulingPoliciesOutput{NextToken: next,
+		SchedulingPolicies: []types.SchedulingPolicyListingDetail{}}
 	for _, name := range page {
-		out.SchedulingPolicies = append(out.SchedulingPolicies, types.SchedulingPolicyListingDetail{Arn: aws.String(model.ARN(model.KindPolicy, name))})
+		out.SchedulingPolicies = append(out.SchedulingPolicies,
+			types.SchedulingPolicyListingDetail{Arn: aws.String(model.ARN(model.KindPolicy, name))})
 	}
 	return out, nil
 }

@@ -21,7 +21,8 @@ type queues struct{ *service }
 
 // createJobQueue records a queue, ENABLED by default. Its environments and its policy must exist.
 // A name that exists is an error.
-func (qs queues) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
+func (qs queues) createJobQueue(c *call.Call,
+	in *awsbatch.CreateJobQueueInput) (*awsbatch.CreateJobQueueOutput, error) {
 	name := aws.ToString(in.JobQueueName)
 	if err := cmp.Or(checkQueue(in), checkTags(in.Tags), qs.check(c)); err != nil {
 		return nil, err
@@ -30,13 +31,16 @@ func (qs queues) createJobQueue(c *call.Call, in *awsbatch.CreateJobQueueInput) 
 		if _, ok := m.Queue(name); ok {
 			return nil, already("Job queue", name)
 		}
-		err := cmp.Or(checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in), checkPolicyARN(m, in.SchedulingPolicyArn), checkService(m, in.ServiceEnvironmentOrder, in.SchedulingPolicyArn))
+		err := cmp.Or(checkOrder(m, in.ComputeEnvironmentOrder), checkQueueType(m, in),
+			checkPolicyARN(m, in.SchedulingPolicyArn), checkService(m, in.ServiceEnvironmentOrder,
+				in.SchedulingPolicyArn))
 		return []model.Event{{QueueCreated: &model.Shape[*awsbatch.CreateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
+	return &awsbatch.CreateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)),
+		JobQueueName: &name}, nil
 }
 
 // checkQueue checks what the request alone shows.
@@ -182,7 +186,8 @@ func checkArchitectures(m *model.Model, order []types.ComputeEnvironmentOrder) e
 
 // updateJobQueue changes the members that the request has. Queues from the engine's options
 // cannot be changed.
-func (qs queues) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
+func (qs queues) updateJobQueue(c *call.Call,
+	in *awsbatch.UpdateJobQueueInput) (*awsbatch.UpdateJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if err := cmp.Or(checkQueueState(in.State), checkPriority(in.Priority), qs.check(c)); err != nil {
 		return nil, err
@@ -198,17 +203,21 @@ func (qs queues) updateJobQueue(c *call.Call, in *awsbatch.UpdateJobQueueInput) 
 			return nil, wire.ClientException("At least 1 compute environment must be provided")
 		case in.ServiceEnvironmentOrder != nil && len(in.ServiceEnvironmentOrder) == 0:
 			return nil, wire.ClientException(empty.NoServiceEnvironment)
-		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" && len(in.ServiceEnvironmentOrder) > 0:
+		case q.Service != "" && len(in.ComputeEnvironmentOrder) > 0 || q.Service == "" &&
+			len(in.ServiceEnvironmentOrder) > 0:
 			return nil, wire.ClientException("A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder.")
 		}
-		err := cmp.Or(checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder), checkPolicyARN(m, in.SchedulingPolicyArn), checkServiceChange(m, q, in), checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
+		err := cmp.Or(checkPolicyChange(m, q, in), checkOrder(m, in.ComputeEnvironmentOrder),
+			checkPolicyARN(m, in.SchedulingPolicyArn), checkServiceChange(m, q, in),
+			checkLimits(in.JobStateTimeLimitActions, q.Service != ""))
 		in.JobQueue = &name // the request may have an ARN; the model uses names
 		return []model.Event{{QueueUpdated: &model.Shape[*awsbatch.UpdateJobQueueInput]{V: in}}}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.UpdateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)), JobQueueName: &name}, nil
+	return &awsbatch.UpdateJobQueueOutput{JobQueueArn: aws.String(model.ARN(model.KindQueue, name)),
+		JobQueueName: &name}, nil
 }
 
 // checkPolicyChange rejects a policy for a queue that was created without one. Batch allows only
@@ -240,7 +249,8 @@ func checkServiceChange(m *model.Model, q *model.Queue, in *awsbatch.UpdateJobQu
 }
 
 // deleteJobQueue removes a disabled queue and terminates its jobs, as Batch does.
-func (qs queues) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
+func (qs queues) deleteJobQueue(c *call.Call,
+	in *awsbatch.DeleteJobQueueInput) (*awsbatch.DeleteJobQueueOutput, error) {
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	return &awsbatch.DeleteJobQueueOutput{}, qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		q, ok := m.Queue(name)
@@ -259,25 +269,30 @@ func (qs queues) deleteJobQueue(c *call.Call, in *awsbatch.DeleteJobQueueInput) 
 		if l := m.Lines[name]; l != nil {
 			for s := model.Submitted; s <= model.Running; s++ {
 				for _, t := range l.Jobs[s] {
-					events = append(events, model.Event{Stopped: &model.Stop{Job: t.ID(), Terminate: true, Reason: "Job Queue " + name + " was deleted"}})
+					events = append(events, model.Event{Stopped: &model.Stop{Job: t.ID(), Terminate: true,
+						Reason: "Job Queue " + name + " was deleted"}})
 				}
 			}
 		}
-		return append(events, model.Event{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindQueue, name)}}), nil
+		return append(events, model.Event{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindQueue, name)}}),
+			nil
 	})
 }
 
 // describeJobQueues returns all queues or the requested ones, by name. Like Batch, it leaves out
 // unknown names.
-func (qs queues) describeJobQueues(c *call.Call, in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
+func (qs queues) describeJobQueues(c *call.Call,
+	in *awsbatch.DescribeJobQueuesInput) (*awsbatch.DescribeJobQueuesOutput, error) {
 	if err := checkNamed("JobQueues", in.JobQueues, in.MaxResults); err != nil {
 		return nil, err
 	}
 	m, done := qs.backend.View()
 	defer done()
-	all := slices.SortedFunc(slices.Values(m.Queues), func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
+	all := slices.SortedFunc(slices.Values(m.Queues),
+		func(a, b *model.Queue) int { return strings.Compare(a.Name, b.Name) })
 	name := func(q *model.Queue) string { return q.Name }
-	page, next, err := call.Page(named(all, in.JobQueues, model.KindQueue, name), in.MaxResults, 100, in.NextToken, name)
+	page, next, err := call.Page(named(all, in.JobQueues, model.KindQueue, name), in.MaxResults, 100, in.NextToken,
+		name)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +325,8 @@ func describeQueue(m *model.Model, q *model.Queue) types.JobQueueDetail {
 		d.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, q.Policy))
 	}
 	if q.Service != "" {
-		d.JobQueueType, d.ComputeEnvironmentOrder = types.JobQueueTypeSagemakerTraining, []types.ComputeEnvironmentOrder{}
+		d.JobQueueType, d.ComputeEnvironmentOrder = types.JobQueueTypeSagemakerTraining,
+			[]types.ComputeEnvironmentOrder{}
 		d.ServiceEnvironmentOrder = []types.ServiceEnvironmentOrder{{Order: aws.Int32(q.ServiceOrder),
 			ServiceEnvironment: aws.String(model.ARN(model.KindServiceEnvironment, q.Service))}}
 	}

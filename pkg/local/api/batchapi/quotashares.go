@@ -22,7 +22,8 @@ const maxQuotaShares = 20
 
 // createQuotaShare records a share of a queue whose scheduling policy has quotaSharePolicy. Batch's
 // texts for quota shares are unknown.
-func (qs quotaShares) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
+func (qs quotaShares) createQuotaShare(c *call.Call,
+	in *awsbatch.CreateQuotaShareInput) (*awsbatch.CreateQuotaShareOutput, error) {
 	name, queue := aws.ToString(in.QuotaShareName), model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	switch {
 	case !definitionName().MatchString(name):
@@ -32,7 +33,8 @@ func (qs quotaShares) createQuotaShare(c *call.Call, in *awsbatch.CreateQuotaSha
 	case in.PreemptionConfiguration == nil:
 		return nil, wire.ClientException("preemptionConfiguration is required.")
 	}
-	err := cmp.Or(checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State), checkTags(in.Tags), qs.check(c))
+	err := cmp.Or(checkShareLimits(in.CapacityLimits), checkSharing(in.ResourceSharingConfiguration),
+		checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State), checkTags(in.Tags), qs.check(c))
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +85,13 @@ func checkSharing(c *types.QuotaShareResourceSharingConfiguration) error {
 	case c == nil:
 		return nil
 	case !slices.Contains(c.Strategy.Values(), c.Strategy):
-		return wire.ClientException("Resource sharing strategy %q is not valid. Valid strategies: %v", c.Strategy, c.Strategy.Values())
+		return wire.ClientException("Resource sharing strategy %q is not valid. Valid strategies: %v", c.Strategy,
+			c.Strategy.Values())
 	case c.BorrowLimit != nil && c.Strategy != types.QuotaShareResourceSharingStrategyLendAndBorrow:
 		return wire.ClientException("borrowLimit can only be used with the strategy LEND_AND_BORROW.")
 	case aws.ToInt32(c.BorrowLimit) < -1:
-		return wire.ClientException("borrowLimit must be -1 (unlimited) or a percentage of at least 0, got %d.", *c.BorrowLimit)
+		return wire.ClientException("borrowLimit must be -1 (unlimited) or a percentage of at least 0, got %d.",
+			*c.BorrowLimit)
 	}
 	return nil
 }
@@ -95,7 +99,8 @@ func checkSharing(c *types.QuotaShareResourceSharingConfiguration) error {
 // checkPreemption rejects an unknown value of inSharePreemption. nil means no change.
 func checkPreemption(c *types.QuotaSharePreemptionConfiguration) error {
 	if c != nil && !slices.Contains(c.InSharePreemption.Values(), c.InSharePreemption) {
-		return wire.ClientException("inSharePreemption %q is not valid. Valid values: %v", c.InSharePreemption, c.InSharePreemption.Values())
+		return wire.ClientException("inSharePreemption %q is not valid. Valid values: %v", c.InSharePreemption,
+			c.InSharePreemption.Values())
 	}
 	return nil
 }
@@ -118,8 +123,10 @@ func quotaShareOf(m *model.Model, text *string) (*model.QuotaShare, error) {
 
 // updateQuotaShare changes the members that the request has. A lower limit can make running jobs
 // eligible for preemption (user guide, "Quota shares").
-func (qs quotaShares) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
-	refused := cmp.Or(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration), checkQuotaState(in.State))
+func (qs quotaShares) updateQuotaShare(c *call.Call,
+	in *awsbatch.UpdateQuotaShareInput) (*awsbatch.UpdateQuotaShareOutput, error) {
+	refused := cmp.Or(checkSharing(in.ResourceSharingConfiguration), checkPreemption(in.PreemptionConfiguration),
+		checkQuotaState(in.State))
 	if in.CapacityLimits != nil {
 		refused = cmp.Or(refused, checkShareLimits(in.CapacityLimits))
 	}
@@ -142,7 +149,8 @@ func (qs quotaShares) updateQuotaShare(c *call.Call, in *awsbatch.UpdateQuotaSha
 }
 
 // deleteQuotaShare removes a share that is DISABLED, and terminates its jobs (API reference).
-func (qs quotaShares) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
+func (qs quotaShares) deleteQuotaShare(_ *call.Call,
+	in *awsbatch.DeleteQuotaShareInput) (*awsbatch.DeleteQuotaShareOutput, error) {
 	return &awsbatch.DeleteQuotaShareOutput{}, qs.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		s, err := quotaShareOf(m, in.QuotaShareArn)
 		switch {
@@ -154,7 +162,8 @@ func (qs quotaShares) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaSha
 		var events []model.Event
 		for _, j := range m.QueueJobs(s.Queue).All {
 			if j.Service != nil && aws.ToString(j.Service.Request.QuotaShareName) == s.Name && !j.State.Ended() {
-				events = append(events, model.Event{Stopped: &model.Stop{Job: j.ID, Terminate: true, Reason: "Quota share " + s.Name + " was deleted"}})
+				events = append(events, model.Event{Stopped: &model.Stop{Job: j.ID, Terminate: true,
+					Reason: "Quota share " + s.Name + " was deleted"}})
 			}
 		}
 		return append(events, model.Event{Deleted: &model.Deletion{Resource: s.Resource()}}), nil
@@ -162,7 +171,8 @@ func (qs quotaShares) deleteQuotaShare(_ *call.Call, in *awsbatch.DeleteQuotaSha
 }
 
 // describeQuotaShare returns one share with its tags.
-func (qs quotaShares) describeQuotaShare(_ *call.Call, in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
+func (qs quotaShares) describeQuotaShare(_ *call.Call,
+	in *awsbatch.DescribeQuotaShareInput) (*awsbatch.DescribeQuotaShareOutput, error) {
 	m, done := qs.backend.View()
 	defer done()
 	s, err := quotaShareOf(m, in.QuotaShareArn)
@@ -170,8 +180,10 @@ func (qs quotaShares) describeQuotaShare(_ *call.Call, in *awsbatch.DescribeQuot
 		return nil, err
 	}
 	d := quotaShareDetail(s)
-	return &awsbatch.DescribeQuotaShareOutput{CapacityLimits: d.CapacityLimits, JobQueueArn: d.JobQueueArn, PreemptionConfiguration: d.PreemptionConfiguration,
-		QuotaShareArn: d.QuotaShareArn, QuotaShareName: d.QuotaShareName, ResourceSharingConfiguration: d.ResourceSharingConfiguration, State: d.State,
+	return &awsbatch.DescribeQuotaShareOutput{CapacityLimits: d.CapacityLimits, JobQueueArn: d.JobQueueArn,
+		PreemptionConfiguration: d.PreemptionConfiguration,
+		QuotaShareArn:           d.QuotaShareArn, QuotaShareName: d.QuotaShareName,
+		ResourceSharingConfiguration: d.ResourceSharingConfiguration, State: d.State,
 		Status: d.Status, Tags: model.Merged(nil, m.Tags[s.Resource()])}, nil
 }
 
@@ -181,20 +193,24 @@ func quotaShareDetail(s *model.QuotaShare) types.QuotaShareDetail {
 	if sharing.Strategy == types.QuotaShareResourceSharingStrategyLendAndBorrow && sharing.BorrowLimit == nil {
 		sharing.BorrowLimit = aws.Int32(-1)
 	}
-	return types.QuotaShareDetail{CapacityLimits: s.Request.CapacityLimits, JobQueueArn: aws.String(model.ARN(model.KindQueue, s.Queue)),
-		PreemptionConfiguration: s.Request.PreemptionConfiguration, QuotaShareArn: aws.String(s.Resource().ARN()), QuotaShareName: aws.String(s.Name),
+	return types.QuotaShareDetail{CapacityLimits: s.Request.CapacityLimits,
+		JobQueueArn:             aws.String(model.ARN(model.KindQueue, s.Queue)),
+		PreemptionConfiguration: s.Request.PreemptionConfiguration, QuotaShareArn: aws.String(s.Resource().ARN()),
+		QuotaShareName:               aws.String(s.Name),
 		ResourceSharingConfiguration: &sharing, State: s.Request.State, Status: types.QuotaShareStatusValid}
 }
 
 // listQuotaShares returns the shares of a queue, by name.
-func (qs quotaShares) listQuotaShares(_ *call.Call, in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
+func (qs quotaShares) listQuotaShares(_ *call.Call,
+	in *awsbatch.ListQuotaSharesInput) (*awsbatch.ListQuotaSharesOutput, error) {
 	m, done := qs.backend.View()
 	defer done()
 	queue := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
 	if _, ok := m.Queue(queue); !ok {
 		return nil, missing("Job Queue", in.JobQueue)
 	}
-	page, next, err := call.Page(m.SharesOf(queue), in.MaxResults, 100, in.NextToken, func(s *model.QuotaShare) string { return s.Name })
+	page, next, err := call.Page(m.SharesOf(queue), in.MaxResults, 100, in.NextToken,
+		func(s *model.QuotaShare) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}

@@ -23,15 +23,18 @@ type serviceEnvironments struct{ *service }
 
 // createServiceEnvironment records a service environment, ENABLED by default: a limit on the instances
 // of training jobs that run at the same time.
-func (es serviceEnvironments) createServiceEnvironment(c *call.Call, in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) createServiceEnvironment(c *call.Call,
+	in *awsbatch.CreateServiceEnvironmentInput) (*awsbatch.CreateServiceEnvironmentOutput, error) {
 	name := aws.ToString(in.ServiceEnvironmentName)
 	switch {
 	case !definitionName().MatchString(name):
 		return nil, wire.ClientException("Service environment name should match a valid pattern: 1 to 128 letters, digits, hyphens and underscores.")
 	case in.ServiceEnvironmentType != types.ServiceEnvironmentTypeSagemakerTraining:
-		return nil, wire.ClientException("Service environment type %q is not valid. Valid types: %v", in.ServiceEnvironmentType, in.ServiceEnvironmentType.Values())
+		return nil, wire.ClientException("Service environment type %q is not valid. Valid types: %v",
+			in.ServiceEnvironmentType, in.ServiceEnvironmentType.Values())
 	}
-	if err := cmp.Or(checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags), es.check(c)); err != nil {
+	if err := cmp.Or(checkServiceState(in.State), checkCapacity(in.CapacityLimits), checkTags(in.Tags),
+		es.check(c)); err != nil {
 		return nil, err
 	}
 	in.State = cmp.Or(in.State, types.ServiceEnvironmentStateEnabled)
@@ -39,7 +42,8 @@ func (es serviceEnvironments) createServiceEnvironment(c *call.Call, in *awsbatc
 		if m.ServiceEnvironments[name] != nil {
 			return nil, already("Service environment", name)
 		}
-		return []model.Event{{ServiceEnvironmentCreated: &model.Shape[*awsbatch.CreateServiceEnvironmentInput]{V: in}}}, nil
+		return []model.Event{{ServiceEnvironmentCreated: &model.Shape[*awsbatch.CreateServiceEnvironmentInput]{V: in}}},
+			nil
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +104,8 @@ func checkLimit(unit string, most *int32, before []string) error {
 }
 
 // updateServiceEnvironment changes the state or the limits. Jobs that run are not affected.
-func (es serviceEnvironments) updateServiceEnvironment(c *call.Call, in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) updateServiceEnvironment(c *call.Call,
+	in *awsbatch.UpdateServiceEnvironmentInput) (*awsbatch.UpdateServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	refused := checkServiceState(in.State)
 	if in.CapacityLimits != nil {
@@ -119,7 +124,8 @@ func (es serviceEnvironments) updateServiceEnvironment(c *call.Call, in *awsbatc
 			}
 		}
 		in.ServiceEnvironment = &name // the request may have an ARN; the model uses names
-		return []model.Event{{ServiceEnvironmentUpdated: &model.Shape[*awsbatch.UpdateServiceEnvironmentInput]{V: in}}}, nil
+		return []model.Event{{ServiceEnvironmentUpdated: &model.Shape[*awsbatch.UpdateServiceEnvironmentInput]{V: in}}},
+			nil
 	})
 	if err != nil {
 		return nil, err
@@ -150,7 +156,8 @@ func checkUnitsFor(quota bool, environment string, limits []types.CapacityLimit)
 }
 
 // deleteServiceEnvironment removes an environment that is DISABLED and in no queue (API reference).
-func (es serviceEnvironments) deleteServiceEnvironment(_ *call.Call, in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
+func (es serviceEnvironments) deleteServiceEnvironment(_ *call.Call,
+	in *awsbatch.DeleteServiceEnvironmentInput) (*awsbatch.DeleteServiceEnvironmentOutput, error) {
 	name := model.ResourceName(aws.ToString(in.ServiceEnvironment), model.KindServiceEnvironment)
 	return &awsbatch.DeleteServiceEnvironmentOutput{}, es.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		v := m.ServiceEnvironments[name]
@@ -162,13 +169,15 @@ func (es serviceEnvironments) deleteServiceEnvironment(_ *call.Call, in *awsbatc
 		case slices.ContainsFunc(m.Queues, func(q *model.Queue) bool { return q.Service == name }):
 			return nil, wire.ClientException("Cannot delete, found existing JobQueue relationship")
 		}
-		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindServiceEnvironment, name)}}}, nil
+		return []model.Event{{Deleted: &model.Deletion{Resource: model.ResourceOf(model.KindServiceEnvironment,
+			name)}}}, nil
 	})
 }
 
 // describeServiceEnvironments returns all service environments or the requested ones, by name. Unknown
 // names are left out.
-func (es serviceEnvironments) describeServiceEnvironments(_ *call.Call, in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
+func (es serviceEnvironments) describeServiceEnvironments(_ *call.Call,
+	in *awsbatch.DescribeServiceEnvironmentsInput) (*awsbatch.DescribeServiceEnvironmentsOutput, error) {
 	m, done := es.backend.View()
 	defer done()
 	self := func(name string) string { return name }
@@ -177,12 +186,15 @@ func (es serviceEnvironments) describeServiceEnvironments(_ *call.Call, in *awsb
 	if err != nil {
 		return nil, err
 	}
-	out := &awsbatch.DescribeServiceEnvironmentsOutput{NextToken: next, ServiceEnvironments: []types.ServiceEnvironmentDetail{}}
+	out := &awsbatch.DescribeServiceEnvironmentsOutput{NextToken: next,
+		ServiceEnvironments: []types.ServiceEnvironmentDetail{}}
 	for _, name := range page {
 		v, r := m.ServiceEnvironments[name].Service, model.ResourceOf(model.KindServiceEnvironment, name)
-		out.ServiceEnvironments = append(out.ServiceEnvironments, types.ServiceEnvironmentDetail{ServiceEnvironmentArn: aws.String(r.ARN()),
-			ServiceEnvironmentName: &name, ServiceEnvironmentType: v.ServiceEnvironmentType, State: v.State, CapacityLimits: v.CapacityLimits,
-			Status: types.ServiceEnvironmentStatusValid, Tags: model.Merged(nil, m.Tags[r])})
+		out.ServiceEnvironments = append(out.ServiceEnvironments,
+			types.ServiceEnvironmentDetail{ServiceEnvironmentArn: aws.String(r.ARN()),
+				ServiceEnvironmentName: &name, ServiceEnvironmentType: v.ServiceEnvironmentType, State: v.State,
+				CapacityLimits: v.CapacityLimits,
+				Status:         types.ServiceEnvironmentStatusValid, Tags: model.Merged(nil, m.Tags[r])})
 	}
 	return out, nil
 }

@@ -24,7 +24,8 @@ type serviceJobs struct{ *service }
 // submitServiceJob records a service job. A call that the SDK repeats gets the job of the first one; a
 // second call with the same client token and the same request is rejected, as the API reference says.
 // The notice of the answer lists the members of the payload without effect here.
-func (js serviceJobs) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
+func (js serviceJobs) submitServiceJob(c *call.Call,
+	in *awsbatch.SubmitServiceJobInput) (*awsbatch.SubmitServiceJobOutput, error) {
 	if err := cmp.Or(checkServiceSubmit(in), js.check(c)); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,8 @@ func (js serviceJobs) submitServiceJob(c *call.Call, in *awsbatch.SubmitServiceJ
 		lacking = append(lacking, attempt.NeedsContainer)
 	}
 	c.Remark("the local engine cannot provide these, so the job will fail", lacking)
-	return &awsbatch.SubmitServiceJobOutput{JobArn: aws.String(model.ARN(model.KindServiceJob, s.ID)), JobId: &s.ID, JobName: in.JobName}, nil
+	return &awsbatch.SubmitServiceJobOutput{JobArn: aws.String(model.ARN(model.KindServiceJob, s.ID)), JobId: &s.ID,
+		JobName: in.JobName}, nil
 }
 
 // checkServiceSubmit checks what the request alone shows. The limits are those of the API reference.
@@ -85,7 +87,8 @@ func checkServiceSubmit(in *awsbatch.SubmitServiceJobInput) error {
 	case aws.ToString(in.JobQueue) == "":
 		return wire.ClientException("jobQueue is required.")
 	case in.ServiceJobType != types.ServiceJobTypeSagemakerTraining:
-		return wire.ClientException("Service job type %q is not valid. Valid types: %v", in.ServiceJobType, in.ServiceJobType.Values())
+		return wire.ClientException("Service job type %q is not valid. Valid types: %v", in.ServiceJobType,
+			in.ServiceJobType.Values())
 	case aws.ToString(in.ServiceRequestPayload) == "":
 		return wire.ClientException("serviceRequestPayload is required.")
 	case len(aws.ToString(in.ClientToken)) > 64:
@@ -97,7 +100,8 @@ func checkServiceSubmit(in *awsbatch.SubmitServiceJobInput) error {
 	case in.TimeoutConfig != nil && aws.ToInt32(in.TimeoutConfig.AttemptDurationSeconds) < 1:
 		return wire.ClientException("attemptDurationSeconds in timeoutConfig must be at least 1.")
 	}
-	return cmp.Or(checkServiceRetry(in.RetryStrategy), checkSchedulingPriority(in.SchedulingPriority), checkTags(in.Tags))
+	return cmp.Or(checkServiceRetry(in.RetryStrategy), checkSchedulingPriority(in.SchedulingPriority),
+		checkTags(in.Tags))
 }
 
 // checkServiceRetry rejects retry strategies with attempts outside 1 to 10, more than five rules, or an
@@ -107,7 +111,8 @@ func checkServiceRetry(r *types.ServiceJobRetryStrategy) error {
 	if r == nil {
 		return nil
 	}
-	if err := checkRetry(&types.RetryStrategy{Attempts: r.Attempts, EvaluateOnExit: make([]types.EvaluateOnExit, 0, 1)}); err != nil {
+	if err := checkRetry(&types.RetryStrategy{Attempts: r.Attempts, EvaluateOnExit: make([]types.EvaluateOnExit, 0,
+		1)}); err != nil {
 		return err
 	}
 	if len(r.EvaluateOnExit) > 5 {
@@ -117,12 +122,14 @@ func checkServiceRetry(r *types.ServiceJobRetryStrategy) error {
 		pattern := aws.ToString(rule.OnStatusReason)
 		switch action := strings.ToUpper(string(rule.Action)); {
 		case action != "RETRY" && action != "EXIT":
-			return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]", rule.Action)
+			return wire.ClientException("EvaluateOnExit action %q is not valid. Valid actions: [RETRY, EXIT]",
+				rule.Action)
 		case pattern == "":
 			return wire.ClientException("EvaluateOnExit should contain onStatusReason.")
 		case len(pattern) > 512:
 			return wire.ClientException("Evaluate on exit condition cannot exceed 512 characters.")
-		case strings.ContainsFunc(pattern, func(c rune) bool { return !unicode.IsPrint(c) }), strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
+		case strings.ContainsFunc(pattern, func(c rune) bool { return !unicode.IsPrint(c) }),
+			strings.Contains(strings.TrimSuffix(pattern, "*"), "*"):
 			return wire.ClientException("Evaluate on exit condition contains restricted characters.")
 		}
 	}
@@ -174,7 +181,8 @@ func checkToken(m *model.Model, in *awsbatch.SubmitServiceJobInput) error {
 	now, err := wire.Marshal(in)
 	before, otherErr := wire.Marshal(j.Service.Request)
 	if err == nil && otherErr == nil && bytes.Equal(now, before) {
-		return wire.ClientException("The same request with clientToken %s was accepted as service job %s.", *in.ClientToken, j.ID)
+		return wire.ClientException("The same request with clientToken %s was accepted as service job %s.",
+			*in.ClientToken, j.ID)
 	}
 	return nil
 }
@@ -190,7 +198,8 @@ func serviceJob(m *model.Model, text *string) (*model.Job, error) {
 }
 
 // updateServiceJob changes the scheduling priority of a job that has not ended.
-func (js serviceJobs) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
+func (js serviceJobs) updateServiceJob(c *call.Call,
+	in *awsbatch.UpdateServiceJobInput) (*awsbatch.UpdateServiceJobOutput, error) {
 	if in.SchedulingPriority == nil {
 		return nil, wire.ClientException("schedulingPriority is required.")
 	}
@@ -217,7 +226,8 @@ func (js serviceJobs) updateServiceJob(c *call.Call, in *awsbatch.UpdateServiceJ
 
 // terminateServiceJob ends a job in any state. A started one gets SIGTERM, and SIGKILL after 120
 // seconds, as SageMaker does.
-func (js serviceJobs) terminateServiceJob(c *call.Call, in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
+func (js serviceJobs) terminateServiceJob(c *call.Call,
+	in *awsbatch.TerminateServiceJobInput) (*awsbatch.TerminateServiceJobOutput, error) {
 	if aws.ToString(in.Reason) == "" {
 		return nil, wire.ClientException("reason is required.")
 	}
@@ -234,7 +244,8 @@ func (js serviceJobs) terminateServiceJob(c *call.Call, in *awsbatch.TerminateSe
 }
 
 // describeServiceJob returns one service job. Preempted attempts are only in its preemptionSummary.
-func (js serviceJobs) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
+func (js serviceJobs) describeServiceJob(_ *call.Call,
+	in *awsbatch.DescribeServiceJobInput) (*awsbatch.DescribeServiceJobOutput, error) {
 	m, done := js.backend.View()
 	defer done()
 	j, err := serviceJob(m, in.JobId)
@@ -243,20 +254,25 @@ func (js serviceJobs) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServ
 	}
 	s, r := js.serviceSummary(j), j.Service.Request
 	out := &awsbatch.DescribeServiceJobOutput{
-		JobId: s.JobId, JobArn: s.JobArn, JobName: s.JobName, JobQueue: aws.String(model.ARN(model.KindQueue, *j.Request.JobQueue)),
+		JobId: s.JobId, JobArn: s.JobArn, JobName: s.JobName,
+		JobQueue:       aws.String(model.ARN(model.KindQueue, *j.Request.JobQueue)),
 		ServiceJobType: s.ServiceJobType, Status: s.Status, StatusReason: s.StatusReason,
 		CreatedAt: s.CreatedAt, ScheduledAt: s.ScheduledAt, StartedAt: s.StartedAt, StoppedAt: s.StoppedAt,
 		LatestAttempt: s.LatestAttempt, ShareIdentifier: s.ShareIdentifier, QuotaShareName: s.QuotaShareName,
-		IsTerminated: aws.Bool(j.Terminated), PreemptionConfiguration: r.PreemptionConfiguration, RetryStrategy: describedServiceRetry(r.RetryStrategy),
-		SchedulingPriority: j.SchedulingPriority(), ServiceRequestPayload: r.ServiceRequestPayload, TimeoutConfig: r.TimeoutConfig,
-		Attempts: []types.ServiceJobAttemptDetail{}, Tags: model.Merged(nil, m.Tags[j.Resource()]),
+		IsTerminated: aws.Bool(j.Terminated), PreemptionConfiguration: r.PreemptionConfiguration,
+		RetryStrategy:      describedServiceRetry(r.RetryStrategy),
+		SchedulingPriority: j.SchedulingPriority(), ServiceRequestPayload: r.ServiceRequestPayload,
+		TimeoutConfig: r.TimeoutConfig,
+		Attempts:      []types.ServiceJobAttemptDetail{}, Tags: model.Merged(nil, m.Tags[j.Resource()]),
 	}
 	for _, u := range s.CapacityUsage {
-		out.CapacityUsage = append(out.CapacityUsage, types.ServiceJobCapacityUsageDetail{CapacityUnit: u.CapacityUnit, Quantity: u.Quantity})
+		out.CapacityUsage = append(out.CapacityUsage, types.ServiceJobCapacityUsageDetail{CapacityUnit: u.CapacityUnit,
+			Quantity: u.Quantity})
 	}
 	for i := range j.Attempts {
 		t := &j.Attempts[i]
-		switch d := (types.ServiceJobAttemptDetail{ServiceResourceId: trainingID(j, t), StartedAt: call.Moment(t.StartedAt), StoppedAt: call.Moment(t.StoppedAt),
+		switch d := (types.ServiceJobAttemptDetail{ServiceResourceId: trainingID(j, t),
+			StartedAt: call.Moment(t.StartedAt), StoppedAt: call.Moment(t.StoppedAt),
 			StatusReason: call.Optional(t.StatusReason)}); {
 		case t.StoppedAt == 0: // Batch lists an attempt once it has ended
 		case t.Preempted && out.PreemptionSummary == nil:
@@ -264,7 +280,8 @@ func (js serviceJobs) describeServiceJob(_ *call.Call, in *awsbatch.DescribeServ
 				RecentPreemptedAttempts: []types.ServiceJobPreemptedAttempt{types.ServiceJobPreemptedAttempt(d)}}
 		case t.Preempted:
 			*out.PreemptionSummary.PreemptedAttemptCount++
-			out.PreemptionSummary.RecentPreemptedAttempts = append(out.PreemptionSummary.RecentPreemptedAttempts, types.ServiceJobPreemptedAttempt(d))
+			out.PreemptionSummary.RecentPreemptedAttempts = append(out.PreemptionSummary.RecentPreemptedAttempts,
+				types.ServiceJobPreemptedAttempt(d))
 		default:
 			out.Attempts = append(out.Attempts, d)
 		}
@@ -278,24 +295,31 @@ func describedServiceRetry(r *types.ServiceJobRetryStrategy) *types.ServiceJobRe
 	if r == nil {
 		return nil
 	}
-	return &types.ServiceJobRetryStrategy{Attempts: r.Attempts, EvaluateOnExit: append([]types.ServiceJobEvaluateOnExit{}, r.EvaluateOnExit...)}
+	return &types.ServiceJobRetryStrategy{Attempts: r.Attempts,
+		EvaluateOnExit: append([]types.ServiceJobEvaluateOnExit{}, r.EvaluateOnExit...)}
 }
 
 // trainingID returns the identifier of the training job of an attempt.
 func trainingID(j *model.Job, t *model.Attempt) *types.ServiceResourceId {
-	return &types.ServiceResourceId{Name: types.ServiceResourceIdNameSagemakerTrainingJobArn, Value: aws.String(j.TrainingARN(t))}
+	return &types.ServiceResourceId{Name: types.ServiceResourceIdNameSagemakerTrainingJobArn,
+		Value: aws.String(j.TrainingARN(t))}
 }
 
 // serviceSummary returns a service job as ListServiceJobs shows it.
 func (js serviceJobs) serviceSummary(j *model.Job) types.ServiceJobSummary {
 	status, reason := j.State.Status(), call.Optional(j.Reason)
 	js.admit(&status, &reason, nil)
-	s := types.ServiceJobSummary{JobId: &j.ID, JobArn: aws.String(j.Task.ARN()), JobName: j.Request.JobName, ServiceJobType: j.Service.Request.ServiceJobType,
-		Status: types.ServiceJobStatus(status), StatusReason: reason, CreatedAt: aws.Int64(j.CreatedAt), ScheduledAt: call.Moment(j.Service.ScheduledAt),
-		StartedAt: call.Moment(j.StartedAt), StoppedAt: call.Moment(j.StoppedAt), ShareIdentifier: j.Service.Request.ShareIdentifier,
-		QuotaShareName: j.Service.Request.QuotaShareName}
+	s := types.ServiceJobSummary{JobId: &j.ID, JobArn: aws.String(j.Task.ARN()), JobName: j.Request.JobName,
+		ServiceJobType: j.Service.Request.ServiceJobType,
+		Status:         types.ServiceJobStatus(status), StatusReason: reason, CreatedAt: aws.Int64(j.CreatedAt),
+		ScheduledAt: call.Moment(j.Service.ScheduledAt),
+		StartedAt:   call.Moment(j.StartedAt), StoppedAt: call.Moment(j.StoppedAt),
+		ShareIdentifier: j.Service.Request.ShareIdentifier,
+		QuotaShareName:  j.Service.Request.QuotaShareName}
 	for _, g := range j.Service.Training.Instances() {
-		s.CapacityUsage = append(s.CapacityUsage, types.ServiceJobCapacityUsageSummary{CapacityUnit: aws.String(g.InstanceType), Quantity: aws.Float64(float64(g.InstanceCount))})
+		s.CapacityUsage = append(s.CapacityUsage,
+			types.ServiceJobCapacityUsageSummary{CapacityUnit: aws.String(g.InstanceType),
+				Quantity: aws.Float64(float64(g.InstanceCount))})
 	}
 	if t := j.Last(); t != nil {
 		s.LatestAttempt = &types.LatestServiceJobAttempt{ServiceResourceId: trainingID(j, t)}
@@ -305,7 +329,8 @@ func (js serviceJobs) serviceSummary(j *model.Job) types.ServiceJobSummary {
 
 // listServiceJobs returns a page of the service jobs of a queue, newest first. Without a status and a
 // filter it lists RUNNING jobs only. Like ListJobs, it examines at most call.MaxExamined jobs for a page.
-func (js serviceJobs) listServiceJobs(_ *call.Call, in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
+func (js serviceJobs) listServiceJobs(_ *call.Call,
+	in *awsbatch.ListServiceJobsInput) (*awsbatch.ListServiceJobsOutput, error) {
 	matches, err := serviceFilter(in)
 	if err != nil {
 		return nil, err
@@ -351,7 +376,8 @@ func serviceFilter(in *awsbatch.ListServiceJobsInput) (func(*model.Job) bool, er
 	if in.JobStatus != "" {
 		var ok bool
 		if status, ok = model.ParseServiceState(in.JobStatus); !ok {
-			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus, in.JobStatus.Values())
+			return nil, wire.ClientException("Job status %s is not valid. Valid statuses: %v", in.JobStatus,
+				in.JobStatus.Values())
 		}
 	}
 	if len(in.Filters) == 0 {
@@ -378,7 +404,10 @@ func serviceFilter(in *awsbatch.ListServiceJobsInput) (func(*model.Job) bool, er
 			return aws.ToString(j.Service.Request.ShareIdentifier) == value && inStatus(j)
 		}, nil
 	case "QUOTA_SHARE_NAME":
-		return func(j *model.Job) bool { return aws.ToString(j.Service.Request.QuotaShareName) == value && inStatus(j) }, nil
+		return func(j *model.Job) bool {
+			return aws.ToString(j.Service.Request.QuotaShareName) == value &&
+				inStatus(j)
+		}, nil
 	default:
 		return nil, wire.ClientException("Filter %s is not valid. Valid filters: [JOB_NAME, BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER, QUOTA_SHARE_NAME]", name)
 	}

@@ -13,7 +13,8 @@ import (
 
 // getJobQueueSnapshot returns the first jobs of a queue and the usage of its shares, computed for
 // this request.
-func (qs queues) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
+func (qs queues) getJobQueueSnapshot(_ *call.Call,
+	in *awsbatch.GetJobQueueSnapshotInput) (*awsbatch.GetJobQueueSnapshotOutput, error) {
 	m, done := qs.backend.View()
 	defer done()
 	name := model.ResourceName(aws.ToString(in.JobQueue), model.KindQueue)
@@ -31,7 +32,8 @@ func (qs queues) getJobQueueSnapshot(_ *call.Call, in *awsbatch.GetJobQueueSnaps
 		QueueUtilization: l.Utilization(now, m.PolicyOf(name), m.Decay(name), q.Service != ""),
 	}
 	if p := m.PolicyOf(name); p != nil && p.Quota != nil {
-		out.FrontOfQuotaShares = &types.FrontOfQuotaSharesDetail{LastUpdatedAt: &now, QuotaShares: m.FrontOfShares(name, now)}
+		out.FrontOfQuotaShares = &types.FrontOfQuotaSharesDetail{LastUpdatedAt: &now,
+			QuotaShares: m.FrontOfShares(name, now)}
 	}
 	return out, nil
 }

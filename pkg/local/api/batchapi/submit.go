@@ -86,7 +86,8 @@ func (js jobs) submitJob(c *call.Call, in *awsbatch.SubmitJobInput) (*awsbatch.S
 		if err := js.mayStartProcesses(c, x); err != nil {
 			return nil, err
 		}
-		if err := cmp.Or(checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in), checkPartOverrides(d.Request, in)); err != nil {
+		if err := cmp.Or(checkPodOverrides(d.Request, in), checkNodeOverrides(d.Request, in),
+			checkPartOverrides(d.Request, in)); err != nil {
 			return nil, err
 		}
 		w, err := model.WorkOf(d, in)
@@ -128,7 +129,8 @@ func openQueue(m *model.Model, name, asked string) (*model.Queue, error) {
 	case !ok:
 		return nil, unknownQueue(asked)
 	case q.Service != "":
-		return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.", name)
+		return nil, wire.ClientException("Job Queue %s is of type SAGEMAKER_TRAINING and accepts only service jobs.",
+			name)
 	case q.Disabled:
 		return nil, wire.ClientException("Job Queue %s is DISABLED and accepts no jobs.", name)
 	}
@@ -166,7 +168,8 @@ func checkSubmit(in *awsbatch.SubmitJobInput) error {
 	case aws.ToString(in.JobDefinition) == "":
 		return wire.ClientException("jobDefinition is required.")
 	}
-	return cmp.Or(checkSubmitValues(in, size), checkCommand(in.ContainerOverrides), checkVariables(environment), checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
+	return cmp.Or(checkSubmitValues(in, size), checkCommand(in.ContainerOverrides), checkVariables(environment),
+		checkRetry(in.RetryStrategy), checkTimeout(in.Timeout),
 		checkTags(in.Tags), checkConsumables(in.ConsumableResourcePropertiesOverride))
 }
 
@@ -257,7 +260,8 @@ func checkDependency(m *model.Model, in *awsbatch.SubmitJobInput, d types.JobDep
 	case !on.IsParent():
 		return wire.ClientException("A dependency of type N_TO_N needs an array job; %s is not an array.", *d.JobId)
 	case len(on.Job.Children) != int(aws.ToInt32(in.ArrayProperties.Size)):
-		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.", *d.JobId, len(on.Job.Children))
+		return wire.ClientException("A dependency of type N_TO_N needs an array of the same size; %s has %d children.",
+			*d.JobId, len(on.Job.Children))
 	}
 	return nil
 }
@@ -288,7 +292,11 @@ func (js jobs) mayStartProcesses(c *call.Call, x attempt.Executor) error {
 // checkPlatform rejects a job if all environments of its queue have the other platform: it could
 // never start.
 func checkPlatform(m *model.Model, d *model.Definition, q *model.Queue) error {
-	if slices.ContainsFunc(q.Environments, func(name string) bool { v := m.Environments[name]; return v == nil || v.Runs(d.Platform()) }) {
+	if slices.ContainsFunc(q.Environments, func(name string) bool {
+		v := m.Environments[name]
+		return v == nil ||
+			v.Runs(d.Platform())
+	}) {
 		return nil
 	}
 	if d.Platform() == model.PlatformEKS {

@@ -30,7 +30,8 @@ func summarize(t *model.Task) types.JobSummary {
 	case j.IsMultiNode():
 		s.NodeProperties = &types.NodePropertiesSummary{NumNodes: aws.Int32(int32(j.Nodes()))}
 	case t.IsParent():
-		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.Children))), StatusSummary: statusSummary(j),
+		s.ArrayProperties = &types.ArrayPropertiesSummary{Size: aws.Int32(int32(len(j.Children))),
+			StatusSummary:              statusSummary(j),
 			StatusSummaryLastUpdatedAt: aws.Int64(j.TallyAt)}
 	case t.IsChild():
 		s.ArrayProperties = &types.ArrayPropertiesSummary{Index: &t.Index}
@@ -44,8 +45,9 @@ func summarizeNode(t *model.Task, i int) types.JobSummary {
 	s := summarize(t)
 	id := model.NodeID(t.Job.ID, i)
 	s.JobId, s.JobArn, s.Status = &id, aws.String(model.ARN(model.KindJob, id)), t.NodeState(i).Status()
-	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)), IsMainNode: aws.Bool(i == t.Job.MainNode()),
-		NumNodes: aws.Int32(int32(t.Job.Nodes()))}
+	s.NodeProperties = &types.NodePropertiesSummary{NodeIndex: aws.Int32(int32(i)),
+		IsMainNode: aws.Bool(i == t.Job.MainNode()),
+		NumNodes:   aws.Int32(int32(t.Job.Nodes()))}
 	if a := t.Last(); a != nil && s.Container != nil {
 		s.Container = &types.ContainerSummary{}
 		if end := t.NodeEnd(a, i); end != nil {

@@ -41,7 +41,8 @@ func tagged(m *model.Model, text *string) (holder model.Resource, err error) {
 
 // listTagsForResource returns the tags of anything that can have tags. The tags of children and nodes are
 // those of their job, as DescribeJobs shows them.
-func (ts tags) listTagsForResource(c *call.Call, in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
+func (ts tags) listTagsForResource(c *call.Call,
+	in *awsbatch.ListTagsForResourceInput) (*awsbatch.ListTagsForResourceOutput, error) {
 	m, done := ts.backend.View()
 	defer done()
 	r, err := tagged(m, in.ResourceArn)
@@ -56,7 +57,8 @@ func (ts tags) tagResource(c *call.Call, in *awsbatch.TagResourceInput) (*awsbat
 	if len(in.Tags) == 0 {
 		return nil, wire.ClientException("tags is required.")
 	}
-	return &awsbatch.TagResourceOutput{}, ts.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
+	return &awsbatch.TagResourceOutput{},
+		ts.retag(c, in.ResourceArn, func(tags map[string]string) { maps.Copy(tags, in.Tags) })
 }
 
 // untagResource removes tags from a resource. Unknown keys have no effect, as in Batch.

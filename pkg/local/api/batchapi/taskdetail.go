@@ -66,7 +66,8 @@ func describeTaskAttempt(t *model.Task, a *model.Attempt, node int) []types.Atte
 	d := types.AttemptEcsTaskDetails{TaskArn: aws.String(t.ECSTaskARN(a, node)), ContainerInstanceArn: a.InstanceARN()}
 	from, to := t.Job.PartsOf(node)
 	for i := from; i < to; i++ {
-		c := types.AttemptTaskContainerDetails{Name: t.Job.Parts[i].Declared.Name, LogStreamName: aws.String(t.PartLogStream(a, i)),
+		c := types.AttemptTaskContainerDetails{Name: t.Job.Parts[i].Declared.Name,
+			LogStreamName:     aws.String(t.PartLogStream(a, i)),
 			NetworkInterfaces: []types.NetworkInterface{}}
 		c.ExitCode, c.Reason = partEnd(a, i)
 		d.Containers = append(d.Containers, c)

@@ -33,6 +33,7 @@ func (s *service) admit(status *types.JobStatus, reason **string, counts map[str
 		return
 	}
 	since := time.UnixMilli(absentSince).UTC().Format(time.RFC3339)
-	*reason = aws.String(fmt.Sprintf("unknown since %s: the engine is not running; the last recorded status is %s", since, *status))
+	*reason = aws.String(fmt.Sprintf("unknown since %s: the engine is not running; the last recorded status is %s",
+		since, *status))
 	*status = StatusUnknown
 }

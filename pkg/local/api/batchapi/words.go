@@ -104,7 +104,8 @@ func checkWholeVCPUs(d *model.Definition, w *model.Work) error {
 	}
 	for _, r := range w.Container.ResourceRequirements {
 		if text := aws.ToString(r.Value); r.Type == types.ResourceTypeVcpu && strings.Contains(text, ".") {
-			return failed("Value " + text + " for type VCPU in resourceRequirement is not valid. Please provide a numeric value.")
+			return failed("Value " + text +
+				" for type VCPU in resourceRequirement is not valid. Please provide a numeric value.")
 		}
 	}
 	return nil

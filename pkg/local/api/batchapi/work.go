@@ -18,7 +18,8 @@ func checkWork(d *model.Definition, w *model.Work, isJob bool) error {
 	if w.IsPod() {
 		return checkPod(w)
 	}
-	if err := cmp.Or(checkAmount(w.Need, d.Fargate()), checkFargateSize(d, w, isJob), checkWholeVCPUs(d, w)); err != nil {
+	if err := cmp.Or(checkAmount(w.Need, d.Fargate()), checkFargateSize(d, w, isJob),
+		checkWholeVCPUs(d, w)); err != nil {
 		return err
 	}
 	if d.Fargate() && w.Need.GPUs > 0 {
@@ -39,7 +40,8 @@ func checkWork(d *model.Definition, w *model.Work, isJob bool) error {
 
 // unhonoured returns the members of a job's containers and overrides that executor x does not
 // apply. in is nil for a definition without a job.
-func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput, w *model.Work) []attempt.Member {
+func unhonoured(x attempt.Executor, d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput,
+	w *model.Work) []attempt.Member {
 	switch {
 	case w.IsPod():
 		return unhonouredPods(x, w)

@@ -16,7 +16,8 @@ import (
 // token is the key of the last returned element. So a page neither repeats nor skips elements if
 // others are added or removed in between. largest is the page size without maxResults, and its
 // maximum.
-func Page[T any](all []T, size *int32, largest int, token *string, key func(T) string) (page []T, next *string, err error) {
+func Page[T any](all []T, size *int32, largest int, token *string,
+	key func(T) string) (page []T, next *string, err error) {
 	n := largest
 	if size != nil {
 		if *size < 1 {
@@ -29,7 +30,8 @@ func Page[T any](all []T, size *int32, largest int, token *string, key func(T) s
 		if err != nil {
 			return nil, nil, err
 		}
-		at, found := slices.BinarySearchFunc(all, last, func(v T, last string) int { return strings.Compare(key(v), last) })
+		at, found := slices.BinarySearchFunc(all, last,
+			func(v T, last string) int { return strings.Compare(key(v), last) })
 		if found {
 			at++
 		}

@@ -98,7 +98,8 @@ func (a *API) describeClusters(_ *call.Call, in *describeClustersInput) (*descri
 		}
 		running, pending := countTasks(m, func(e model.ECSTask) bool { return e.Of().Environment.Cluster() == name })
 		out.Clusters = append(out.Clusters, cluster{ClusterArn: &arn, ClusterName: &name, Status: &status,
-			RegisteredContainerInstancesCount: aws.Int32(int32(len(a.activeInstances(m, name)))), RunningTasksCount: &running, PendingTasksCount: &pending})
+			RegisteredContainerInstancesCount: aws.Int32(int32(len(a.activeInstances(m, name)))),
+			RunningTasksCount:                 &running, PendingTasksCount: &pending})
 	}
 	return out, nil
 }

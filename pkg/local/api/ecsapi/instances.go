@@ -86,7 +86,8 @@ func (a *API) activeInstances(m *model.Model, cluster string) []model.Instance {
 	}
 	all := []model.Instance{{Environment: v, Executor: a.machine.Executor}}
 	for e := range m.ActiveECSTasks() {
-		if i := (model.Instance{Environment: v, Executor: e.Of().Executor}); e.Of().Environment == v && !slices.Contains(all, i) {
+		if i := (model.Instance{Environment: v, Executor: e.Of().Executor}); e.Of().
+			Environment == v && !slices.Contains(all, i) {
 			all = append(all, i)
 		}
 	}
@@ -94,7 +95,8 @@ func (a *API) activeInstances(m *model.Model, cluster string) []model.Instance {
 }
 
 // listContainerInstances returns the container instances of a cluster that are not INACTIVE.
-func (a *API) listContainerInstances(_ *call.Call, in *listContainerInstancesInput) (*listContainerInstancesOutput, error) {
+func (a *API) listContainerInstances(_ *call.Call,
+	in *listContainerInstancesInput) (*listContainerInstancesOutput, error) {
 	m, done := a.state.View()
 	defer done()
 	cluster, err := clusterOf(m, in.Cluster)
@@ -123,9 +125,11 @@ func (a *API) listContainerInstances(_ *call.Call, in *listContainerInstancesInp
 
 // describeContainerInstances returns container instances of a cluster, also INACTIVE ones on which
 // attempts have run.
-func (a *API) describeContainerInstances(_ *call.Call, in *describeContainerInstancesInput) (*describeContainerInstancesOutput, error) {
+func (a *API) describeContainerInstances(_ *call.Call,
+	in *describeContainerInstancesInput) (*describeContainerInstancesOutput, error) {
 	const health = "CONTAINER_INSTANCE_HEALTH"
-	if err := cmp.Or(checkListed("Container instances", in.ContainerInstances), checkInclude(in.Include, "TAGS", health)); err != nil {
+	if err := cmp.Or(checkListed("Container instances", in.ContainerInstances),
+		checkInclude(in.Include, "TAGS", health)); err != nil {
 		return nil, err
 	}
 	m, done := a.state.View()
@@ -207,7 +211,8 @@ func machineAttributes() []attribute {
 // resources returns amounts as ECS counts them: 1024 CPU units are one vCPU.
 func resources(n model.Amount, gpus []string) []resource {
 	integer := func(name string, value int64) resource {
-		return resource{Name: &name, Type: aws.String("INTEGER"), IntegerValue: aws.Int32(int32(min(value, math.MaxInt32)))}
+		return resource{Name: &name, Type: aws.String("INTEGER"),
+			IntegerValue: aws.Int32(int32(min(value, math.MaxInt32)))}
 	}
 	all := []resource{integer("CPU", cpuUnits(n)), integer("MEMORY", n.MemoryMiB)}
 	if len(gpus) > 0 {

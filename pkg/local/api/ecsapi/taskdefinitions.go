@@ -77,7 +77,8 @@ type containerDefinition struct {
 
 // describeTaskDefinition returns the task definition of a job definition. The error for any other is
 // quoted from ECS.
-func (a *API) describeTaskDefinition(_ *call.Call, in *describeTaskDefinitionInput) (*describeTaskDefinitionOutput, error) {
+func (a *API) describeTaskDefinition(_ *call.Call,
+	in *describeTaskDefinitionInput) (*describeTaskDefinitionOutput, error) {
 	if err := checkInclude(in.Include, "TAGS"); err != nil {
 		return nil, err
 	}
@@ -99,18 +100,23 @@ func (a *API) describeTaskDefinition(_ *call.Call, in *describeTaskDefinitionInp
 // taskDefinitionOf returns a job definition as a task definition.
 func taskDefinitionOf(d *model.Definition) *taskDefinition {
 	compatibility := []string{string(d.Platform())}
-	out := &taskDefinition{Family: aws.String(d.Name()), Revision: &d.Revision, TaskDefinitionArn: taskDefinitionARN(d), Status: aws.String(statusActive),
-		Compatibilities: compatibility, RequiresCompatibilities: compatibility, PlacementConstraints: []attachment{}, Volumes: []types.Volume{}}
+	out := &taskDefinition{Family: aws.String(d.Name()), Revision: &d.Revision, TaskDefinitionArn: taskDefinitionARN(d),
+		Status:          aws.String(statusActive),
+		Compatibilities: compatibility, RequiresCompatibilities: compatibility, PlacementConstraints: []attachment{},
+		Volumes: []types.Volume{}}
 	if d.Inactive {
 		out.Status = aws.String(statusInactive)
 	}
 	if e := d.Request.EcsProperties; e != nil {
 		t := e.TaskProperties[0]
-		out.EphemeralStorage, out.ExecutionRoleArn, out.IpcMode, out.PidMode = t.EphemeralStorage, t.ExecutionRoleArn, t.IpcMode, t.PidMode
-		out.RuntimePlatform, out.TaskRoleArn, out.Volumes = t.RuntimePlatform, t.TaskRoleArn, append(out.Volumes, t.Volumes...)
+		out.EphemeralStorage, out.ExecutionRoleArn, out.IpcMode, out.PidMode = t.EphemeralStorage, t.ExecutionRoleArn,
+			t.IpcMode, t.PidMode
+		out.RuntimePlatform, out.TaskRoleArn, out.Volumes = t.RuntimePlatform, t.TaskRoleArn,
+			append(out.Volumes, t.Volumes...)
 	} else {
 		c := d.Request.ContainerProperties
-		out.EphemeralStorage, out.ExecutionRoleArn, out.RuntimePlatform = c.EphemeralStorage, c.ExecutionRoleArn, c.RuntimePlatform
+		out.EphemeralStorage, out.ExecutionRoleArn, out.RuntimePlatform = c.EphemeralStorage, c.ExecutionRoleArn,
+			c.RuntimePlatform
 		out.TaskRoleArn, out.Volumes = c.JobRoleArn, append(out.Volumes, c.Volumes...)
 	}
 	var whole model.Amount
@@ -123,7 +129,8 @@ func taskDefinitionOf(d *model.Definition) *taskDefinition {
 		whole.MilliCPU, whole.MemoryMiB = whole.MilliCPU+need.MilliCPU, whole.MemoryMiB+need.MemoryMiB
 		out.ContainerDefinitions = append(out.ContainerDefinitions, c)
 	}
-	out.Cpu, out.Memory = aws.String(strconv.FormatInt(cpuUnits(whole), 10)), aws.String(strconv.FormatInt(whole.MemoryMiB, 10))
+	out.Cpu, out.Memory = aws.String(strconv.FormatInt(cpuUnits(whole), 10)),
+		aws.String(strconv.FormatInt(whole.MemoryMiB, 10))
 	return out
 }
 

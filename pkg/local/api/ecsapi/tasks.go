@@ -163,7 +163,8 @@ func (a *API) listTasks(_ *call.Call, in *listTasksInput) (*listTasksOutput, err
 		}
 	case taskPending: // ECS never sets this as the desired status (API reference)
 	default:
-		return nil, call.Invalid("desiredStatus %s is not valid. Valid values: [RUNNING PENDING STOPPED]", in.DesiredStatus)
+		return nil, call.Invalid("desiredStatus %s is not valid. Valid values: [RUNNING PENDING STOPPED]",
+			in.DesiredStatus)
 	}
 	return out, nil
 }
@@ -259,7 +260,8 @@ func describeECSTask(e model.ECSTask) ecsTask {
 	}
 	switch {
 	case at.StoppedAt != 0:
-		d.LastStatus, d.StopCode, d.StoppedReason = aws.String(taskStopped), stopCode(at), call.Optional(at.StatusReason)
+		d.LastStatus, d.StopCode, d.StoppedReason = aws.String(taskStopped), stopCode(at),
+			call.Optional(at.StatusReason)
 	case at.StartedAt != 0 && e.Ends():
 		d.LastStatus = aws.String(taskStopping)
 	case at.StartedAt != 0:
@@ -283,7 +285,8 @@ func describeECSTask(e model.ECSTask) ecsTask {
 		d.Containers = append(d.Containers, c)
 		d.Overrides.ContainerOverrides = append(d.Overrides.ContainerOverrides, overrideIn(e, i))
 	}
-	d.Cpu, d.Memory = aws.String(strconv.FormatInt(cpuUnits(whole), 10)), aws.String(strconv.FormatInt(whole.MemoryMiB, 10))
+	d.Cpu, d.Memory = aws.String(strconv.FormatInt(cpuUnits(whole), 10)),
+		aws.String(strconv.FormatInt(whole.MemoryMiB, 10))
 	return d
 }
 
@@ -347,7 +350,8 @@ func overrideIn(e model.ECSTask, i int) containerOverride {
 	if err != nil {
 		command = partOf(e.Task.Job, i).Command // the container could not start
 	}
-	return containerOverride{Command: command, Environment: attempt.Environment(e, i), Name: aws.String(containerName(e.Task.Job, i))}
+	return containerOverride{Command: command, Environment: attempt.Environment(e, i),
+		Name: aws.String(containerName(e.Task.Job, i))}
 }
 
 // stopCode returns why a task ended, as one of the codes of ECS. Batch ends tasks by StopTask, which

@@ -14,6 +14,8 @@ var errNoStream = &wire.Fault{Type: "ResourceNotFoundException", Message: "The s
 var errToken = call.Invalid("The specified nextToken is invalid.")
 
 // The errors of CloudWatch Logs for a group and a stream that exist.
-var errGroupExists = &wire.Fault{Type: "ResourceAlreadyExistsException", Message: "The specified log group already exists"}
+var errGroupExists = &wire.Fault{Type: "ResourceAlreadyExistsException",
+	Message: "The specified log group already exists"}
 
-var errStreamExists = &wire.Fault{Type: "ResourceAlreadyExistsException", Message: "The specified log stream already exists"}
+var errStreamExists = &wire.Fault{Type: "ResourceAlreadyExistsException",
+	Message: "The specified log stream already exists"}

@@ -38,8 +38,10 @@ func (es events) getLogRecord(_ *call.Call, in *wire.GetLogRecordInput) (*wire.G
 	for _, f := range insights.Discovered(message) {
 		record[f.Name] = f.Value
 	}
-	for name, value := range map[string]string{"@message": message, "@logStream": name, "@log": model.Account + ":" + group, "@ptr": *in.LogRecordPointer,
-		"@timestamp": strconv.FormatInt(log.Time(lines[0].End), 10), "@ingestionTime": strconv.FormatInt(log.Ingested(lines[0].End), 10)} {
+	for name, value := range map[string]string{"@message": message, "@logStream": name,
+		"@log": model.Account + ":" + group, "@ptr": *in.LogRecordPointer,
+		"@timestamp":     strconv.FormatInt(log.Time(lines[0].End), 10),
+		"@ingestionTime": strconv.FormatInt(log.Ingested(lines[0].End), 10)} {
 		record[name] = value
 	}
 	return &wire.GetLogRecordOutput{LogRecord: record}, nil
@@ -47,7 +49,8 @@ func (es events) getLogRecord(_ *call.Call, in *wire.GetLogRecordInput) (*wire.G
 
 // getLogGroupFields returns the fields of the events around a time, or of the last 15 minutes (API reference). It reads
 // at most maxScanned bytes.
-func (es events) getLogGroupFields(c *call.Call, in *wire.GetLogGroupFieldsInput) (*wire.GetLogGroupFieldsOutput, error) {
+func (es events) getLogGroupFields(c *call.Call,
+	in *wire.GetLogGroupFieldsInput) (*wire.GetLogGroupFieldsOutput, error) {
 	if (in.LogGroupName == nil) == (in.LogGroupIdentifier == nil) {
 		return nil, call.Invalid("Exactly one of logGroupName and logGroupIdentifier is required.")
 	}
@@ -65,15 +68,16 @@ func (es events) getLogGroupFields(c *call.Call, in *wire.GetLogGroupFieldsInput
 	}
 	var events, bytes int64
 	having := map[string]int64{}
-	err := es.scan(c.Request.Context(), scan{groups: []string{group}, from: from, to: to, each: func(e *insights.Event) error {
-		for _, f := range insights.Discovered(e.Message) {
-			having[f.Name]++
-		}
-		return nil
-	}, page: func(n, size int64) bool {
-		events, bytes = events+n, bytes+size
-		return bytes < maxScanned
-	}})
+	err := es.scan(c.Request.Context(), scan{groups: []string{group}, from: from, to: to,
+		each: func(e *insights.Event) error {
+			for _, f := range insights.Discovered(e.Message) {
+				having[f.Name]++
+			}
+			return nil
+		}, page: func(n, size int64) bool {
+			events, bytes = events+n, bytes+size
+			return bytes < maxScanned
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,8 @@ func (es events) getLogGroupFields(c *call.Call, in *wire.GetLogGroupFieldsInput
 		}
 	}
 	for _, name := range call.SortedKeys(having) {
-		out.LogGroupFields = append(out.LogGroupFields, wire.LogGroupField{Name: &name, Percent: aws.Int32(int32(min(having[name]*100/events, 100)))})
+		out.LogGroupFields = append(out.LogGroupFields, wire.LogGroupField{Name: &name,
+			Percent: aws.Int32(int32(min(having[name]*100/events, 100)))})
 	}
 	return out, nil
 }

@@ -41,7 +41,8 @@ func (es events) filterLogEvents(_ *call.Call, in *wire.FilterLogEventsInput) (*
 	if err != nil {
 		return nil, call.Invalid("filterPattern: %s.", err)
 	}
-	s := &search{in: in, group: groupName(in.LogGroupName, in.LogGroupIdentifier), pattern: pattern, limit: int(limit), events: []wire.FilteredLogEvent{}}
+	s := &search{in: in, group: groupName(in.LogGroupName, in.LogGroupIdentifier), pattern: pattern, limit: int(limit),
+		events: []wire.FilteredLogEvent{}}
 	if in.NextToken != nil {
 		text, err := call.ReadToken(*in.NextToken)
 		if err == nil {
@@ -156,11 +157,13 @@ func (es events) searchStream(s *search, name string) (done bool, err error) {
 // take adds a line to the page if it matches the time range and the pattern. Its id is unique:
 // the stream and the offset.
 func (s *search) take(stream string, l logs.Line, ms, ingested int64) {
-	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime || !s.pattern.Matches(string(l.Text)) {
+	if s.in.StartTime != nil && ms < *s.in.StartTime || s.in.EndTime != nil && ms >= *s.in.EndTime ||
+		!s.pattern.Matches(string(l.Text)) {
 		return
 	}
 	text := strings.ToValidUTF8(string(l.Text), "\uFFFD")
 	s.bytes += len(text)
-	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested, LogStreamName: &stream,
-		EventId: aws.String(fmt.Sprintf("%s/%d", stream, l.Start))})
+	s.events = append(s.events, wire.FilteredLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested,
+		LogStreamName: &stream,
+		EventId:       aws.String(fmt.Sprintf("%s/%d", stream, l.Start))})
 }

@@ -50,7 +50,8 @@ func (gs groups) createLogGroup(c *call.Call, in *wire.CreateLogGroupInput) (*wi
 		if m.LogGroups[*in.LogGroupName] != nil {
 			return nil, errGroupExists
 		}
-		return []model.Event{{LogGroupCreated: &model.LogGroupCreation{Group: *in.LogGroupName, Class: in.LogGroupClass, Tags: in.Tags}}}, nil
+		return []model.Event{{LogGroupCreated: &model.LogGroupCreation{Group: *in.LogGroupName, Class: in.LogGroupClass,
+			Tags: in.Tags}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -93,7 +94,8 @@ func (gs groups) deleteLogGroup(_ *call.Call, in *wire.DeleteLogGroupInput) (*wi
 }
 
 // describeLogGroups returns a page of the groups that match the request, by name.
-func (gs groups) describeLogGroups(_ *call.Call, in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
+func (gs groups) describeLogGroups(_ *call.Call,
+	in *wire.DescribeLogGroupsInput) (*wire.DescribeLogGroupsOutput, error) {
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxGroups)
 	switch {
 	case in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxGroups):
@@ -104,8 +106,11 @@ func (gs groups) describeLogGroups(_ *call.Call, in *wire.DescribeLogGroupsInput
 	m, done := gs.state.View()
 	defer done()
 	names := slices.DeleteFunc(call.SortedKeys(m.LogGroups), func(name string) bool {
-		named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers, func(id string) bool { return groupName(nil, &id) == name })
-		return !named || in.LogGroupClass != "" && in.LogGroupClass != groupClass(m.LogGroups[name]) || !strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) || !strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
+		named := len(in.LogGroupIdentifiers) == 0 || slices.ContainsFunc(in.LogGroupIdentifiers,
+			func(id string) bool { return groupName(nil, &id) == name })
+		return !named || in.LogGroupClass != "" && in.LogGroupClass != groupClass(m.LogGroups[name]) ||
+			!strings.HasPrefix(name, aws.ToString(in.LogGroupNamePrefix)) ||
+			!strings.Contains(name, aws.ToString(in.LogGroupNamePattern))
 	})
 	page, next, err := call.Page(names, &limit, maxGroups, in.NextToken, func(name string) string { return name })
 	if err != nil {
@@ -114,7 +119,8 @@ func (gs groups) describeLogGroups(_ *call.Call, in *wire.DescribeLogGroupsInput
 	out := &wire.DescribeLogGroupsOutput{LogGroups: []wire.LogGroup{}, NextToken: next}
 	for _, name := range page {
 		g := m.LogGroups[name]
-		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"), LogGroupArn: aws.String(groupARN(name)), CreationTime: aws.Int64(g.CreatedAt),
+		d := wire.LogGroup{LogGroupName: &name, Arn: aws.String(groupARN(name) + ":*"),
+			LogGroupArn: aws.String(groupARN(name)), CreationTime: aws.Int64(g.CreatedAt),
 			LogGroupClass: groupClass(g), MetricFilterCount: aws.Int32(0), StoredBytes: aws.Int64(0)}
 		if g.RetentionDays > 0 {
 			d.RetentionInDays = aws.Int32(g.RetentionDays)

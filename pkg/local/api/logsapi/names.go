@@ -36,7 +36,8 @@ func checkStreamName(name *string) error {
 	case name == nil:
 		return call.Invalid("logStreamName is required.")
 	case utf8.RuneCountInString(*name) > maxName || strings.ContainsAny(*name, ":*"):
-		return call.Invalid("logStreamName %q is not valid: it must have 1 to %d characters other than : and *.", *name, maxName)
+		return call.Invalid("logStreamName %q is not valid: it must have 1 to %d characters other than : and *.", *name,
+			maxName)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ const (
 // putLogEvents appends events to a stream of CreateLogStream, and returns when they are on disk. As in
 // CloudWatch, the sequence token is ignored, and events that are too old or too new are left out.
 func (es events) putLogEvents(_ *call.Call, in *wire.PutLogEventsInput) (*wire.PutLogEventsOutput, error) {
-	for _, err := range []error{checkGroupName(in.LogGroupName), checkStreamName(in.LogStreamName), checkEvents(in.LogEvents)} {
+	for _, err := range []error{checkGroupName(in.LogGroupName), checkStreamName(in.LogStreamName),
+		checkEvents(in.LogEvents)} {
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +48,8 @@ func (es events) putLogEvents(_ *call.Call, in *wire.PutLogEventsInput) (*wire.P
 			return nil, errNoStream
 		case s.Task != nil:
 			// The command of the attempt writes to the file, so nothing else can.
-			return nil, call.Invalid("The log stream %s has the output of a job. Create another one for your events.", *in.LogStreamName)
+			return nil, call.Invalid("The log stream %s has the output of a job. Create another one for your events.",
+				*in.LogStreamName)
 		}
 		file, days = s.File, g.RetentionDays
 		return nil, nil
@@ -102,10 +104,14 @@ func checkEvents(events []wire.InputLogEvent) error {
 
 // acceptedEvents returns the part of a batch that is neither too old nor too new, and what it leaves out;
 // nil for nothing. days is the retention of the group; 0: none. The batch is in chronological order.
-func acceptedEvents(events []wire.InputLogEvent, now time.Time, days int32) ([]wire.InputLogEvent, *wire.RejectedLogEventsInfo) {
+func acceptedEvents(events []wire.InputLogEvent, now time.Time,
+	days int32) ([]wire.InputLogEvent, *wire.RejectedLogEventsInfo) {
 	// firstSince returns the index of the first event at or after a time.
 	firstSince := func(at time.Time) int {
-		i, _ := slices.BinarySearchFunc(events, at.UnixMilli(), func(e wire.InputLogEvent, ms int64) int { return int(min(max(*e.Timestamp-ms, -1), 1)) })
+		i, _ := slices.BinarySearchFunc(events, at.UnixMilli(), func(e wire.InputLogEvent,
+			ms int64) int {
+			return int(min(max(*e.Timestamp-ms, -1), 1))
+		})
 		return i
 	}
 	from, to := firstSince(now.Add(-maxEventAge)), firstSince(now.Add(maxEventAhead+time.Millisecond))

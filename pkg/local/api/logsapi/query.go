@@ -39,7 +39,8 @@ func (qs *queries) startQuery(_ *call.Call, in *wire.StartQueryInput) (*wire.Sta
 	m, done := qs.state.View()
 	for _, g := range groups {
 		if m.LogGroups[g] == nil {
-			err = &wire.Fault{Type: "ResourceNotFoundException", Message: fmt.Sprintf("Log group '%s' does not exist for account ID '%s'", g, model.Account)}
+			err = &wire.Fault{Type: "ResourceNotFoundException",
+				Message: fmt.Sprintf("Log group '%s' does not exist for account ID '%s'", g, model.Account)}
 		}
 	}
 	done()
@@ -47,7 +48,8 @@ func (qs *queries) startQuery(_ *call.Call, in *wire.StartQueryInput) (*wire.Sta
 		return nil, err
 	}
 	ctx, stop := context.WithTimeout(context.Background(), maxQueryTime)
-	q := &query{id: call.NewID(), text: *in.QueryString, groups: groups, from: *in.StartTime * 1000, to: *in.EndTime*1000 + 999,
+	q := &query{id: call.NewID(), text: *in.QueryString, groups: groups, from: *in.StartTime * 1000,
+		to:    *in.EndTime*1000 + 999,
 		limit: int(aws.ToInt32(in.Limit)), compiled: compiled, created: time.Now(), stop: stop, status: queryScheduled}
 	if err := qs.list.add(q); err != nil {
 		stop()
@@ -59,8 +61,10 @@ func (qs *queries) startQuery(_ *call.Call, in *wire.StartQueryInput) (*wire.Sta
 
 // malformed returns the error of CloudWatch Logs for a query that cannot be run.
 func malformed(e *insights.SyntaxError) error {
-	return &wire.Fault{Type: "MalformedQueryException", Message: e.Message, QueryCompileError: &wire.QueryCompileError{Message: &e.Message,
-		Location: &wire.QueryCompileErrorLocation{StartCharOffset: aws.Int32(int32(e.Start)), EndCharOffset: aws.Int32(int32(e.End))}}}
+	return &wire.Fault{Type: "MalformedQueryException", Message: e.Message,
+		QueryCompileError: &wire.QueryCompileError{Message: &e.Message,
+			Location: &wire.QueryCompileErrorLocation{StartCharOffset: aws.Int32(int32(e.Start)),
+				EndCharOffset: aws.Int32(int32(e.End))}}}
 }
 
 // checkQuery checks a request apart from the text of its query, and returns the names of its log groups.
@@ -120,12 +124,13 @@ func (qs *queries) runQuery(ctx context.Context, q *query) {
 	}
 	qs.list.mu.Unlock()
 	run := q.compiled.Start(q.limit, model.Account, q.created.UnixMilli())
-	err := qs.scan(ctx, scan{groups: q.groups, from: q.from, to: q.to, each: run.Add, page: func(events, bytes int64) bool {
-		qs.list.mu.Lock()
-		defer qs.list.mu.Unlock()
-		q.scanned, q.bytes, q.matched = q.scanned+events, q.bytes+bytes, run.Matched
-		return true
-	}})
+	err := qs.scan(ctx, scan{groups: q.groups, from: q.from, to: q.to, each: run.Add,
+		page: func(events, bytes int64) bool {
+			qs.list.mu.Lock()
+			defer qs.list.mu.Unlock()
+			q.scanned, q.bytes, q.matched = q.scanned+events, q.bytes+bytes, run.Matched
+			return true
+		}})
 	var results [][]insights.Field
 	if err == nil {
 		results, err = run.Finish()
@@ -153,9 +158,12 @@ func (qs *queries) getQueryResults(c *call.Call, in *wire.GetQueryResultsInput) 
 		}
 	}
 	to := min(from+int(cmp.Or(aws.ToInt32(in.MaxItems), maxResults)), len(q.results))
-	out := &wire.GetQueryResultsOutput{QueryLanguage: queryLanguage, Status: q.status, Results: make([][]wire.ResultField, 0, to-from),
-		Statistics: &wire.QueryStatistics{RecordsMatched: count(q.matched), RecordsScanned: count(q.scanned), BytesScanned: count(q.bytes),
-			EstimatedRecordsSkipped: count(0), EstimatedBytesSkipped: count(0), LogGroupsScanned: count(int64(len(q.groups)))}}
+	out := &wire.GetQueryResultsOutput{QueryLanguage: queryLanguage, Status: q.status,
+		Results: make([][]wire.ResultField, 0, to-from),
+		Statistics: &wire.QueryStatistics{RecordsMatched: count(q.matched), RecordsScanned: count(q.scanned),
+			BytesScanned:            count(q.bytes),
+			EstimatedRecordsSkipped: count(0), EstimatedBytesSkipped: count(0),
+			LogGroupsScanned: count(int64(len(q.groups)))}}
 	for _, row := range q.results[from:to] {
 		fields := make([]wire.ResultField, len(row))
 		for i := range row {
@@ -215,7 +223,8 @@ func (qs *queries) describeQueries(_ *call.Call, in *wire.DescribeQueriesInput) 
 			skip = q.id != last
 			continue
 		}
-		if in.Status != "" && in.Status != q.status || in.LogGroupName != nil && !slices.Contains(q.groups, *in.LogGroupName) ||
+		if in.Status != "" && in.Status != q.status || in.LogGroupName != nil &&
+			!slices.Contains(q.groups, *in.LogGroupName) ||
 			in.QueryLanguage != "" && in.QueryLanguage != queryLanguage {
 			continue
 		}
@@ -224,7 +233,8 @@ func (qs *queries) describeQueries(_ *call.Call, in *wire.DescribeQueriesInput) 
 			break
 		}
 		d := wire.QueryInfo{QueryId: &q.id, QueryString: &q.text, QueryLanguage: queryLanguage, Status: q.status,
-			CreateTime: aws.Int64(q.created.UnixMilli()), BytesScanned: count(q.bytes), QueryDuration: aws.Int64(q.duration.Milliseconds())}
+			CreateTime: aws.Int64(q.created.UnixMilli()), BytesScanned: count(q.bytes),
+			QueryDuration: aws.Int64(q.duration.Milliseconds())}
 		if len(q.groups) == 1 {
 			d.LogGroupName = &q.groups[0]
 		}

@@ -86,7 +86,8 @@ func (x *queryList) add(q *query) error {
 		}
 	}
 	if running >= maxConcurrentQueries {
-		return &wire.Fault{Type: "LimitExceededException", Message: fmt.Sprintf("Account maximum query concurrency limit of [%d] reached.", maxConcurrentQueries)}
+		return &wire.Fault{Type: "LimitExceededException",
+			Message: fmt.Sprintf("Account maximum query concurrency limit of [%d] reached.", maxConcurrentQueries)}
 	}
 	x.all = append(x.all, q)
 	x.forget()
@@ -117,7 +118,8 @@ func (x *queryList) find(id *string) (*query, error) {
 			return q, nil
 		}
 	}
-	return nil, &wire.Fault{Type: "ResourceNotFoundException", Message: "Query with ID " + aws.ToString(id) + " does not exist."}
+	return nil, &wire.Fault{Type: "ResourceNotFoundException", Message: "Query with ID " + aws.ToString(id) +
+		" does not exist."}
 }
 
 // end records the end of a query.
@@ -150,4 +152,5 @@ const (
 )
 
 // queryStates are all states, with the one that only CloudWatch has.
-var queryStates = []string{queryScheduled, queryRunning, queryComplete, queryFailed, queryCancelled, queryTimeout, "Unknown"}
+var queryStates = []string{queryScheduled, queryRunning, queryComplete, queryFailed, queryCancelled, queryTimeout,
+	"Unknown"}

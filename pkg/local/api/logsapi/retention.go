@@ -9,7 +9,8 @@ import (
 )
 
 // retentions are the valid values of retentionInDays (API reference of PutRetentionPolicy).
-var retentions = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+var retentions = []int32{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
+	3288, 3653}
 
 // putRetentionPolicy records the retention of a group. See model.LogGroup: it deletes nothing.
 func (gs groups) putRetentionPolicy(_ *call.Call, in *wire.PutRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
@@ -23,7 +24,8 @@ func (gs groups) putRetentionPolicy(_ *call.Call, in *wire.PutRetentionPolicyInp
 }
 
 // deleteRetentionPolicy records that the events of a group do not expire.
-func (gs groups) deleteRetentionPolicy(_ *call.Call, in *wire.DeleteRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
+func (gs groups) deleteRetentionPolicy(_ *call.Call,
+	in *wire.DeleteRetentionPolicyInput) (*wire.EmptyLogsOutput, error) {
 	if err := checkGroupName(in.LogGroupName); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,8 @@ func (s *service) scanStream(ctx context.Context, p scan, group, name string) (m
 				late = late || e.Timestamp > p.to
 				continue
 			}
-			e.Ingestion, e.Position, e.Message = log.Ingested(l.End), l.Start, strings.ToValidUTF8(string(l.Text), "\uFFFD")
+			e.Ingestion, e.Position, e.Message = log.Ingested(l.End), l.Start,
+				strings.ToValidUTF8(string(l.Text), "\uFFFD")
 			events, bytes = events+1, bytes+int64(len(l.Text))
 			if err := p.each(&e); err != nil {
 				return false, err

@@ -39,7 +39,8 @@ func (ss *streams) createLogStream(_ *call.Call, in *wire.CreateLogStreamInput) 
 		if s, _ := m.FindStream(*in.LogGroupName, *in.LogStreamName); s != nil {
 			return nil, errStreamExists
 		}
-		return []model.Event{{LogStreamCreated: &model.LogStreamCreation{Group: *in.LogGroupName, Stream: *in.LogStreamName, File: call.NewID()}}}, nil
+		return []model.Event{{LogStreamCreated: &model.LogStreamCreation{Group: *in.LogGroupName,
+			Stream: *in.LogStreamName, File: call.NewID()}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -68,7 +69,8 @@ func (ss *streams) deleteLogStream(_ *call.Call, in *wire.DeleteLogStreamInput) 
 			return nil, call.Invalid("The log stream %s cannot be deleted: it is the log of a job. The local engine removes it with the job.", *in.LogStreamName)
 		}
 		file = s.File
-		return []model.Event{{LogStreamDeleted: &model.LogStreamDeletion{Group: *in.LogGroupName, Stream: *in.LogStreamName}}}, nil
+		return []model.Event{{LogStreamDeleted: &model.LogStreamDeletion{Group: *in.LogGroupName,
+			Stream: *in.LogStreamName}}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +82,8 @@ func (ss *streams) deleteLogStream(_ *call.Call, in *wire.DeleteLogStreamInput) 
 
 // describeLogStreams returns a page of streams by name, or by the time of their last event. As in
 // CloudWatch, a prefix cannot be combined with the order by time.
-func (ss *streams) describeLogStreams(_ *call.Call, in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
+func (ss *streams) describeLogStreams(_ *call.Call,
+	in *wire.DescribeLogStreamsInput) (*wire.DescribeLogStreamsOutput, error) {
 	byTime := in.OrderBy == wire.OrderByLastEventTime
 	limit := cmp.Or(aws.ToInt32(in.Limit), maxStreams)
 	switch {
@@ -92,7 +95,8 @@ func (ss *streams) describeLogStreams(_ *call.Call, in *wire.DescribeLogStreamsI
 		return nil, call.Invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
 	group := groupName(in.LogGroupName, in.LogGroupIdentifier)
-	page, next, err := ss.pageOfStreams(group, aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending), int(limit), in.NextToken)
+	page, next, err := ss.pageOfStreams(group, aws.ToString(in.LogStreamNamePrefix), byTime, aws.ToBool(in.Descending),
+		int(limit), in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +113,8 @@ func (ss *streams) describeLogStreams(_ *call.Call, in *wire.DescribeLogStreamsI
 
 // pageOfStreams returns one page of the streams of a group whose names begin with prefix. The token
 // is the name of the last stream of the page before.
-func (ss *streams) pageOfStreams(group, prefix string, byTime, descending bool, limit int, token *string) ([]model.LogStream, *string, error) {
+func (ss *streams) pageOfStreams(group, prefix string, byTime, descending bool, limit int,
+	token *string) ([]model.LogStream, *string, error) {
 	m, done := ss.state.View()
 	defer done()
 	if m.LogGroups[group] == nil {
@@ -129,7 +134,8 @@ func (ss *streams) pageOfStreams(group, prefix string, byTime, descending bool, 
 		for _, s := range all {
 			last[s.Name] = ss.lastEvent(s, now)
 		}
-		all = slices.SortedStableFunc(slices.Values(all), func(a, b model.LogStream) int { return cmp.Compare(last[a.Name], last[b.Name]) })
+		all = slices.SortedStableFunc(slices.Values(all),
+			func(a, b model.LogStream) int { return cmp.Compare(last[a.Name], last[b.Name]) })
 	}
 	// step returns element i in the requested direction.
 	at := 0

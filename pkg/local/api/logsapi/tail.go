@@ -73,7 +73,8 @@ func (ts *tails) startLiveTail(_ *call.Call, in *wire.StartLiveTailInput) (*live
 	case len(in.LogStreamNames) > 0 && len(in.LogStreamNamePrefixes) > 0:
 		return nil, call.Invalid("Only one of logStreamNames and logStreamNamePrefixes can be given.")
 	case named > maxTailStreams:
-		return nil, call.Invalid("logStreamNames and logStreamNamePrefixes can have at most %d elements.", maxTailStreams)
+		return nil, call.Invalid("logStreamNames and logStreamNamePrefixes can have at most %d elements.",
+			maxTailStreams)
 	case named > 0 && len(in.LogGroupIdentifiers) > 1:
 		return nil, call.Invalid("Log streams can be selected in one log group only.")
 	}
@@ -105,7 +106,8 @@ func (t *liveTail) includes(s model.LogStream) bool {
 	case len(t.in.LogStreamNames) > 0:
 		return slices.Contains(t.in.LogStreamNames, s.Name)
 	case len(t.in.LogStreamNamePrefixes) > 0:
-		return slices.ContainsFunc(t.in.LogStreamNamePrefixes, func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) })
+		return slices.ContainsFunc(t.in.LogStreamNamePrefixes,
+			func(prefix string) bool { return strings.HasPrefix(s.Name, prefix) })
 	}
 	return true
 }
@@ -115,7 +117,8 @@ func (t *liveTail) includes(s model.LogStream) bool {
 func (t *liveTail) Stream(w http.ResponseWriter, r *http.Request) {
 	if t.open.Add(1) > maxTails {
 		t.open.Add(-1)
-		_ = wire.WriteFault(w, &wire.Fault{Type: "LimitExceededException", Message: "Only 15 live tail sessions can be open at the same time."})
+		_ = wire.WriteFault(w, &wire.Fault{Type: "LimitExceededException",
+			Message: "Only 15 live tail sessions can be open at the same time."})
 		return
 	}
 	defer t.open.Add(-1)
@@ -127,10 +130,13 @@ func (t *liveTail) Stream(w http.ResponseWriter, r *http.Request) {
 	if t.readTail(true) != nil {
 		return
 	}
-	start := wire.LiveTailSessionStart{SessionId: &id, RequestId: aws.String(w.Header().Get("X-Amzn-RequestId")), LogGroupIdentifiers: t.in.LogGroupIdentifiers,
-		LogStreamNames: t.in.LogStreamNames, LogStreamNamePrefixes: t.in.LogStreamNamePrefixes, LogEventFilterPattern: aws.String(aws.ToString(t.in.LogEventFilterPattern))}
+	start := wire.LiveTailSessionStart{SessionId: &id, RequestId: aws.String(w.Header().Get("X-Amzn-RequestId")),
+		LogGroupIdentifiers: t.in.LogGroupIdentifiers,
+		LogStreamNames:      t.in.LogStreamNames, LogStreamNamePrefixes: t.in.LogStreamNamePrefixes,
+		LogEventFilterPattern: aws.String(aws.ToString(t.in.LogEventFilterPattern))}
 	// The protocol of JSON services begins a stream with the members of the output that are not in the stream.
-	if sendEvent(w, "event", "initial-response", struct{}{}) != nil || sendEvent(w, "event", "sessionStart", start) != nil || control.Flush() != nil {
+	if sendEvent(w, "event", "initial-response", struct{}{}) != nil ||
+		sendEvent(w, "event", "sessionStart", start) != nil || control.Flush() != nil {
 		return
 	}
 	timeout := time.NewTimer(maxTailTime)
@@ -141,7 +147,8 @@ func (t *liveTail) Stream(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-tick.C:
 		case <-timeout.C:
-			_ = sendEvent(w, "exception", "SessionTimeoutException", map[string]string{"message": "The session has been open for three hours."})
+			_ = sendEvent(w, "exception", "SessionTimeoutException",
+				map[string]string{"message": "The session has been open for three hours."})
 			return
 		case <-t.closing:
 			return
@@ -222,8 +229,9 @@ func (t *liveTail) readNew(f *followedStream, log *logs.Stream) error {
 			if text == "" || !t.pattern.Matches(text) {
 				continue
 			}
-			t.events = append(t.events, wire.LiveTailSessionLogEvent{Message: &text, LogStreamName: &f.Name, LogGroupIdentifier: aws.String(t.groups[f.Group]),
-				Timestamp: aws.Int64(log.Time(l.End)), IngestionTime: aws.Int64(log.Ingested(l.End))})
+			t.events = append(t.events, wire.LiveTailSessionLogEvent{Message: &text, LogStreamName: &f.Name,
+				LogGroupIdentifier: aws.String(t.groups[f.Group]),
+				Timestamp:          aws.Int64(log.Time(l.End)), IngestionTime: aws.Int64(log.Ingested(l.End))})
 		}
 		if f.at = next; t.sampled {
 			f.at = log.End
@@ -235,7 +243,10 @@ func (t *liveTail) readNew(f *followedStream, log *logs.Stream) error {
 // update returns the update with the events that were read, and begins the next one. Of too many events it takes some
 // at equal distances.
 func (t *liveTail) update() *wire.LiveTailSessionUpdate {
-	stable.Sort(t.events, func(a, b wire.LiveTailSessionLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	stable.Sort(t.events, func(a, b wire.LiveTailSessionLogEvent) int {
+		return cmp.Compare(*a.Timestamp,
+			*b.Timestamp)
+	})
 	events := t.events
 	if n := len(events); n > maxTailEvents {
 		t.sampled = true
@@ -247,7 +258,8 @@ func (t *liveTail) update() *wire.LiveTailSessionUpdate {
 	if events == nil {
 		events = []wire.LiveTailSessionLogEvent{}
 	}
-	out := &wire.LiveTailSessionUpdate{SessionResults: events, SessionMetadata: &wire.LiveTailSessionMetadata{Sampled: aws.Bool(t.sampled)}}
+	out := &wire.LiveTailSessionUpdate{SessionResults: events,
+		SessionMetadata: &wire.LiveTailSessionMetadata{Sampled: aws.Bool(t.sampled)}}
 	t.events, t.sampled = nil, false
 	return out
 }

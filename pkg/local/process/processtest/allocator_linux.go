@@ -96,7 +96,8 @@ func Allocator(t testing.TB) string {
 	if err := os.WriteFile(source, []byte(allocator), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", program, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O1", "-static", "-pthread", "-o", program, source).
+		CombinedOutput(); err != nil {
 		testtool.Missing(t, "cc -static: %v\n%s", err, out)
 	}
 	return program

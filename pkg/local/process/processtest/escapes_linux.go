@@ -50,7 +50,8 @@ func Escape(name, out, token string) string {
 	if err != nil {
 		panic(err)
 	}
-	command := strings.NewReplacer("OUT", out, "TOKEN", token, "ESCAPEE", "BATCHCTL_TEST_ESCAPEE=1 "+self).Replace(commands[name])
+	command := strings.NewReplacer("OUT", out, "TOKEN", token, "ESCAPEE", "BATCHCTL_TEST_ESCAPEE=1 "+self).
+		Replace(commands[name])
 	return command + "\nuntil [ -e " + out + " ]; do sleep 0.005; done\n"
 }
 

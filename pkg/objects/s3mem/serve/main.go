@@ -33,7 +33,9 @@ func serve(large, small, size int) error {
 	put := func(key string, n int) {
 		body := make([]byte, n)
 		_, _ = source.Read(body)
-		server.Put(key, &s3mem.Object{Body: body, Header: http.Header{"X-Amz-Checksum-Crc64nvme": {s3mem.CRC64NVME(body)}, "X-Amz-Checksum-Type": {"FULL_OBJECT"}}})
+		server.Put(key, &s3mem.Object{Body: body,
+			Header: http.Header{"X-Amz-Checksum-Crc64nvme": {s3mem.CRC64NVME(body)},
+				"X-Amz-Checksum-Type": {"FULL_OBJECT"}}})
 	}
 	put("bench/large/object", large)
 	for i := range small {

@@ -139,7 +139,8 @@ func (f *file) steps(e element, columns int, packed bool, n int) {
 			}
 		case e.bytes == 8: // four float64s of packed A fill two registers
 			f.Load(3, u*tileRows*e.bytes, firstA, 2)
-			a = [tileRows]neon.Lane{{Register: firstA}, {Register: firstA, Index: 1}, {Register: firstA + 1}, {Register: firstA + 1, Index: 1}}
+			a = [tileRows]neon.Lane{{Register: firstA}, {Register: firstA, Index: 1}, {Register: firstA + 1},
+				{Register: firstA + 1, Index: 1}}
 		default: // four float32s fill one
 			f.Line("FMOVQ %d(R3), F%d", u*tileRows*e.bytes, firstA+u%2)
 			for i := range a {

@@ -106,7 +106,8 @@ func symbols(functions []string) []byte {
 
 // archive compiles the shim into libcuda.a.
 func archive(folder string, env environment) error {
-	compile := append(strings.Fields(env.CC), "-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c", "shim.c", "-o", "shim.o")
+	compile := append(strings.Fields(env.CC), "-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c",
+		"shim.c", "-o", "shim.o")
 	for _, command := range [][]string{compile, {env.AR, "rcsD", "libcuda.a", "shim.o"}} {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Dir = folder

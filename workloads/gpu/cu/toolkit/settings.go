@@ -40,7 +40,8 @@ type settings struct {
 
 // String formats the settings as shell commands.
 func (s settings) String() string {
-	return fmt.Sprintf("export CGO_ENABLED=1\nexport CGO_CFLAGS=%s\nexport CGO_LDFLAGS=%s\n", quote(s.cflags), quote(s.ldflags))
+	return fmt.Sprintf("export CGO_ENABLED=1\nexport CGO_CFLAGS=%s\nexport CGO_LDFLAGS=%s\n", quote(s.cflags),
+		quote(s.ldflags))
 }
 
 func quote(text string) string {

@@ -224,7 +224,8 @@ func gaussianDown(v isa, l levels) {
 func gaussianPair(v isa, l levels) {
 	v.begin("gaussianPair", "out, below *byte, rows **int16, weights *int32, terms, x, n int",
 		"is gaussianDown for the row that rows points to and, to below, for the row after it.")
-	out, below, rows, weights, terms, x, n := arg("out"), arg("below"), arg("rows"), arg("weights"), arg("terms"), arg("x"), arg("n")
+	out, below, rows, weights, terms, x, n := arg("out"), arg("below"), arg("rows"), arg("weights"), arg("terms"),
+		arg("x"), arg("n")
 	steps := []int{1}
 	if v.wide() {
 		steps = []int{2, 1} // AVX-512 has 32 registers

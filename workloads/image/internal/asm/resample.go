@@ -65,10 +65,12 @@ func resampleAlong(v isa) {
 	for i, b := range []byte{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80} {
 		DATA(i, U8(b))
 	}
-	v.begin("resampleAlong", "out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64",
+	v.begin("resampleAlong",
+		"out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64",
 		"computes n RGB pixels, a multiple of four. Pixel i is the sum of 2*pairs pixels of line from offsets[i] on, in bytes;",
 		"it reads four bytes more. weights holds, for four pixels and a pair of taps, eight words for each pixel.")
-	out, line, offsets, weights, pairs, n := arg("out"), arg("line"), arg("offsets"), arg("weights"), arg("pairs"), arg("n")
+	out, line, offsets, weights, pairs, n := arg("out"), arg("line"), arg("offsets"), arg("weights"), arg("pairs"),
+		arg("n")
 	bias, shift := v.spread("bias"), count("shift")
 	shuffle, narrowing, none := v.reg(), XMM(), v.reg()
 	v.load(neighbours, shuffle)

@@ -121,7 +121,8 @@ func (g groups) load(from Mem) [2]VecVirtual {
 // whole vectors, prefetches both rows and stores past the caches.
 func half(v isa, t rgbTables) {
 	signature := "out, above, below *byte, n int"
-	v.begin("half", signature, "computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
+	v.begin("half", signature,
+		"computes n pixels of the output, a multiple of a quarter of a vector: (a + b + c + d + 2) / 4.")
 	out, above, below, n := arg("out"), arg("above"), arg("below"), arg("n")
 	m := v.means(t)
 	near := v.reg()

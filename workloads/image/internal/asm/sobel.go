@@ -159,7 +159,8 @@ func dot(signed, unsigned, sum Op) {
 
 // luma writes the function for the first lines of a band; sobelLuma computes the others.
 func luma(v isa, t edgeConstants) {
-	v.begin("luma", "out, pix *byte, n int", "computes n pixels, whole vectors of bytes: (77 R + 150 G + 29 B + 128) / 256.")
+	v.begin("luma", "out, pix *byte, n int",
+		"computes n pixels, whole vectors of bytes: (77 R + 150 G + 29 B + 128) / 256.")
 	out, pix, n := arg("out"), arg("pix"), arg("n")
 	l := v.toLuma(t)
 	loop("pixels", n, v.bytes, func() {
@@ -201,7 +202,8 @@ func sobel(v isa, t edgeConstants) {
 		if kind.luma {
 			next, pix, down, ahead, l = arg("next"), arg("pix"), arg("down"), arg("ahead"), v.toLuma(t)
 		}
-		out, outBelow, above, below, apart, n := arg("out"), arg("outBelow"), arg("above"), arg("below"), arg("apart"), arg("n")
+		out, outBelow, above, below, apart, n := arg("out"), arg("outBelow"), arg("above"), arg("below"), arg("apart"),
+			arg("n")
 		e := v.edges(t)
 		// Each iteration computes one vector of both rows.
 		loop("pixels", n, v.bytes, func() {

@@ -17,7 +17,8 @@ func (f file) round(sums, words int) {
 
 // resampleDown writes the first pass: it weighs rows two by two into a line of words.
 func (f file) resampleDown() {
-	f.Function("resampleDownNEON", "out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64",
+	f.Function("resampleDownNEON",
+		"out *int16, rows **byte, weights *int32, pairs, x, end int, bias int32, shift uint64",
 		"resampleDownNEON computes out[x:end], a multiple of 32 bytes: rows holds two rows for each element of weights, which holds their weights. The sum and the bias are shifted right.")
 	f.Parameters("out", "rows", "weights", "pairs", "x", "end")
 	f.spread("bias", bias)
@@ -55,7 +56,8 @@ func (f file) resampleDown() {
 // resampleAlong writes the second pass, along a line of words. Each output pixel has a register:
 // red, green, blue, and an unused sum of the sample after them.
 func (f file) resampleAlong() {
-	f.Function("resampleAlongNEON", "out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64",
+	f.Function("resampleAlongNEON",
+		"out *byte, line *int16, offsets *int32, weights *int16, pairs, n int, bias int32, shift uint64",
 		"resampleAlongNEON computes n RGB pixels, a multiple of four. Pixel i is the sum of 2*pairs pixels of line from offsets[i] on, in bytes; it reads two bytes more. weights holds, for four pixels and a pair of taps, eight words for each pixel, of which the first two count.")
 	f.Parameters("out", "line", "offsets", "weights", "pairs", "n")
 	f.spread("bias", bias)
