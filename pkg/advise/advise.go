@@ -13,7 +13,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Advice is the size that advise derives from the attempts of one job definition.
@@ -90,9 +89,9 @@ func Groups(attempts []history.Attempt) []Group {
 	}
 	started := func(a, b history.Attempt) int { return cmp.Compare(a.StartedAt, b.StartedAt) }
 	for i := range groups {
-		stable.Sort(groups[i].Attempts, started)
+		slices.SortStableFunc(groups[i].Attempts, started)
 	}
-	stable.Sort(groups, func(a, b Group) int { return started(b.newest(), a.newest()) })
+	slices.SortStableFunc(groups, func(a, b Group) int { return started(b.newest(), a.newest()) })
 	return groups
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/history"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Axis is an axis of a matrix, or a column of a table, that explains why runs need different amounts of memory.
@@ -59,7 +58,7 @@ func axesOf(attempts []history.Attempt) (axes []Axis) {
 			axes = append(axes, axis)
 		}
 	}
-	stable.Sort(axes, func(a, b Axis) int { return cmp.Compare(b.Explained, a.Explained) })
+	slices.SortStableFunc(axes, func(a, b Axis) int { return cmp.Compare(b.Explained, a.Explained) })
 	return axes
 }
 
@@ -86,7 +85,7 @@ func axisOf(name string, values map[string][]float64) (axis Axis, ok bool) {
 	}
 	// The adjusted coefficient of determination: a value for each run would explain everything.
 	axis.Explained = max(0, 1-within/(n-k)/(total/(n-1)))
-	stable.Sort(axis.Values, func(a, b AxisValue) int { return compareValues(a.Value, b.Value) })
+	slices.SortStableFunc(axis.Values, func(a, b AxisValue) int { return compareValues(a.Value, b.Value) })
 	return axis, axis.Explained >= explainedAtLeast
 }
 

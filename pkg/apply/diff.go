@@ -11,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Change is a member of a resource whose value in the account differs from the file.
@@ -98,7 +97,7 @@ func sortSet(o object, path []string, by string) {
 		path = path[1:]
 	}
 	list := listOf(o[path[0]])
-	stable.Sort(list, func(a, b any) int {
+	slices.SortStableFunc(list, func(a, b any) int {
 		if by != "" {
 			x, _ := a.(object)
 			y, _ := b.(object)

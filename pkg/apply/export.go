@@ -3,11 +3,11 @@ package apply
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Choose returns the state with the resources of these names, in files or in the account, and with the environments
@@ -142,7 +142,7 @@ func (s *State) newest(k document.Kind) (all []*Resource) {
 			all = append(all, r)
 		}
 	}
-	stable.Sort(all, func(a, b *Resource) int { return strings.Compare(a.Logical, b.Logical) })
+	slices.SortStableFunc(all, func(a, b *Resource) int { return strings.Compare(a.Logical, b.Logical) })
 	return all
 }
 

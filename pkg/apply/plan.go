@@ -11,7 +11,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Options say what apply may do.
@@ -106,7 +105,7 @@ func NewPlan(files []*document.File, state *State, o Options) (*Plan, diag.List)
 	p.references()
 	p.platforms()
 	// Creations go from policies to queues, deletions the other way.
-	stable.Sort(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
+	slices.SortStableFunc(p.plan.Steps, func(a, b *Step) int { return cmp.Compare(a.position(), b.position()) })
 	p.problems.Sort()
 	return &p.plan, p.problems
 }

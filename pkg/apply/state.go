@@ -17,7 +17,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The tags that apply puts on resources.
@@ -285,7 +284,7 @@ func (s *State) named(k *kind, logical string) (all []*Resource) {
 			all = append(all, r)
 		}
 	}
-	stable.Sort(all, func(a, b *Resource) int { return cmp.Compare(b.generation(), a.generation()) })
+	slices.SortStableFunc(all, func(a, b *Resource) int { return cmp.Compare(b.generation(), a.generation()) })
 	return all
 }
 

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Curve is one operation by size: all its pairs that differ in nothing else.
@@ -76,7 +74,7 @@ func curves(pairs []*Pair) []*Curve {
 		all[i].Pairs = append(all[i].Pairs, p)
 	}
 	for _, c := range all {
-		stable.Sort(c.Pairs, func(a, b *Pair) int { return cmp.Compare(a.Length, b.Length) })
+		slices.SortStableFunc(c.Pairs, func(a, b *Pair) int { return cmp.Compare(a.Length, b.Length) })
 		c.fit()
 	}
 	return all

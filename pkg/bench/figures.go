@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // speedUps draws the speed-up by size, a plot for every few operations of a workload.
@@ -87,7 +85,7 @@ func (r *Report) timesBySize() section {
 	for _, name := range order {
 		p := plot{label: "Time by size: " + name, xName: "size, side of the square", yName: "seconds"}
 		for _, line := range lines[name] {
-			stable.Sort(line.dots, func(a, b dot) int { return int(math.Copysign(1, a.x-b.x)) })
+			slices.SortStableFunc(line.dots, func(a, b dot) int { return int(math.Copysign(1, a.x-b.x)) })
 			if len(line.dots) > 0 {
 				p.series = append(p.series, line)
 			}

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/combin"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // RankTest is the outcome of a Mann-Whitney U test.
@@ -60,7 +58,7 @@ func doubledRanks(a, b []float64) (ranks []int, ties float64) {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(i, j int) int { return cmp.Compare(all[i], all[j]) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all[i], all[j]) })
 	ranks = make([]int, len(all))
 	for low := 0; low < len(order); {
 		high := low + 1
@@ -134,7 +132,7 @@ func holm(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p[i], p[j]) })
 	adjusted := make([]float64, len(p))
 	least := 0.0
 	for rank, i := range order {

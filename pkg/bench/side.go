@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Key says what was done: rows with the same key did the same work, as far as their
@@ -278,7 +276,7 @@ func (s *Side) Fastest(k Key) []*Row {
 			rows = append(rows, r)
 		}
 	}
-	stable.Sort(rows, func(a, b *Row) int {
+	slices.SortStableFunc(rows, func(a, b *Row) int {
 		if worse := cmp.Compare(a.doubt(), b.doubt()); worse != 0 || a.Summary == nil {
 			return worse
 		}

@@ -2,8 +2,6 @@ package catalog
 
 import (
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Saving is the gain of a slightly smaller request.
@@ -43,7 +41,7 @@ func JustOver(environments []Environment, r Request, now Placement) (s Saving, o
 		types = append(types, some...)
 	}
 	types = slices.DeleteFunc(types, func(t InstanceType) bool { return !t.suits(r) })
-	stable.Sort(types, bySize)
+	slices.SortStableFunc(types, bySize)
 	for _, t := range slices.Backward(types) {
 		if c, over := r.justOver(t, 1); over && t.smallerThan(now.Instance) {
 			return Saving{c, t, 1}, true

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/packed"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // InstanceTypesDate is the date of instance-types.csv, which has the output of EC2
@@ -54,7 +53,7 @@ var embedded = sync.OnceValue(func() *Catalog {
 // newCatalog sorts the types, whose names must differ.
 func newCatalog(types []InstanceType) *Catalog {
 	c := &Catalog{types: types, byName: make(map[string]int, len(types)), byFamily: map[string][]int{}}
-	stable.Sort(c.types, bySize)
+	slices.SortStableFunc(c.types, bySize)
 	for i, it := range c.types {
 		c.byName[it.Name] = i
 		family, _, _ := strings.Cut(it.Name, ".")

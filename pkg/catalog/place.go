@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Place compares a request with the environment's instance types. An environment whose
@@ -145,7 +143,7 @@ func (e Environment) expand() (types []InstanceType, unknown []string) {
 		}
 		types = append(types, list...)
 	}
-	stable.Sort(types, bySize)
+	slices.SortStableFunc(types, bySize)
 	return types, unknown
 }
 

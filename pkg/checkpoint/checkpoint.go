@@ -26,8 +26,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The bounds of "every", the time between two checkpoints, and its default.
@@ -240,7 +238,7 @@ func Sort(names []string) Contents {
 			c.Generations = append(c.Generations, id)
 		}
 	}
-	stable.Sort(c.Generations, func(a, b ID) int { return b.Compare(a) })
+	slices.SortStableFunc(c.Generations, func(a, b ID) int { return b.Compare(a) })
 	return c
 }
 
@@ -270,7 +268,7 @@ func (c Contents) Garbage(good []Manifest) (names []string) {
 			names = append(names, DataName(hash))
 		}
 	}
-	stable.Sort(names, func(a, b string) int { return strings.Compare(b, a) }) // "generations" before "data"
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Compare(b, a) }) // "generations" before "data"
 	return names
 }
 

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // List returns the files of the directory, in the order of their paths, without those that Skips names. Sockets,
@@ -38,7 +37,7 @@ func List(dir fs.FS) (files []File, err error) {
 		}
 		return err
 	})
-	stable.Sort(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, err
 }
 

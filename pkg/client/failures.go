@@ -14,7 +14,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/errorline"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
 
@@ -209,7 +208,7 @@ func cluster(all []*failed) []Failure {
 		}
 		failures[i].Count++
 	}
-	stable.Sort(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	return failures
 }
 

@@ -8,8 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // QueueStatus is the content of a queue at one time. It comes from six calls, so it may be incomplete.
@@ -49,7 +47,7 @@ func (j *Jobs) QueueStatus(ctx context.Context, queue string) (*QueueStatus, err
 			state.More = append(state.More, status)
 		}
 	}
-	stable.Sort(state.Jobs, func(a, b types.JobSummary) int {
+	slices.SortStableFunc(state.Jobs, func(a, b types.JobSummary) int {
 		return slices.Index(NotEnded, b.Status) - slices.Index(NotEnded, a.Status)
 	})
 	var err error

@@ -11,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 var (
@@ -192,7 +191,7 @@ func (s *search) matches() (*Matches, error) {
 	m := &Matches{Handle: s.handle, known: s.seen, part: s.part, atService: s.atService}
 	switch {
 	case len(s.byID) > 1:
-		stable.Sort(s.byID, newestFirst)
+		slices.SortStableFunc(s.byID, newestFirst)
 		return nil, &AmbiguousIDError{s.base, s.byID}
 	case len(s.byID) == 1:
 		m.Jobs, m.byID = s.byID, true
@@ -205,7 +204,7 @@ func (s *search) matches() (*Matches, error) {
 	// Reversed, because of jobs with equal times the one that was recorded last is the newest.
 	m.Jobs = slices.Clone(s.byName)
 	slices.Reverse(m.Jobs)
-	stable.Sort(m.Jobs, newestFirst)
+	slices.SortStableFunc(m.Jobs, newestFirst)
 	m.Members = NewestRunFirst(s.members)
 	return m, nil
 }
@@ -226,7 +225,7 @@ func NewestRunFirst(jobs []Known) []Known {
 		}
 	}
 	sorted := slices.Clone(jobs)
-	stable.Sort(sorted, func(a, b Known) int {
+	slices.SortStableFunc(sorted, func(a, b Known) int {
 		return cmp.Or(began[of(b)].at.Compare(began[of(a)].at), cmp.Compare(began[of(b)].position,
 			began[of(a)].position))
 	})

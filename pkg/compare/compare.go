@@ -17,7 +17,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Run is one run of a job: what the service or the ledger knows about it.
@@ -101,7 +100,7 @@ func Runs(good, bad Run) (Comparison, error) {
 		c.Changes = append(c.Changes, Change{Topic: topic, Change: change, Likely: s.explainedBy(topic, change) &&
 			!(sameImage && topic == imageTopic)})
 	}
-	stable.Sort(c.Changes, func(x, y Change) int {
+	slices.SortStableFunc(c.Changes, func(x, y Change) int {
 		return cmp.Or(-compareBools(x.Likely, y.Likely), cmp.Compare(s.rank(x.Topic), s.rank(y.Topic)))
 	})
 	seen := map[string]bool{}
@@ -111,7 +110,7 @@ func Runs(good, bad Run) (Comparison, error) {
 			c.Same = append(c.Same, topic)
 		}
 	}
-	stable.Sort(c.Same, func(x, y string) int { return cmp.Compare(s.rank(x), s.rank(y)) })
+	slices.SortStableFunc(c.Same, func(x, y string) int { return cmp.Compare(s.rank(x), s.rank(y)) })
 	c.Figures = figures(good, bad)
 	return c, nil
 }

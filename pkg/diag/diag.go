@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Span is the half-open byte range [Start, End) of a Source's text. Byte
@@ -196,7 +194,7 @@ func (l List) Open() List {
 // duplicates, so that output does not depend on the order of the rules. If two jobs share
 // a problem and one waives it, both stay.
 func (l *List) Sort() {
-	stable.Sort(*l, compare)
+	slices.SortStableFunc(*l, compare)
 	*l = slices.CompactFunc(*l, func(a, b Diagnostic) bool {
 		a.Hint, b.Hint = "", "" // the hints of two rules may differ
 		return compare(a, b) == 0

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // fingerprint identifies a problem after other lines of its file were added, moved or
@@ -28,7 +27,7 @@ func fingerprints(l List) []fingerprint {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(i, j int) int {
+	slices.SortStableFunc(order, func(i, j int) int {
 		return cmp.Or(compare(l[i], l[j]), strings.Compare(l[i].Message, l[j].Message))
 	})
 	prints := make([]fingerprint, len(l))

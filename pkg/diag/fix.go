@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Apply applies the fixes of src, of any class, and returns the new text and the number of
@@ -63,7 +61,7 @@ func (d Diagnostic) edits() []Edit {
 		return nil
 	}
 	edits := slices.Clone(d.Fix.Edits)
-	stable.Sort(edits, compareEdits)
+	slices.SortStableFunc(edits, compareEdits)
 	end := 0
 	for _, e := range edits {
 		if e.Span.Start < end || e.Span.End < e.Span.Start || e.Span.End > len(d.Source.Text) {

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // WriteSARIF writes the problems as one run of a SARIF 2.1.0 log
@@ -76,7 +75,7 @@ func (t Tool) rules(l List) []RuleInfo {
 			more = append(more, RuleInfo{ID: id, Severity: d.Severity})
 		}
 	}
-	stable.Sort(more, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(more, func(a, b RuleInfo) int { return strings.Compare(a.ID, b.ID) })
 	return append(rules, more...)
 }
 

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Tally is the number of problems of one rule.
@@ -43,7 +42,7 @@ func Summary(l List) []Tally {
 		}
 		tallies[i].Count++
 	}
-	stable.Sort(tallies, func(a, b Tally) int {
+	slices.SortStableFunc(tallies, func(a, b Tally) int {
 		return cmp.Or(waivedLast(a, b), cmp.Compare(a.Severity, b.Severity), cmp.Compare(b.Count, a.Count),
 			strings.Compare(a.Rule, b.Rule))
 	})

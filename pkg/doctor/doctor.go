@@ -13,8 +13,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Check examines one topic.
@@ -96,7 +94,7 @@ func Examine(ctx context.Context, h Host) Report {
 		r.Unread = append(r.Unread, in.host.unread.list...)
 	}
 	r.Unread = once(r.Unread)
-	stable.Sort(r.Findings, func(a, b Finding) int {
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return slices.Index(Severities(), a.Severity) - slices.Index(Severities(), b.Severity)
 	})
 	return r

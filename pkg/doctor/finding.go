@@ -64,8 +64,6 @@ type Unread struct {
 type findings struct{ list []Finding }
 
 // found adds a finding. Its topic is added later.
-//
-//go:noinline
 func (f *findings) found(s Severity, id, summary, why, remedy string, seen ...Evidence) {
 	f.list = append(f.list, Finding{ID: id, Severity: s, Summary: summary, Why: why, Remedy: remedy, Evidence: seen})
 }

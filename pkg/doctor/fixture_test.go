@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
@@ -245,7 +244,7 @@ func TestTopicsAlone(t *testing.T) {
 					got = append(got, found)
 				}
 			})
-			stable.Sort(got, func(a, b Finding) int {
+			slices.SortStableFunc(got, func(a, b Finding) int {
 				return slices.Index(Severities(), a.Severity) - slices.Index(Severities(), b.Severity)
 			})
 			if diff := cmp.Diff(want[c.Topic], got); diff != "" {

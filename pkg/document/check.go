@@ -14,7 +14,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // check compares the tree under root with the schema of the kind. The surplus members have
@@ -102,7 +101,7 @@ func (c *checker) walk(e *jsonschema.ValidationError) {
 		c.choose(e)
 	case len(e.Causes) > 0:
 		// The validator ranges over maps.
-		stable.Sort(e.Causes, func(a, b *jsonschema.ValidationError) int {
+		slices.SortStableFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
 			return cmp.Or(strings.Compare(a.InstanceLocation, b.InstanceLocation),
 				strings.Compare(a.KeywordLocation, b.KeywordLocation))
 		})

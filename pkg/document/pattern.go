@@ -6,8 +6,6 @@ import (
 )
 
 // lazy returns a regular expression that is compiled on first use.
-//
-//go:noinline
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -6,8 +6,6 @@ import (
 )
 
 // clip shortens a name from the file for a message.
-//
-//go:noinline
 func clip(name string) string {
 	const most = 60
 	if r := []rune(name); len(r) > most {

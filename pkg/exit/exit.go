@@ -52,9 +52,7 @@ type remedied interface {
 }
 
 // Fail returns a failure with a code and what is wrong. If one of args is an error with a remedy, the remedy is the
-// next step. It is not inlined, like Usage and Try: they have a thousand callers.
-//
-//go:noinline
+// next step.
 func Fail(code int, format string, args ...any) *Failure {
 	f := &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
 	for _, arg := range args {
@@ -81,8 +79,6 @@ func Remedy(err error) string {
 }
 
 // Usage returns a failure for an invalid command line.
-//
-//go:noinline
 func Usage(format string, args ...any) *Failure { return Fail(BadUsage, format, args...) }
 
 // Silent returns a failure with a code, after everything has been printed.
@@ -94,8 +90,6 @@ func Silent(code int) error {
 }
 
 // Try adds the next step to a failure that has no remedy.
-//
-//go:noinline
 func (f *Failure) Try(format string, args ...any) *Failure {
 	if !f.remedied {
 		f.Hint = fmt.Sprintf(format, args...)

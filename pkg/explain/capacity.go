@@ -11,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // agentPatience is how long an instance may run before its ECS agent has registered. Registration
@@ -47,7 +46,7 @@ func (b *Bundle) refusals() (all []attempt) {
 			}
 		}
 	}
-	stable.Sort(all, func(x, y attempt) int { return int(y.At - x.At) })
+	slices.SortStableFunc(all, func(x, y attempt) int { return int(y.At - x.At) })
 	return all
 }
 

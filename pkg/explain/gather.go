@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
 
@@ -384,7 +383,7 @@ func (g *Gatherer) environments(ctx context.Context, b *Bundle) {
 		return
 	}
 	b.Environments = out.ComputeEnvironments
-	stable.Sort(b.Environments, func(x, y types.ComputeEnvironmentDetail) int {
+	slices.SortStableFunc(b.Environments, func(x, y types.ComputeEnvironmentDetail) int {
 		return slices.Index(names, str(x.ComputeEnvironmentArn)) - slices.Index(names, str(y.ComputeEnvironmentArn))
 	})
 }

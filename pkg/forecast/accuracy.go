@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Prediction is a forecast for a job, and later what happened: one line of a file in the state directory.
@@ -58,7 +56,7 @@ func AccuracyOf(target string, all []Prediction) []Accuracy {
 	for queue, predictions := range byQueue {
 		list = append(list, accuracyOf(queue, predictions))
 	}
-	stable.Sort(list, func(a, b Accuracy) int { return cmp.Compare(a.Queue, b.Queue) })
+	slices.SortStableFunc(list, func(a, b Accuracy) int { return cmp.Compare(a.Queue, b.Queue) })
 	return list
 }
 
@@ -72,7 +70,7 @@ func accuracyOf(queue string, all []Prediction) Accuracy {
 			known = append(known, p)
 		}
 	}
-	stable.Sort(known, func(x, y Prediction) int { return cmp.Compare(x.Made, y.Made) })
+	slices.SortStableFunc(known, func(x, y Prediction) int { return cmp.Compare(x.Made, y.Made) })
 	known = known[max(len(known)-countedOutcomes, 0):]
 	if a.Forecasts = len(known); a.Forecasts == 0 {
 		return a

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // adopt brings a run to the time of its State: the past usage of shares, the jobs that run, and the instances in
@@ -49,7 +48,7 @@ func (r *run) past() []func() {
 			all = append(all, moment{s.Jobs[i].Started, func() { r.resume(i) }})
 		}
 	}
-	stable.Sort(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
 	do := make([]func(), len(all))
 	for i, m := range all {
 		do[i] = m.do

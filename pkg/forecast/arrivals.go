@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The jobs that come later matter to a queue with shares or beside other queues: they may start before those that
@@ -45,7 +43,7 @@ func (s *State) submissions(except []int) (all []arrival) {
 		return j.Submitted > s.Now ||
 			j.Submitted < s.Now-arrivalsCounted
 	})
-	stable.Sort(jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Submitted, b.Submitted) })
 	for _, j := range jobs {
 		j.Started, j.Environment, j.Exact = 0, "", 0
 		if len(all) == 0 || all[len(all)-1].at != j.Submitted {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Setback is what a change costs the jobs of a share: how much longer they wait, on average in milliseconds, and how
@@ -32,7 +30,7 @@ func Setbacks(before, after Outlook) (list []Setback) {
 			list = append(list, s)
 		}
 	}
-	stable.Sort(list, func(a, b Setback) int {
+	slices.SortStableFunc(list, func(a, b Setback) int {
 		return cmp.Or(cmp.Compare(b.Never, a.Never),
 			cmp.Compare(b.WaitMs, a.WaitMs))
 	})

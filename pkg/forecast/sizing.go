@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Sizing is one set of queues in a sizing report.
@@ -140,7 +139,7 @@ func (v *search) try(sets []Sizing, most int) error {
 		return err
 	}
 	v.all = append(v.all, sets...)
-	stable.Sort(v.all, func(a, b Sizing) int {
+	slices.SortStableFunc(v.all, func(a, b Sizing) int {
 		switch {
 		case a.Keeps != b.Keeps && a.Keeps:
 			return -1

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Trace is the jobs of an organisation in some time, with what happened to them.
@@ -58,7 +57,7 @@ func (t *Trace) sort() {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(a, b int) int { return cmp.Compare(t.Jobs[a].Submitted, t.Jobs[b].Submitted) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Jobs[a].Submitted, t.Jobs[b].Submitted) })
 	jobs, waits := make([]Job, len(order)), make([]int64, len(order))
 	for i, at := range order {
 		jobs[i], waits[i] = t.Jobs[at], t.Waits[at]

@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Answer is when jobs of a queue start.
@@ -108,7 +106,7 @@ func (s *Simulator) behind(a *Answer, jobs []int, seed uint64) {
 	for share, n := range counts {
 		a.Behind = append(a.Behind, Behind{share, n})
 	}
-	stable.Sort(a.Behind, func(x, y Behind) int {
+	slices.SortStableFunc(a.Behind, func(x, y Behind) int {
 		return cmp.Or(cmp.Compare(y.Jobs, x.Jobs),
 			cmp.Compare(x.Share, y.Share))
 	})

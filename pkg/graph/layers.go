@@ -3,8 +3,6 @@ package graph
 import (
 	"cmp"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // slot is a place in a layer: a node, or the passage of an edge to a later layer.
@@ -150,7 +148,7 @@ func (l *layered) sort(layer []int, neighbours func(s int) []int) {
 		}
 		means[s] = m
 	}
-	stable.Sort(layer, func(a, b int) int { return cmp.Compare(means[a].sum*means[b].n, means[b].sum*means[a].n) })
+	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(means[a].sum*means[b].n, means[b].sum*means[a].n) })
 	for i, s := range layer {
 		l.slots[s].pos = i
 	}

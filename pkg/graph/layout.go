@@ -3,8 +3,6 @@ package graph
 import (
 	"math"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Distances of the page in tenths of a pixel.
@@ -157,7 +155,7 @@ func (l *layered) ports() map[int]ends {
 	}
 	ports := map[int]ends{}
 	spread := func(s int, links []int, next func(way []int) int, set func(link, offset int)) {
-		stable.Sort(links, func(a,
+		slices.SortStableFunc(links, func(a,
 			b int) int {
 			return l.slots[next(l.ways[a])].centre - l.slots[next(l.ways[b])].centre
 		})

@@ -3,8 +3,6 @@ package graph
 import (
 	"cmp"
 	"slices"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // branch is a node in its place in the tree of the text.
@@ -43,7 +41,7 @@ func (c *checked) tree() []*branch {
 				waits[to]--
 			}
 		}
-		stable.Sort(ready, func(k, l int) int { return byReach(c.links[k].to, c.links[l].to) })
+		slices.SortStableFunc(ready, func(k, l int) int { return byReach(c.links[k].to, c.links[l].to) })
 		for _, l := range ready {
 			b.below = append(b.below, plant(c.links[l].to, l))
 		}
@@ -56,7 +54,7 @@ func (c *checked) tree() []*branch {
 			starts = append(starts, i)
 		}
 	}
-	stable.Sort(starts, byReach)
+	slices.SortStableFunc(starts, byReach)
 	for _, i := range starts {
 		roots = append(roots, plant(i, -1))
 	}

@@ -10,9 +10,8 @@ import (
 
 // Lowering builds new trees from the user's text. A built node has the location of the
 // node that it comes from, so a rule that reads the new tree still refers to the old text.
-// The from node may be nil. Functions with many callers are not inlined, to keep the program small.
+// The from node may be nil.
 
-//go:noinline
 func at(kind Kind, text string, from *Node) *Node { return (*Arena)(nil).New(kind, text, from) }
 
 // NewObject returns an empty object with the location of from.
@@ -83,8 +82,6 @@ func (n *Node) link(child *Node) {
 
 // Append adds an element to an array. The child must not be in another tree; Clone it if it
 // is. Appending nil does nothing.
-//
-//go:noinline
 func (n *Node) Append(child *Node) {
 	if child != nil {
 		n.link(child)

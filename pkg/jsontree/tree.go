@@ -65,8 +65,6 @@ func (n *Node) Children() iter.Seq[*Node] {
 }
 
 // Len returns the number of children; 0 for scalars and absent nodes.
-//
-//go:noinline
 func (n *Node) Len() int {
 	if n == nil {
 		return 0
@@ -80,8 +78,6 @@ func (n *Node) Is(k Kind) bool { return n != nil && n.Kind == k }
 // Get returns the object's member of exactly that name, or nil. Like Len and Str it is
 // called in so many places that copies of it cost the build half a second; a check is
 // as fast without.
-//
-//go:noinline
 func (n *Node) Get(name string) *Node {
 	if !n.Is(Object) {
 		return nil
@@ -139,8 +135,6 @@ func (n *Node) At(path ...string) *Node {
 }
 
 // Str returns the decoded text of a string node, and "" for anything else.
-//
-//go:noinline
 func (n *Node) Str() string {
 	if !n.Is(String) {
 		return ""

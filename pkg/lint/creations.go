@@ -7,7 +7,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // resources holds the resources that the files of a run create, by name. References may
@@ -142,7 +141,7 @@ func (j Job) environments() func(yield func(environment) bool) {
 var environmentsIn = newFact(func(p *Pass, _ map[string][]Site) map[string][]Site {
 	in := inDirectories(environments(p))
 	for _, list := range in {
-		stable.Sort(list, func(a, b Site) int {
+		slices.SortStableFunc(list, func(a, b Site) int {
 			return cmp.Or(cmp.Compare(a.Node.Source.Name, b.Node.Source.Name),
 				cmp.Compare(a.Node.Span.Start, b.Node.Span.Start))
 		})

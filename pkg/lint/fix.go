@@ -14,8 +14,6 @@ import (
 type userFile struct{ File *document.File }
 
 // directory returns the directory of the job's file.
-//
-//go:noinline
 func (f userFile) directory() string {
 	if f.File.Source == nil {
 		return ""

@@ -11,9 +11,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// The functions of this file are not inlined: hundreds of calls, none of which a correct file reaches, would
-// make the program larger.
-
 // findings collects the problems of a run.
 type findings struct {
 	rule  *Rule // the running rule
@@ -37,8 +34,6 @@ func (f *findings) noteMisspelt(file *document.File, name string, n *jsontree.No
 
 // Report reports a problem of the running rule at a node. Of an object or array it
 // marks only the opening bracket, for example if a member is missing.
-//
-//go:noinline
 func (f *findings) Report(n *jsontree.Node, message, hint string) {
 	f.report(f.rule.Severity, nil, n, message, hint)
 }
@@ -62,15 +57,11 @@ func (f *findings) report(severity diag.Severity, fix *diag.Fix, n *jsontree.Nod
 
 // Report reports a problem at the first of the nodes that the user wrote, or else at
 // the job's name.
-//
-//go:noinline
 func (j Job) Report(message, hint string, nodes ...*jsontree.Node) {
 	j.reportAs(j.pass.rule.Severity, nil, message, hint, nodes...)
 }
 
 // ReportFix is Report with an edit that fixes the problem; the fix may be nil.
-//
-//go:noinline
 func (j Job) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
 	j.reportAs(j.pass.rule.Severity, fix, message, hint, nodes...)
 }
@@ -148,15 +139,11 @@ func (j Job) NameNode() *jsontree.Node {
 
 // Report reports a problem at the first of the nodes that the user wrote, or else at
 // the site, or else at the name of the request.
-//
-//go:noinline
 func (c Site) Report(message, hint string, nodes ...*jsontree.Node) {
 	c.Job.Report(message, hint, append(nodes, c.Node)...)
 }
 
 // ReportFix is Report with an edit that fixes the problem; the fix may be nil.
-//
-//go:noinline
 func (c Site) ReportFix(fix *diag.Fix, message, hint string, nodes ...*jsontree.Node) {
 	c.Job.ReportFix(fix, message, hint, append(nodes, c.Node)...)
 }

@@ -14,9 +14,6 @@ import (
 
 // Most rules are of a few kinds: a member is required, a value is in a range or in a list,
 // a member must be absent. Such a rule is one row: a selector, a condition and a reason.
-//
-// The functions that make rows and conditions are not inlined. They run once, and each copy would have copies of their
-// closures: 0.2 MB in all.
 
 // selector selects the values that a row checks: paths from the objects of a scope.
 type selector struct {
@@ -29,8 +26,6 @@ type selector struct {
 
 // in returns a selector. A path is members joined by dots; "[]" after a name stands for
 // every element, "*" for every member. An empty path is the object itself.
-//
-//go:noinline
 func in(of scope, paths ...string) selector {
 	pl := selector{scope: of, routes: routes(paths...)}
 	for _, p := range paths {
@@ -45,8 +40,6 @@ func in(of scope, paths ...string) selector {
 type condition func(s Site, n *jsontree.Node, label string)
 
 // row returns a rule that reports errors, or warnings if its confidence is low.
-//
-//go:noinline
 func row(name string, c Confidence, at selector, holds condition, doc, source string) *Rule {
 	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
 	if c == Low {
@@ -73,24 +66,18 @@ func (at *selector) check(p *Pass, sites []Site, holds condition) {
 }
 
 // warns turns a rule into a warning.
-//
-//go:noinline
 func warns(r *Rule) *Rule {
 	r.Severity = diag.Warning
 	return r
 }
 
 // check returns a rule that calls a function for each site.
-//
-//go:noinline
 func check(name string, c Confidence, of scope, checkSite func(Site), doc, source string) *Rule {
 	return row(name, c, in(of, ""), func(s Site, _ *jsontree.Node, _ string) { checkSite(s) }, doc, source)
 }
 
 // needs requires members of an object. Each is given as "name" or, for the hint,
 // as "name: example".
-//
-//go:noinline
 func needs(members ...string) condition {
 	wanted := make([]struct{ name, example string }, len(members))
 	for i, m := range members {
@@ -128,8 +115,6 @@ func addSuch(examples string, n int) string {
 }
 
 // both requires two conditions.
-//
-//go:noinline
 func both(one, other condition) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		one(s, n, label)
@@ -138,8 +123,6 @@ func both(one, other condition) condition {
 }
 
 // needed is needs for objects without a name of their own.
-//
-//go:noinline
 func needed(what string, members ...string) condition {
 	required := needs(members...)
 	return func(s Site, n *jsontree.Node, _ string) { required(s, n, what) }
@@ -148,8 +131,6 @@ func needed(what string, members ...string) condition {
 // unlessMeant skips a condition that would report a mistake a second time: in a compact
 // job without a name, which the schema reports, or with another name for the member,
 // and in a job definition that has "name" instead.
-//
-//go:noinline
 func unlessMeant(member string, w condition) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
@@ -176,8 +157,6 @@ func whatNeeds(n *jsontree.Node, label string) string {
 }
 
 // oneOf requires one of the values, in exactly this case.
-//
-//go:noinline
 func oneOf(values ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !slices.Contains(values, n.Text) {
@@ -188,8 +167,6 @@ func oneOf(values ...string) condition {
 
 // growing is oneOf for a list to which AWS has added values since the date of the API
 // model. It only warns about those.
-//
-//go:noinline
 func growing(values []string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		switch {
@@ -235,8 +212,6 @@ func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 }
 
 // between requires a number within bounds, inclusive.
-//
-//go:noinline
 func between(least, most float64) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && (f < least || f > most) {
@@ -246,8 +221,6 @@ func between(least, most float64) condition {
 }
 
 // atLeast requires a number that is not smaller.
-//
-//go:noinline
 func atLeast(least float64, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if f, ok := figure(n); ok && f < least {
@@ -257,8 +230,6 @@ func atLeast(least float64, hint string) condition {
 }
 
 // chars requires a string with a length in characters.
-//
-//go:noinline
 func chars(least, most int) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if c := utf8.RuneCountInString(n.Str()); n.Is(jsontree.String) && (c < least || c > most) {
@@ -272,8 +243,6 @@ func chars(least, most int) condition {
 }
 
 // like requires a string that matches; the words describe the pattern.
-//
-//go:noinline
 func like(p pattern, form, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
@@ -283,8 +252,6 @@ func like(p pattern, form, hint string) condition {
 }
 
 // absent requires that the member is absent, and gives the reason.
-//
-//go:noinline
 func absent(why, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Is(jsontree.Null) || n.Is(jsontree.Array) && n.Len() == 0 {
@@ -298,8 +265,6 @@ func absent(why, hint string) condition {
 }
 
 // absentTrue is absent for a boolean, which may be false.
-//
-//go:noinline
 func absentTrue(why, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if isTrue(n) {
@@ -309,8 +274,6 @@ func absentTrue(why, hint string) condition {
 }
 
 // atMost limits the number of elements of a list.
-//
-//go:noinline
 func atMost(most int, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if n.Len() <= most {
@@ -330,8 +293,6 @@ func atMost(most int, hint string) condition {
 }
 
 // filled requires a list that is not empty.
-//
-//go:noinline
 func filled(hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		if (n.Is(jsontree.Array) || n.Is(jsontree.Object)) && n.Len() == 0 && s.raw(n).Len() == 0 {
@@ -342,8 +303,6 @@ func filled(hint string) condition {
 
 // distinct requires a list whose elements differ in a member, or in their text if
 // the member is "".
-//
-//go:noinline
 func distinct(member, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		seen := map[string]bool{}
@@ -365,8 +324,6 @@ func distinct(member, hint string) condition {
 }
 
 // exclusive allows only one of the members.
-//
-//go:noinline
 func exclusive(members ...string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
 		first := ""

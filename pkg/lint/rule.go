@@ -62,8 +62,6 @@ const placementTopic = "stuck-runnable"
 
 // onlyWith restricts the rule to members: if none of the paths can occur in a file's
 // requests, the rule is skipped.
-//
-//go:noinline
 func (r *Rule) onlyWith(paths ...path) *Rule {
 	r.about = nil
 	for _, p := range paths {
@@ -82,8 +80,6 @@ func allOnlyWith(rules []Rule, topic string, paths ...path) {
 }
 
 // keepingMeaning marks a rule whose fix leaves the job's behavior unchanged.
-//
-//go:noinline
 func (r *Rule) keepingMeaning() *Rule {
 	r.KeepsMeaning = true
 	return r

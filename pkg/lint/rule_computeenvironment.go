@@ -559,15 +559,11 @@ func (s Site) filledIn(n *jsontree.Node, example string) {
 }
 
 // filledMember is filledIn for a member of the value.
-//
-//go:noinline
 func filledMember(member, example string) condition {
 	return func(s Site, n *jsontree.Node, _ string) { s.filledIn(n.Get(member), example) }
 }
 
 // noFargate is the rule for a member of computeResources that only instances have.
-//
-//go:noinline
 func noFargate(member string, c Confidence) *Rule {
 	return row("ce-fargate-no-"+strings.ToLower(member), c, in(fargateResources, resourcesOf+"."+member),
 		absent("does not exist for Fargate environments", ""),

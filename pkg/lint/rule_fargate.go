@@ -258,8 +258,6 @@ func windowsRules() []*Rule {
 const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 
 // onWindowsNo is the rule for a member of a container that exists on Linux only.
-//
-//go:noinline
 func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
 		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily"))

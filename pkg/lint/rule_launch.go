@@ -20,8 +20,6 @@ const (
 )
 
 // launchRule returns a rule about launch templates.
-//
-//go:noinline
 func launchRule(name string, c Confidence, checkLaunch func(p *Pass, l cfn.Launch), doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
 		for _, l := range launches.of(p) {
@@ -33,8 +31,6 @@ func launchRule(name string, c Confidence, checkLaunch func(p *Pass, l cfn.Launc
 }
 
 // cfnRule returns a rule about the resources of a type in templates.
-//
-//go:noinline
 func cfnRule(name string, c Confidence, kind string, checkResource func(p *Pass, f *document.File, r *jsontree.Node),
 	doc, source string) *Rule {
 	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {

@@ -158,8 +158,6 @@ func describeInstance(t catalog.InstanceType) string {
 
 // unplaceable returns the rule for jobs that fit no queue, or not the queue that they
 // name, for one of the causes.
-//
-//go:noinline
 func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string,
 	causes ...catalog.Cause) *Rule {
 	return &Rule{
@@ -176,8 +174,6 @@ func unplaceable(name string, severity diag.Severity, confidence Confidence, doc
 
 // orUnplaceable adds to a rule about environments in the files the jobs that a queue of the platform
 // file refuses for the same reason.
-//
-//go:noinline
 func orUnplaceable(r *Rule, causes ...catalog.Cause) *Rule {
 	run := r.Run
 	r.Run = func(p *Pass) {

@@ -149,8 +149,6 @@ func subdomain(s Site, n *jsontree.Node, label string) {
 
 // keyFormat requires the form [prefix/]name for the key of a label or an annotation
 // (Kubernetes documentation, labels and selectors). Members that start with $ are notes.
-//
-//go:noinline
 func keyFormat(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, name, found := strings.Cut(n.Name, "/")
@@ -168,8 +166,6 @@ func keyFormat(what string) condition {
 
 // keyReserved requires that the key of a label or an annotation has none of the prefixes
 // that Kubernetes and AWS Batch use themselves.
-//
-//go:noinline
 func keyReserved(what string) condition {
 	return func(s Site, n *jsontree.Node, _ string) {
 		prefix, _, found := strings.Cut(n.Name, "/")

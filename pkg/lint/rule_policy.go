@@ -343,8 +343,6 @@ func checkTag(j Job, tag string) {
 
 // allowedRoles returns the rule for a kind of role. In a task of several containers the
 // member has another name.
-//
-//go:noinline
 func allowedRoles(name, member, ofTask, list string, allowed func(document.Policy) []string) *Rule {
 	return &Rule{
 		Name: name, Severity: diag.Error, Confidence: High,

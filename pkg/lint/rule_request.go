@@ -37,8 +37,6 @@ func otherNameRules() []*Rule {
 }
 
 // request is a rule for requests that no kind of file contains.
-//
-//go:noinline
 func request(name string, c Confidence, checkSite func(Site), doc, source string) *Rule {
 	return check(name, c, func(p *Pass) []Site {
 		var list []Site

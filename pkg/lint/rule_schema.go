@@ -145,8 +145,6 @@ func checkWholeNumbers(p *Pass) {
 }
 
 // stringMap returns a rule for maps of strings, in requests and in compact jobs.
-//
-//go:noinline
 func stringMap(name string, paths []string, doc, source string) *Rule {
 	at := in(nil, paths...)
 	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {

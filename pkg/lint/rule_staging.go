@@ -57,8 +57,6 @@ func stagedLocations(j Job) (all []stagedLocation) {
 }
 
 // stagedRule returns a rule about inputs and outputs.
-//
-//go:noinline
 func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string,
 	checkLocation func(stagedLocation)) *Rule {
 	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {

@@ -88,8 +88,6 @@ func jobs(p *Pass) []Site { return allSites.of(p).jobs }
 func creates(p *Pass) []Site { return allSites.of(p).creates }
 
 // where returns the scope of the sites that satisfy a condition. It must not be called during a run.
-//
-//go:noinline
 func where(of scope, keep func(Site) bool) scope {
 	return newFact(func(p *Pass, out []Site) []Site {
 		out = out[:0]

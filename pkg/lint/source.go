@@ -17,18 +17,12 @@ const sdkModel = "the API model in aws-sdk-go-v2"
 const cfnSchema = "the CloudFormation schema of "
 
 // api names a member or shape of the API reference.
-//
-//go:noinline
 func api(what string) string { return apiReference + ", " + what }
 
 // tried is api for rules that an answer of the service confirms.
-//
-//go:noinline
 func tried(what string) string { return api(what) + probed }
 
 // guide names a page of the user guide.
-//
-//go:noinline
 func guide(page string) string { return userGuide + ", " + page }
 
 // ourWhen is the source of the rules about jobs with "when".

@@ -15,8 +15,6 @@ import (
 )
 
 // quote quotes a text as in the file and cuts a long one.
-//
-//go:noinline
 func quote(s string) string { return diag.Quote(s) }
 
 // quoteAll quotes each text of a list.
@@ -56,8 +54,6 @@ func nearIn(value string, known iter.Seq[string]) string { return diag.Near(valu
 type pattern func() *regexp.Regexp
 
 // lazy returns the pattern of an expression, which must be valid.
-//
-//go:noinline
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -5,10 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 const (
@@ -124,6 +123,6 @@ func entries(files []hashed) []entry {
 	for _, f := range files {
 		all = append(all, entry{path: f.name, sha256: f.sha(), size: f.size, executable: f.executable()})
 	}
-	stable.Sort(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(all, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	return all
 }

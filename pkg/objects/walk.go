@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // source is a local file to copy, with its state when it was found.
@@ -135,7 +133,7 @@ func sources(name string, left *leftovers) (files []*source, isDir bool, root *o
 		root.Close()
 		return nil, false, nil, err
 	}
-	stable.Sort(w.files, func(a, b *source) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(w.files, func(a, b *source) int { return strings.Compare(a.name, b.name) })
 	return w.files, info.IsDir(), root, nil
 }
 
@@ -162,7 +160,7 @@ func (w *walk) dir(dir, name string, above []fs.FileInfo) error {
 		return fileErrorf("read %s: %w", w.full(dir), cause(err))
 	}
 	// The error that is reported in full must not depend on the file system's own order.
-	stable.Sort(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if err := w.entry(path.Join(dir, e.Name()), path.Join(name, e.Name()), above); err != nil && !w.left.take(err) {
 			return err

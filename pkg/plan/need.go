@@ -14,7 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -314,7 +313,7 @@ func rangesOf(list *jsontree.Node, count int) (ranges []nodeRange) {
 			ranges = append(ranges, nodeRange{g, a, b})
 		}
 	}
-	stable.Sort(ranges, func(a, b nodeRange) int { return cmp.Compare(a.last-a.first, b.last-b.first) })
+	slices.SortStableFunc(ranges, func(a, b nodeRange) int { return cmp.Compare(a.last-a.first, b.last-b.first) })
 	return ranges
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // TargetState is what a target reported about the resources of a plan, at one moment. An error text
@@ -131,7 +130,7 @@ func (w *TargetState) environment(word string) (types.ComputeEnvironmentDetail, 
 // tries them.
 func inOrder(q types.JobQueueDetail) []string {
 	order := slices.Clone(q.ComputeEnvironmentOrder)
-	stable.Sort(order, func(a, b types.ComputeEnvironmentOrder) int {
+	slices.SortStableFunc(order, func(a, b types.ComputeEnvironmentOrder) int {
 		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
 	})
 	var names []string

@@ -9,7 +9,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // File is a planned file in the Markdown.
@@ -203,7 +202,7 @@ func (f *File) details() string {
 	}
 	b.WriteString(f.commands())
 	sorted := slices.Clone(f.Problems)
-	stable.Sort(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
+	slices.SortStableFunc(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
 	for i, d := range sorted {
 		if i == mostProblems {
 			fmt.Fprintf(&b, "- %s more\n", plural(len(sorted)-i, "problem"))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Marker is the first line of the Markdown of plan. A client of GitHub or GitLab
@@ -64,7 +63,7 @@ func Markdown(files []*File) string {
 		return b.String()
 	}
 	files = slices.Clone(files)
-	stable.Sort(files, func(a, b *File) int { return a.rank() - b.rank() })
+	slices.SortStableFunc(files, func(a, b *File) int { return a.rank() - b.rank() })
 	fmt.Fprintf(&b, "%s\n\n| file | verdict | jobs | runs on | price |\n| --- | --- | --- | --- | --- |\n",
 		summary(files))
 	hidden := 0

@@ -3,9 +3,8 @@ package secret
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // find returns the credentials in a text that is JSON or resembles it, sorted by location.
@@ -21,7 +20,7 @@ func find(text string, depth int) []Credential {
 	for range f.open {
 		f.close()
 	}
-	stable.Sort(f.found, func(a, b Credential) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	slices.SortStableFunc(f.found, func(a, b Credential) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	return f.found
 }
 

@@ -27,9 +27,7 @@ type item struct {
 	run int
 }
 
-// lazyGrammar returns a grammar that is compiled on first use. It is not inlined, as lazy.
-//
-//go:noinline
+// lazyGrammar returns a grammar that is compiled on first use.
 func lazyGrammar(expression string) func() *grammar {
 	return sync.OnceValue(func() *grammar {
 		tree, err := syntax.Parse(expression, syntax.Perl)

@@ -2,8 +2,7 @@ package secret
 
 import (
 	"cmp"
-
-	"github.com/batchctl/batchctl/pkg/stable"
+	"slices"
 )
 
 // forms finds many texts in another in one pass (Aho and Corasick, 1975). Its zero value has none.
@@ -61,7 +60,7 @@ func (f *forms) link() {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(a, b int) int { return cmp.Compare(f.states[a].depth, f.states[b].depth) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(f.states[a].depth, f.states[b].depth) })
 	for _, i := range order {
 		s := &f.states[i]
 		if s.depth == 1 {

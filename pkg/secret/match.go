@@ -9,9 +9,7 @@ import (
 // pattern is a regular expression that is compiled on first use.
 type pattern func() *regexp.Regexp
 
-// lazy returns a pattern. It is not inlined: every copy of its closures makes the program larger.
-//
-//go:noinline
+// lazy returns a pattern.
 func lazy(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Secrets holds the credentials of a text. A nil Secrets has none; all methods accept it.
@@ -138,7 +136,7 @@ func (s *Secrets) eachPiece(text string, mark func(start, end int)) {
 
 // merged sorts spans and joins those that overlap.
 func merged(spans []Span) []Span {
-	stable.Sort(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
+	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	out := spans[:1]
 	for _, p := range spans[1:] {
 		if last := &out[len(out)-1]; p.Start <= last.End {

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // placeholder matches {{ name }}, and \{{ name }} for the text itself. Docker's {{.Name}}, CloudFormation's
@@ -65,7 +65,7 @@ func Fill(root *jsontree.Node, values map[string]*jsontree.Node) (string, diag.L
 			fill(n.Span, n.Text, false)
 		}
 	})
-	stable.Sort(edits, func(a, b diag.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
+	slices.SortStableFunc(edits, func(a, b diag.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {

@@ -14,7 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // queue is a job queue with its compute environments, as the target describes them.
@@ -52,7 +51,7 @@ func (v *Verifier) queue(ctx context.Context, name string) *queue {
 		q.environments = found.ComputeEnvironments
 	}
 	// The answer has its own order.
-	stable.Sort(q.environments, func(a, b types.ComputeEnvironmentDetail) int {
+	slices.SortStableFunc(q.environments, func(a, b types.ComputeEnvironmentDetail) int {
 		return slices.Index(names, aws.ToString(a.ComputeEnvironmentArn)) - slices.Index(names,
 			aws.ToString(b.ComputeEnvironmentArn))
 	})

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Marshal returns v, an SDK input, output or shape, as AWS JSON: the wire name
@@ -72,7 +71,7 @@ func appendObject(text []byte, v reflect.Value) (_ []byte, err error) {
 // appendEntries appends a map with sorted keys.
 func appendEntries(text []byte, v reflect.Value) (_ []byte, err error) {
 	keys := v.MapKeys()
-	stable.Sort(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortStableFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	text = append(text, '{')
 	first := true
 	for _, k := range keys {

@@ -31,8 +31,6 @@ type Fault struct {
 func (f *Fault) Error() string { return f.Type + ": " + f.Message }
 
 // ClientException returns Batch's answer to a request that it rejects.
-//
-//go:noinline
 func ClientException(format string, args ...any) *Fault {
 	return &Fault{Type: "ClientException", Status: http.StatusBadRequest, Message: fmt.Sprintf(format, args...)}
 }

@@ -318,8 +318,6 @@ func exitText(path string, columns int) string {
 }
 
 // Help builds the description of a command; ShowHelp adds the exit codes.
-//
-//go:noinline
 func Help(what, examples string) string {
 	return what + "\n\nExamples:\n   " + term.Indent(examples)
 }

@@ -25,7 +25,6 @@ import (
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/forecast/observe"
 	"github.com/batchctl/batchctl/pkg/newfile"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -257,7 +256,7 @@ func arrive(seen *observe.Observation, span time.Duration) {
 			n++
 		}
 	}
-	stable.Sort(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	slices.SortStableFunc(later, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	seen.State.Jobs = append(seen.State.Jobs, later...)
 	if n == 0 {
 		seen.Unknown = append(seen.Unknown,
@@ -330,7 +329,7 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 			}
 		}
 	}
-	stable.Sort(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
+	slices.SortStableFunc(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	return &next, nil
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	record "github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/results"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -78,7 +77,7 @@ func list(con *term.Console, o listOptions) error {
 	} else if len(all) == 0 {
 		fmt.Fprintf(con.Err, "note: none of %s matches\n", term.Plural(recorded, "recorded attempt"))
 	}
-	stable.Sort(all, func(a, b record.Attempt) int {
+	slices.SortStableFunc(all, func(a, b record.Attempt) int {
 		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
 	hidden := 0

@@ -20,7 +20,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -89,7 +88,7 @@ func (call *Call) newest(ctx context.Context, con *term.Console, array string,
 		return nil, err
 	}
 	jobs = append(jobs, old...)
-	stable.Sort(jobs, func(a, b types.JobSummary) int {
+	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
 	return jobs, nil

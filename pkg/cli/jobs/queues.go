@@ -18,7 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -162,7 +161,7 @@ func (call *Call) Described(ctx context.Context, names []string) ([]jobqueue.Que
 				Try("see them all: batchctl queues%s", call.Flags)
 		}
 	}
-	stable.Sort(states, func(a, b jobqueue.Queue) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(states, func(a, b jobqueue.Queue) int { return cmp.Compare(a.Name, b.Name) })
 	return states, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
@@ -17,7 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -115,7 +115,7 @@ func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err 
 		}
 	}
 	// The newest jobs are the best estimate.
-	stable.Sort(jobs, func(a, b types.JobSummary) int {
+	slices.SortStableFunc(jobs, func(a, b types.JobSummary) int {
 		return cmp.Compare(aws.ToInt64(b.CreatedAt), aws.ToInt64(a.CreatedAt))
 	})
 	for _, job := range jobs[:min(len(jobs), historyJobs)] {

@@ -22,7 +22,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -88,7 +87,7 @@ type resultRows struct {
 // order in which they were named.
 func cells(ctx context.Context, con *term.Console, call *jobs.Call) (rows resultRows, err error) {
 	jobs := slices.Clone(call.Known)
-	stable.Sort(jobs, func(a, b once.Recalled) int {
+	slices.SortStableFunc(jobs, func(a, b once.Recalled) int {
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
 	// Later jobs overwrite earlier ones, because jobs are sorted by their

@@ -94,8 +94,6 @@ func TextOptions(con *Console, w io.Writer) diag.TextOptions {
 }
 
 // Plural returns a number and a noun, with an s unless the number is 1.
-//
-//go:noinline
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -179,7 +178,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 	if err := r.chosen.filter(r.call, s); err != nil {
 		return nil, err
 	}
-	stable.Sort(s.Jobs, firstInLife)
+	slices.SortStableFunc(s.Jobs, firstInLife)
 	if len(s.Jobs) > topJobs {
 		s.Jobs, s.MoreJobs = s.Jobs[:topJobs], true
 	}

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // topModel is the state of the live view. It does no I/O: it gets snapshots and
@@ -91,7 +90,7 @@ func (m *topModel) jobs() []topJob {
 		wanted := strings.ToLower(m.filter)
 		jobs = slices.DeleteFunc(slices.Clone(jobs),
 			func(j topJob) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
-		stable.Sort(jobs, m.order.compare)
+		slices.SortStableFunc(jobs, m.order.compare)
 	}
 	return jobs
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // The screen has a head, the queues, the jobs and a footer. The queues take the lines that
@@ -166,7 +165,7 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(a, b int) int { return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy())) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy())) })
 	var kept []term.Line
 	for n, i := range order {
 		last := 0

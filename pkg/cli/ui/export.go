@@ -29,7 +29,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
 )
 
@@ -156,7 +155,7 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 	if err != nil {
 		return nil, err
 	}
-	stable.Sort(listed, func(a, b types.JobSummary) int {
+	slices.SortStableFunc(listed, func(a, b types.JobSummary) int {
 		failed := func(j types.JobSummary) int {
 			return map[bool]int{true: 0, false: 1}[j.Status == types.JobStatusFailed]
 		}

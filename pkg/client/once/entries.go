@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/batchctl/batchctl/pkg/client"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Entries returns the entries of every target, of closed and of unfinished runs, oldest first. A ledger that does not
@@ -34,7 +33,7 @@ func (l *Ledger) Entries() ([]Entry, error) {
 		}
 	}
 	// An interrupted submission may be older than those after it.
-	stable.Sort(closed, func(a, b Entry) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(closed, func(a, b Entry) int { return a.Time.Compare(b.Time) })
 	return closed, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,7 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 const (
@@ -125,7 +125,7 @@ func (t *plannedJob) sighted(job types.JobSummary, details map[string]types.JobD
 
 // sortSightings sorts by creation, oldest first.
 func sortSightings(found []sighting) {
-	stable.Sort(found, func(a, b sighting) int {
+	slices.SortStableFunc(found, func(a, b sighting) int {
 		return cmp.Or(cmp.Compare(a.created, b.created),
 			cmp.Compare(a.id, b.id))
 	})

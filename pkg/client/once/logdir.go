@@ -6,10 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // logDir is the directory with the logs of open runs, and with the texts that they stage.
@@ -95,7 +94,7 @@ func (d logDir) runs() ([]string, error) {
 			found = append(found, aged{name, info.ModTime()})
 		}
 	}
-	stable.Sort(found, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
+	slices.SortStableFunc(found, func(a, b aged) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
 	var names []string
 	for _, r := range found {
 		names = append(names, r.name)

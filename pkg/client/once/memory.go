@@ -2,6 +2,7 @@ package once
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // StatusExpired is the status of a job that the service has forgotten and whose outcome no command
@@ -67,7 +67,7 @@ func (m memory) newest() []Entry {
 	for _, e := range m.entries {
 		entries = append(entries, e)
 	}
-	stable.Sort(entries, func(a, b Entry) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(entries, func(a, b Entry) int { return b.Time.Compare(a.Time) })
 	return entries
 }
 

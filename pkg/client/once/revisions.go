@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Revision is an ACTIVE revision of a job definition, with the reason to keep it.
@@ -105,7 +105,7 @@ func (f revisionFinder) registeredByUs(ctx context.Context, names []string) (our
 			}
 		}
 	}
-	stable.Sort(ours, func(a, b Revision) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Revision-a.Revision) })
+	slices.SortStableFunc(ours, func(a, b Revision) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Revision-a.Revision) })
 	return ours, other, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Replay returns the trace of what ran in the queues: recorded attempts of the target, and the jobs that the target
@@ -22,7 +21,7 @@ func (o *Observation) Replay(attempts []history.Attempt) *forecast.Trace {
 	recorded := map[string]bool{}
 	stopped := map[string]int64{} // when the attempt before ended, by job
 	attempts = slices.Clone(attempts)
-	stable.Sort(attempts, func(a, b history.Attempt) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortStableFunc(attempts, func(a, b history.Attempt) int { return cmp.Compare(a.Number, b.Number) })
 	for _, a := range attempts {
 		recorded[a.Job] = true
 		queue := o.Queue(a.Queue)

@@ -17,7 +17,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // size is what is known of the jobs of a definition.
@@ -57,14 +56,14 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 			ended = append(ended, entry{j, i, 0})
 		}
 	}
-	stable.Sort(open, func(a, b entry) int {
+	slices.SortStableFunc(open, func(a, b entry) int {
 		if a.queue == b.queue {
 			return cmp.Or(cmp.Compare(a.front, b.front), cmp.Compare(aws.ToInt64(a.CreatedAt),
 				aws.ToInt64(b.CreatedAt)))
 		}
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
-	stable.Sort(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
+	slices.SortStableFunc(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
 	sizes, byJob, err := r.sizes(ctx, open, ended)
 	if err != nil {
 		return err

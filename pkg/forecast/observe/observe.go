@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Reader reads a target.
@@ -92,7 +91,7 @@ func (r Reader) Read(ctx context.Context, queue string, now time.Time) (*Observa
 		v := forecast.Queue{Name: aws.ToString(q.JobQueueName), Priority: aws.ToInt32(q.Priority),
 			Policy: policies[aws.ToString(q.SchedulingPolicyArn)]}
 		order := slices.Clone(q.ComputeEnvironmentOrder)
-		stable.Sort(order, func(a,
+		slices.SortStableFunc(order, func(a,
 			b types.ComputeEnvironmentOrder) int {
 			return int(aws.ToInt32(a.Order) - aws.ToInt32(b.Order))
 		})

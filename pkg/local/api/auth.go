@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -283,7 +282,7 @@ func canonicalQuery(u *url.URL) string {
 			pairs = append(pairs, [2]string{escapeQuery(name), escapeQuery(value)})
 		}
 	}
-	stable.Sort(pairs, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortStableFunc(pairs, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	var text strings.Builder
 	for i, p := range pairs {
 		if i > 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Effect is what a member that an executor does not apply means for the job.
@@ -67,7 +66,7 @@ func Given(table map[Member]bool) []Member {
 			members = append(members, m)
 		}
 	}
-	stable.Sort(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return members
 }
 
@@ -157,7 +156,7 @@ func UnhonouredTask(t *types.EcsTaskProperties, contained bool) []Member {
 	if contained {
 		members = append(members, sharedVolumes(t)...)
 	}
-	stable.Sort(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return members
 }
 

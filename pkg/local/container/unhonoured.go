@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Unopened returns an executor that can only tell what it does not apply, without looking for the
@@ -47,6 +46,6 @@ func (x *Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 			members = append(members, attempt.Member{Name: name, Effect: attempt.Prevents, Why: err.Error()})
 		}
 	}
-	stable.Sort(members, func(a, b attempt.Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(members, func(a, b attempt.Member) int { return strings.Compare(a.Name, b.Name) })
 	return members
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // maxMemory limits the memory of the rows, groups and numbers that a run keeps, in bytes.
@@ -295,7 +293,7 @@ func (c *collector) add(r *row) {
 // compact drops all rows that cannot be among the first ones. A row that is dropped because of the limit can be
 // forgotten with its values: a later row with the same values is either after the limit too, or before that row.
 func (c *collector) compact() {
-	stable.Sort(c.rows, compareRows)
+	slices.SortStableFunc(c.rows, compareRows)
 	seen := map[string]bool{}
 	kept := c.rows[:0]
 	for _, r := range c.rows {

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // aggregateFunctions are the functions of stats, with their number of arguments (user guide, "stats").
@@ -156,7 +154,7 @@ func (s *statsStage) finish() {
 	for _, g := range s.groups {
 		groups = append(groups, g)
 	}
-	stable.Sort(groups, func(a, b *group) int {
+	slices.SortStableFunc(groups, func(a, b *group) int {
 		for i := range a.by {
 			if c := natural(a.by[i], b.by[i]); c != 0 {
 				return c

@@ -9,8 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // EnvironmentTable has the compute environments with their ECS clusters, and the service environments, both by name.
@@ -142,7 +140,7 @@ func (s *EnvironmentTable) Instances(cluster string) []Instance {
 			all = append(all, i)
 		}
 	}
-	stable.Sort(all, func(a, b Instance) int { return strings.Compare(a.Executor, b.Executor) })
+	slices.SortStableFunc(all, func(a, b Instance) int { return strings.Compare(a.Executor, b.Executor) })
 	return all
 }
 

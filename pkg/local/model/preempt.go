@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // preemptions returns the events of attempts that must end so that other service jobs can start. A job
@@ -41,7 +39,7 @@ func (s scheduler) preemptionsOf(queue *Queue) (events []Event) {
 			}
 		}
 	}
-	stable.Sort(r.running, func(a, b *Task) int {
+	slices.SortStableFunc(r.running, func(a, b *Task) int {
 		return cmp.Or(cmp.Compare(a.Job.class.priority, b.Job.class.priority), -a.compare(b))
 	})
 	for p := s.picker(queue.Name, 0, Amount{}); p.head() != nil; {

@@ -3,12 +3,11 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // QuotaShare is a part of the capacity of a queue for service jobs.
@@ -93,6 +92,6 @@ func (s *QuotaShareTable) SharesOf(queue string) []*QuotaShare {
 			all = append(all, one)
 		}
 	}
-	stable.Sort(all, func(a, b *QuotaShare) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(all, func(a, b *QuotaShare) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // vcpuUnit is the unit in which snapshots count.
@@ -44,7 +42,7 @@ func (l *QueueJobs) Utilization(now int64, p *Policy, decay int64, serves bool) 
 		}
 		f.TopCapacityUtilization = append(f.TopCapacityUtilization, u)
 	}
-	stable.Sort(f.TopCapacityUtilization, func(a, b types.FairshareCapacityUtilization) int {
+	slices.SortStableFunc(f.TopCapacityUtilization, func(a, b types.FairshareCapacityUtilization) int {
 		return cmp.Compare(l.shares[*b.ShareIdentifier].inUse, l.shares[*a.ShareIdentifier].inUse)
 	})
 	f.TopCapacityUtilization = f.TopCapacityUtilization[:min(len(f.TopCapacityUtilization), 20)]

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Unhonoured returns the members of a container that are not applied to a process.
@@ -59,7 +58,7 @@ func (p Executor) Unhonoured(c *types.ContainerProperties) []attempt.Member {
 	for _, name := range unhonouredUlimits(c.Ulimits) {
 		members = append(members, attempt.Member{Name: name, Effect: attempt.Differs})
 	}
-	stable.Sort(members, func(a, b attempt.Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(members, func(a, b attempt.Member) int { return strings.Compare(a.Name, b.Name) })
 	return members
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Series is the values of one area. NaN is a gap, negative values count as 0.
@@ -157,7 +155,7 @@ func (a Area) sample(total []float64, scale timeScale) []int {
 	for i := range order {
 		order[i] = i
 	}
-	stable.Sort(order, func(i, j int) int { return a.Times[i].Compare(a.Times[j]) })
+	slices.SortStableFunc(order, func(i, j int) int { return a.Times[i].Compare(a.Times[j]) })
 	if float64(len(order)) <= scale.right-scale.left {
 		return order
 	}

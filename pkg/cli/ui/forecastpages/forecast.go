@@ -16,7 +16,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -156,7 +155,7 @@ func useCharts(id, suffix string, o forecast.Outlook) (charts []titledChart) {
 		times = append(times, time.UnixMilli(at))
 	}
 	groups := slices.Clone(o.Groups)
-	stable.Sort(groups, func(a, b forecast.Group) int { return b.Jobs - a.Jobs })
+	slices.SortStableFunc(groups, func(a, b forecast.Group) int { return b.Jobs - a.Jobs })
 	for i, g := range groups[:min(len(groups), page.MostShares)] {
 		title := "vCPUs of share " + show.Text(g.Name) + suffix
 		used := g.Used[:min(len(g.Used), len(times))]

@@ -11,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -189,7 +188,7 @@ func NumericColumns(rows []map[string]any, axes []string, size int) []Column {
 	for _, c := range byName {
 		columns = append(columns, *c)
 	}
-	stable.Sort(columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
 	return columns
 }
 

@@ -23,7 +23,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -195,7 +194,7 @@ func (s *Jobs) AddFailed(ctx context.Context, v *JobView) error {
 	for _, child := range children {
 		v.Failed = append(v.Failed, aws.ToString(child.JobId))
 	}
-	stable.Sort(v.Failed, func(a, b string) int {
+	slices.SortStableFunc(v.Failed, func(a, b string) int {
 		_, i, _ := batch.SplitChildID(a)
 		_, j, _ := batch.SplitChildID(b)
 		return cmp.Compare(i, j)
@@ -229,7 +228,7 @@ func ViewOf(d types.JobDetail) JobView {
 	for name, value := range d.Tags {
 		v.Tags = append(v.Tags, variable{name, value})
 	}
-	stable.Sort(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(v.Tags, func(a, b variable) int { return cmp.Compare(a.Name, b.Name) })
 	for i, a := range d.Attempts {
 		view := attemptView{Number: i + 1, Started: a.StartedAt, Stopped: a.StoppedAt,
 			Reason: aws.ToString(a.StatusReason)}

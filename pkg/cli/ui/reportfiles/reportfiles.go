@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/forecast"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // Benchmark is the part of a benchmark.json that the pages show.
@@ -141,7 +140,7 @@ func Find(dir string) Reports {
 	if err != nil {
 		found.Problem = show.Text(fmt.Sprintf("read %s: %v", dir, exit.Cause(err)))
 	}
-	stable.Sort(found.Doctors, func(a, b DoctorReport) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(found.Doctors, func(a, b DoctorReport) int { return b.At.Compare(a.At) })
 	return found
 }
 

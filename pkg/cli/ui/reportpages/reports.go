@@ -12,7 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -72,7 +71,7 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	stable.Sort(found.Rows, func(a, b source.CostRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
+	slices.SortStableFunc(found.Rows, func(a, b source.CostRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
 	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + show.Text(by), Unit: "USD"}
 	for i, row := range found.Rows {
 		if i == 20 {

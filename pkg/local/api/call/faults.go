@@ -7,8 +7,6 @@ import (
 )
 
 // Invalid returns the error of CloudWatch Logs and ECS for a parameter with an invalid value.
-//
-//go:noinline
 func Invalid(format string, args ...any) error {
 	return &wire.Fault{Type: "InvalidParameterException", Message: fmt.Sprintf(format, args...)}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -61,7 +60,7 @@ func (es events) filterLogEvents(_ *call.Call, in *wire.FilterLogEventsInput) (*
 		out.NextToken = aws.String(call.NewToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
 	// Streams are read one after the other, so their events are interleaved only here.
-	stable.Sort(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	return out, nil
 }
 

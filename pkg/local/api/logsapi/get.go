@@ -3,6 +3,7 @@ package logsapi
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -58,7 +58,7 @@ func (es events) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.G
 		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested})
 	}
 	if log.IsPut() {
-		stable.Sort(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+		slices.SortStableFunc(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
 	}
 	return out, nil
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 )
 
 // streamIndex has all streams by group and name. It is kept between requests and updated when it is
@@ -34,7 +33,7 @@ func (x *streamIndex) update(m *model.Model) []model.LogStream {
 		return x.sorted
 	}
 	fresh := slices.Clone(all[len(x.sorted):])
-	stable.Sort(fresh, byName)
+	slices.SortStableFunc(fresh, byName)
 	old, both := x.sorted, make([]model.LogStream, 0, len(all))
 	for len(old) > 0 && len(fresh) > 0 {
 		if byName(old[0], fresh[0]) < 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/stable"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -243,7 +242,7 @@ func (t *liveTail) readNew(f *followedStream, log *logs.Stream) error {
 // update returns the update with the events that were read, and begins the next one. Of too many events it takes some
 // at equal distances.
 func (t *liveTail) update() *wire.LiveTailSessionUpdate {
-	stable.Sort(t.events, func(a, b wire.LiveTailSessionLogEvent) int {
+	slices.SortStableFunc(t.events, func(a, b wire.LiveTailSessionLogEvent) int {
 		return cmp.Compare(*a.Timestamp,
 			*b.Timestamp)
 	})
