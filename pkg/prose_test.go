@@ -3,6 +3,7 @@ package pkg_test
 import (
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io/fs"
 	"os"
@@ -120,6 +121,55 @@ const (
 // messageFuncs are the functions and methods whose string arguments users read.
 var messageFuncs = map[string]bool{
 	"Errorf": true, "New": true, "Fail": true, "Try": true, "Usage": true, "Report": true, "Warn": true, "Remark": true, "Line": true, "Notify": true, "Progress": true, "progress": true,
+}
+
+// TestColumns checks that lines of code fit a reviewer's window. A line with a long string is not broken, so that
+// its text can be found; TestMessagesAndComments checks comments.
+func TestColumns(t *testing.T) {
+	for _, top := range []string{".", "../cmd", "../workloads", "../schemas", "../templates", "../jobs", "../.ci"} {
+		err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() && d.Name() == "testdata" {
+				return cmpErr(err, filepath.SkipDir)
+			}
+			if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			if err != nil || generated.Match(text) {
+				return err
+			}
+			long := longLiterals(text)
+			for i, line := range strings.Split(string(text), "\n") {
+				if n := len([]rune(line)); n > mostColumns && !long[i+1] {
+					t.Errorf("%s:%d: %d columns, at most %d: break the line", path, i+1, n, mostColumns)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// generated matches the line that generated Go files begin with (go help generate).
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// longLiterals returns the lines of a Go file that have a comment or a string of at least 40 characters.
+func longLiterals(text []byte) map[int]bool {
+	long := map[int]bool{}
+	fset := token.NewFileSet()
+	file := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	for pos, tok, literal := s.Scan(); tok != token.EOF; pos, tok, literal = s.Scan() {
+		if tok == token.STRING && len(literal) >= 40 || tok == token.COMMENT {
+			for i := range strings.Count(literal, "\n") + 1 {
+				long[file.Line(pos)+i] = true
+			}
+		}
+	}
+	return long
 }
 
 // TestMessagesAndComments checks that no message has a sentence that is too long to read at once,

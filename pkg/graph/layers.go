@@ -148,7 +148,9 @@ func (l *layered) sort(layer []int, neighbours func(s int) []int) {
 		}
 		means[s] = m
 	}
-	slices.SortStableFunc(layer, func(a, b int) int { return cmp.Compare(means[a].sum*means[b].n, means[b].sum*means[a].n) })
+	slices.SortStableFunc(layer, func(a, b int) int {
+		return cmp.Compare(means[a].sum*means[b].n, means[b].sum*means[a].n)
+	})
 	for i, s := range layer {
 		l.slots[s].pos = i
 	}

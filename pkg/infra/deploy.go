@@ -144,7 +144,8 @@ func (s *Stacks) clear(ctx context.Context, stack *types.Stack) error {
 // be created. Parameters come from given, from the outputs of earlier templates,
 // or from the existing stack, in this order.
 func (s *Stacks) request(ctx context.Context, t Template, given map[string]string,
-	stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput, err error) {
+	stack *types.Stack) (summary *cloudformation.GetTemplateSummaryOutput, r *cloudformation.CreateChangeSetInput,
+	err error) {
 	name := s.Name(t)
 	summary, text, err := s.read(ctx, t)
 	if err != nil {

@@ -100,7 +100,9 @@ func AWSConfig(ctx context.Context, con *term.Console, entry document.Target) (a
 	options := []func(*config.LoadOptions) error{
 		config.WithAPIOptions([]func(*middleware.Stack) error{tolerant, namesLogin}),
 		config.WithLogger(logging.Nop{}), // its lines have no place in the output of a command
-		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) { o.TokenProvider = func() (string, error) { return askCode(con) } }),
+		config.WithAssumeRoleCredentialOptions(func(o *stscreds.AssumeRoleOptions) {
+			o.TokenProvider = func() (string, error) { return askCode(con) }
+		}),
 	}
 	var identity webIdentity
 	options = append(options,

@@ -30,7 +30,8 @@ func independent(operation string) []Kernel {
 // openCV returns OpenCV's function for an operation, and the slack for its different
 // definition; nil if it has none. Its Lanczos is a different filter: it has 8 taps and does not
 // average before a reduction.
-func openCV(operation string) (work func(p Params, threads int, dst, src opencv.Image) error, slack func(Params) float64) {
+func openCV(operation string) (work func(p Params, threads int, dst, src opencv.Image) error,
+	slack func(Params) float64) {
 	switch operation {
 	case "gaussian-blur":
 		// Its weights are whole numbers of 1/256; on noise and on stripes the result was

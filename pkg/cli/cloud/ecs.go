@@ -148,7 +148,8 @@ func definitionIn(planned *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefini
 		return job.Register
 	}
 	for _, j := range planned.Jobs {
-		if j.Register != nil && aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
+		if j.Register != nil &&
+			aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
 			return j.Register
 		}
 	}

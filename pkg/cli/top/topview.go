@@ -165,7 +165,9 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy())) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(min(1, queues[b].busy()), min(1, queues[a].busy()))
+	})
 	var kept []term.Line
 	for n, i := range order {
 		last := 0

@@ -105,7 +105,9 @@ func (f revisionFinder) registeredByUs(ctx context.Context, names []string) (our
 			}
 		}
 	}
-	slices.SortStableFunc(ours, func(a, b Revision) int { return cmp.Or(cmp.Compare(a.Name, b.Name), b.Revision-a.Revision) })
+	slices.SortStableFunc(ours, func(a, b Revision) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), b.Revision-a.Revision)
+	})
 	return ours, other, nil
 }
 

@@ -63,7 +63,9 @@ func (r Reader) addJobs(ctx context.Context, o *Observation, all []queueJobs) er
 		}
 		return cmp.Compare(aws.ToInt64(a.CreatedAt), aws.ToInt64(b.CreatedAt))
 	})
-	slices.SortStableFunc(ended, func(a, b entry) int { return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt)) })
+	slices.SortStableFunc(ended, func(a, b entry) int {
+		return cmp.Compare(aws.ToInt64(a.StoppedAt), aws.ToInt64(b.StoppedAt))
+	})
 	sizes, byJob, err := r.sizes(ctx, open, ended)
 	if err != nil {
 		return err

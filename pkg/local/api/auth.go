@@ -282,7 +282,9 @@ func canonicalQuery(u *url.URL) string {
 			pairs = append(pairs, [2]string{escapeQuery(name), escapeQuery(value)})
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortStableFunc(pairs, func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
+	})
 	var text strings.Builder
 	for i, p := range pairs {
 		if i > 0 {

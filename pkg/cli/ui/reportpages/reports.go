@@ -71,7 +71,9 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	slices.SortStableFunc(found.Rows, func(a, b source.CostRow) int { return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD) })
+	slices.SortStableFunc(found.Rows, func(a, b source.CostRow) int {
+		return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD)
+	})
 	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + show.Text(by), Unit: "USD"}
 	for i, row := range found.Rows {
 		if i == 20 {

@@ -47,7 +47,8 @@ func checkNodes(in *awsbatch.RegisterJobDefinitionInput) error {
 			return err
 		}
 	}
-	if isPod := func(r types.NodeRangeProperty) bool { return r.EksProperties != nil }; slices.ContainsFunc(p.NodeRangeProperties, isPod) {
+	isPod := func(r types.NodeRangeProperty) bool { return r.EksProperties != nil }
+	if slices.ContainsFunc(p.NodeRangeProperties, isPod) {
 		first := namespaceOf(p.NodeRangeProperties[0].EksProperties)
 		for _, r := range p.NodeRangeProperties {
 			switch {

@@ -48,7 +48,10 @@ func (es serviceEnvironments) createServiceEnvironment(c *call.Call,
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.CreateServiceEnvironmentOutput{ServiceEnvironmentArn: aws.String(model.ARN(model.KindServiceEnvironment, name)), ServiceEnvironmentName: &name}, nil
+	return &awsbatch.CreateServiceEnvironmentOutput{
+		ServiceEnvironmentArn:  aws.String(model.ARN(model.KindServiceEnvironment, name)),
+		ServiceEnvironmentName: &name,
+	}, nil
 }
 
 // checkServiceState rejects an unknown state; an empty one means the default or no change.
@@ -130,7 +133,10 @@ func (es serviceEnvironments) updateServiceEnvironment(c *call.Call,
 	if err != nil {
 		return nil, err
 	}
-	return &awsbatch.UpdateServiceEnvironmentOutput{ServiceEnvironmentArn: aws.String(model.ARN(model.KindServiceEnvironment, name)), ServiceEnvironmentName: &name}, nil
+	return &awsbatch.UpdateServiceEnvironmentOutput{
+		ServiceEnvironmentArn:  aws.String(model.ARN(model.KindServiceEnvironment, name)),
+		ServiceEnvironmentName: &name,
+	}, nil
 }
 
 // checkUnits rejects limits whose unit does not fit a queue of the environment: instance types with

@@ -60,7 +60,9 @@ func (es events) filterLogEvents(_ *call.Call, in *wire.FilterLogEventsInput) (*
 		out.NextToken = aws.String(call.NewToken(fmt.Sprintf("%d/%d", s.stream, s.at)))
 	}
 	// Streams are read one after the other, so their events are interleaved only here.
-	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+	slices.SortStableFunc(out.Events, func(a, b wire.FilteredLogEvent) int {
+		return cmp.Compare(*a.Timestamp, *b.Timestamp)
+	})
 	return out, nil
 }
 

@@ -58,7 +58,9 @@ func (es events) getLogEvents(_ *call.Call, in *wire.GetLogEventsInput) (*wire.G
 		out.Events = append(out.Events, wire.OutputLogEvent{Message: &text, Timestamp: &ms, IngestionTime: &ingested})
 	}
 	if log.IsPut() {
-		slices.SortStableFunc(out.Events, func(a, b wire.OutputLogEvent) int { return cmp.Compare(*a.Timestamp, *b.Timestamp) })
+		slices.SortStableFunc(out.Events, func(a, b wire.OutputLogEvent) int {
+			return cmp.Compare(*a.Timestamp, *b.Timestamp)
+		})
 	}
 	return out, nil
 }
