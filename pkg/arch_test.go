@@ -23,6 +23,9 @@ import (
 
 const module = "github.com/batchctl/batchctl/"
 
+// everywhere is the package that every other may import: how texts for people are spelled.
+const everywhere = "pkg/text"
+
 // mayImport is who may import whom, test files apart. A new package fails this
 // test until its row is written here and in CONTRIBUTING.md.
 var mayImport = map[string][]string{
@@ -122,6 +125,7 @@ var mayImport = map[string][]string{
 	"pkg/lsp":                       {"pkg/check", "pkg/diag", "pkg/document", "pkg/jsontree", "pkg/lint", "schemas"},
 	"pkg/plan":                      {"pkg/batch", "pkg/catalog", "pkg/diag", "pkg/document", "pkg/forecast", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/secret", "pkg/stage", "pkg/sweep", "pkg/usage", "pkg/wire"},
 	"pkg/document":                  {"pkg/apimodel", "pkg/catalog", "pkg/checkpoint", "pkg/diag", "pkg/jsontree", "pkg/ladder", "pkg/results", "pkg/stage", "pkg/sweep", "pkg/usage", "pkg/yamltree", "schemas"},
+	everywhere:                      {},
 	"pkg/sweep":                     {},
 	"pkg/stage":                     {"pkg/checkpoint", "pkg/sweep"},
 	"pkg/checkpoint":                nil,
@@ -219,7 +223,7 @@ func TestImports(t *testing.T) {
 		}
 		for _, imported := range p.Imports {
 			ours, ok := strings.CutPrefix(imported, module)
-			if ok && !slices.Contains(allowed, ours) {
+			if ok && ours != everywhere && !slices.Contains(allowed, ours) {
 				t.Errorf("%s imports %s, which its row does not allow", room, ours)
 			}
 			if strings.HasPrefix(imported, "github.com/aws/aws-sdk-go-v2/service/ec2") {
@@ -292,9 +296,12 @@ func TestNoRoomForEverything(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the floors in CONTRIBUTING.md again")
 
-// floor is how many imports lie between a package and the ground: 0 for one that imports none of ours.
+// floor is how many imports lie between a package and the ground, which is the package for everywhere.
 func floor(room string) int {
-	n := 0
+	if room == everywhere {
+		return 0
+	}
+	n := 1
 	for _, below := range mayImport[room] {
 		n = max(n, floor(below)+1)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Advice is the size that advise derives from the attempts of one job definition.
@@ -385,7 +386,7 @@ func (a *Advice) note(n needs) {
 	p := a.Proposal
 	if n.unresolved > 0 {
 		add("%s ran out of memory at %.0f MiB, and no run shows how much they need: this is a step, not a bound",
-			plural(n.unresolved, "attempt"), n.limit)
+			text.Count(n.unresolved, "attempt"), n.limit)
 	}
 	if p != nil && p.Bound.Growth > 1 {
 		add("the memory need grew by %.0f %% over these runs: run advise again later", 100*(p.Bound.Growth-1))
@@ -404,17 +405,9 @@ func (a *Advice) note(n needs) {
 			a.Runs)
 	}
 	if others := a.Attempts - a.Runs - a.OutOfMemory; others > 0 && a.Runs > 0 {
-		add("%s are not in the figures: unmeasured, or FAILED", plural(others, "attempt"))
+		add("%s are not in the figures: unmeasured, or FAILED", text.Count(others, "attempt"))
 	}
 	if a.GPUUtilization != nil && a.GPUUtilization.Max < 0.01 && a.GPUMemory.Max < unusedGPU {
 		add("no run used its GPU: remove \"gpus\" if the program does not need one")
 	}
-}
-
-// plural returns a number and a noun.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/cost"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // ProposalText is the proposal with its margin and confidence.
@@ -42,24 +43,24 @@ func (a Advice) SavingTexts() (texts []string) {
 		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), SpanText(s.Hours)))
 	}
 	for _, p := range s.Places {
-		text := ""
+		saving := ""
 		if p.PerBefore > 0 && p.PerAfter > 0 && (p.Before != p.After || p.PerBefore != p.PerAfter) {
-			text = fmt.Sprintf("%s on %s instead of %d", plural(p.PerAfter, "job"), p.After, p.PerBefore)
+			saving = fmt.Sprintf("%s on %s instead of %d", text.Count(p.PerAfter, "job"), p.After, p.PerBefore)
 			if p.Before != p.After {
-				text += " on " + p.Before
+				saving += " on " + p.Before
 			}
 		}
 		if p.AtOnceBefore > 0 && p.AtOnceBefore != p.AtOnceAfter {
-			if text != "" {
-				text += ", "
+			if saving != "" {
+				saving += ", "
 			}
-			text += fmt.Sprintf("%d at once up to maxvCpus instead of %d", p.AtOnceAfter, p.AtOnceBefore)
+			saving += fmt.Sprintf("%d at once up to maxvCpus instead of %d", p.AtOnceAfter, p.AtOnceBefore)
 		}
-		if text != "" && p.Environment != "" {
-			text = p.Environment + ": " + text
+		if saving != "" && p.Environment != "" {
+			saving = p.Environment + ": " + saving
 		}
-		if text != "" {
-			texts = append(texts, text)
+		if saving != "" {
+			texts = append(texts, saving)
 		}
 	}
 	if freed := a.Requested.MemoryMiB - a.Proposal.MemoryMiB; len(texts) == 0 && freed > 0 {
@@ -75,9 +76,9 @@ const mostValues = 8
 func (axis Axis) Text() string {
 	var values []string
 	for _, v := range axis.Values {
-		most := fmt.Sprintf("at most %s in %s", SizeText(v.Max), plural(v.Runs, "run"))
+		most := fmt.Sprintf("at most %s in %s", SizeText(v.Max), text.Count(v.Runs, "run"))
 		if v.Bound > 0 {
-			most = fmt.Sprintf("%s from %s", SizeText(math.Ceil(v.Bound)), plural(v.Runs, "run"))
+			most = fmt.Sprintf("%s from %s", SizeText(math.Ceil(v.Bound)), text.Count(v.Runs, "run"))
 		}
 		values = append(values, fmt.Sprintf("%s: %s", v.Value, most))
 	}

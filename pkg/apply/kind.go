@@ -116,14 +116,6 @@ func Describe(r document.Request) string {
 	return fmt.Sprintf("%s %q", k.title, r.Get(k.name).Str())
 }
 
-// plural is the title of several.
-func (k *kind) plural() string {
-	if stem, ok := strings.CutSuffix(k.title, "y"); ok {
-		return stem + "ies"
-	}
-	return k.title + "s"
-}
-
 // rank is the position of a kind in the order of creation.
 func (k *kind) rank() int { return slices.Index(kinds, k) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // references reports what the files and the remaining queues refer to and what will not exist.
@@ -231,7 +232,7 @@ func (a *Account) Stranded(ctx context.Context, plan *Plan, state *State) (probl
 			what = fmt.Sprintf("its quota share %q may have some of them", s.Name)
 		}
 		problems = append(problems, Blocker("wait until they have ended, or stop them: batchctl stop "+
-			batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, count(len(ids), "job"), what))
+			batch.ShortID(ids[0]), "job queue %q has %s; %s", queue.Name, jobCount(len(ids)), what))
 	}
 	return problems, nil
 }
@@ -313,15 +314,12 @@ func (a *Account) waitingIn(ctx context.Context, queue *Resource) (ids []string,
 	return ids, nil
 }
 
-// count returns a number with its noun.
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case n >= mostDescribed:
-		return fmt.Sprintf("at least %d %ss", mostDescribed, noun)
+// jobCount counts jobs, of which batchctl lists at most mostDescribed.
+func jobCount(n int) string {
+	if n >= mostDescribed {
+		return "at least " + text.Count(mostDescribed, "job")
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return text.Count(n, "job")
 }
 
 // show returns a JSON value for a message, or "nothing".

@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Runner carries out plans.
@@ -50,7 +51,7 @@ type DrainingError struct {
 
 // Error names the environment and counts its jobs.
 func (e *DrainingError) Error() string {
-	return fmt.Sprintf("%s still on compute environment %s, which is DISABLED", count(e.Jobs, "job"), e.Environment)
+	return fmt.Sprintf("%s still on compute environment %s, which is DISABLED", jobCount(e.Jobs), e.Environment)
 }
 
 // InvalidError reports that AWS Batch cannot use a resource.
@@ -472,7 +473,7 @@ func (r *Runner) retire(ctx context.Context, s *Step) error {
 	err = r.poll(ctx, r.Drain, func() (bool, error) {
 		jobs, err = r.jobsOn(ctx, s.live, queues)
 		if jobs > 0 {
-			r.progress(s, "for "+count(jobs, "job"))
+			r.progress(s, "for "+jobCount(jobs))
 		}
 		return jobs == 0, err
 	})
@@ -504,7 +505,7 @@ func (r *Runner) remove(ctx context.Context, s *Step) error {
 		// A job may have arrived since the plan was made.
 		if s.kind.Kind == document.KindJobQueue {
 			if ids, err := r.waitingIn(ctx, s.live); err != nil || len(ids) > 0 {
-				return errors.Join(err, fmt.Errorf("it has %s", count(len(ids), "job")))
+				return errors.Join(err, fmt.Errorf("it has %s", jobCount(len(ids))))
 			}
 		}
 	}
@@ -540,7 +541,7 @@ func (s *State) Unread() map[string]error {
 	out := map[string]error{}
 	for _, k := range slices.Collect(maps.Keys(s.unread)) {
 		if !isUnknown(s.unread[k]) {
-			out[kindOf(k).plural()] = s.unread[k]
+			out[text.Plural(kindOf(k).title)] = s.unread[k]
 		}
 	}
 	return out

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // The tags that apply puts on resources.
@@ -84,7 +85,7 @@ func (a *Account) Read(ctx context.Context) (*State, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil && !k.mayStayUnread(err):
-			return nil, fmt.Errorf("read the %s: %w", k.plural(), err)
+			return nil, fmt.Errorf("read the %s: %w", text.Plural(k.title), err)
 		case err != nil:
 			s.unread[k.Kind] = err
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Verdict is the result of comparing a row of old and new.
@@ -189,7 +191,7 @@ func (d *Diffs) judge() {
 			row.Verdict = Faster
 		case leastP(n, m)*float64(len(rows)) >= d.Alpha:
 			row.Verdict = TooFew
-			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, plural(len(rows), "row"),
+			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, text.Count(len(rows), "row"),
 				enough(len(rows), d.Alpha))
 		}
 	}
@@ -326,8 +328,8 @@ func (d *Diffs) describe() []string {
 		return []string{"Neither side has a row."}
 	}
 	return []string{
-		fmt.Sprintf("%s: %s. %s beyond the threshold of %s.", plural(len(d.Rows), "row"), strings.Join(parts, ", "),
-			plural(len(d.Regressions()), "regression"), percent(d.Threshold)),
+		fmt.Sprintf("%s: %s. %s beyond the threshold of %s.", text.Count(len(d.Rows), "row"), strings.Join(parts, ", "),
+			text.Count(len(d.Regressions()), "regression"), percent(d.Threshold)),
 		fmt.Sprintf("Ratio is new over old. P is adjusted for the number of rows; below %v a row counts as different.",
 			d.Alpha),
 	}

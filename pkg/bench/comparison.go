@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Pair is one key on both sides.
@@ -309,7 +311,7 @@ func (c *Comparison) warn() {
 	}
 	if single > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s with a single repeat, so without an interval; raise --repeats",
-			plural(single, "row")))
+			text.Count(single, "row")))
 	}
 	if len(c.Pairs) > 0 && len(kinds) == 1 {
 		c.Warnings = append(c.Warnings, "both sides were computed on "+orUnknown(c.Pairs[0].Base.Variant.Kind))

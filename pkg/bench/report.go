@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // ReportVersion is the version of benchmark.json.
@@ -95,7 +97,7 @@ func (s *Side) Text() string {
 	}
 	fmt.Fprintf(&b, "Total: %s seconds\n", digits(total))
 	if busy := s.Busy(); len(busy) > 0 {
-		fmt.Fprintf(&b, "The total excludes %s: %s\n", plural(len(busy), "row"), notMeasurement)
+		fmt.Fprintf(&b, "The total excludes %s: %s\n", text.Count(len(busy), "row"), notMeasurement)
 	}
 	for _, d := range s.Damaged {
 		fmt.Fprintf(&b, "Left out line %d of a log: %s\n", d.Line, printable(d.Reason))
@@ -194,7 +196,7 @@ func (r *Report) times() section {
 		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), noValue, last)
 	}
 	if c.Total != nil {
-		t.add("Total of "+plural(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other),
+		t.add("Total of "+text.Count(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other),
 			times(c.Total.SpeedUp), between(c.Total.SpeedUp))
 		t.Total = true
 	}
@@ -262,7 +264,7 @@ func (g *grouped) items() []string {
 	for _, remark := range g.order {
 		names := g.names[remark]
 		if len(names) > 3 {
-			names = []string{fmt.Sprintf("%s (%s, and so on)", plural(len(names), "row"), names[0])}
+			names = []string{fmt.Sprintf("%s (%s, and so on)", text.Count(len(names), "row"), names[0])}
 		}
 		all = append(all, strings.Join(names, "; ")+": "+remark)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Key says what was done: rows with the same key did the same work, as far as their
@@ -40,7 +42,7 @@ func (v Variant) String() string {
 		parts = append(parts, v.ISA)
 	}
 	if v.Threads > 0 {
-		parts = append(parts, plural(v.Threads, "thread"))
+		parts = append(parts, text.Count(v.Threads, "thread"))
 	}
 	if len(parts) == 0 {
 		return v.Kind
@@ -212,7 +214,7 @@ func (r *Row) pool(kind string) {
 		return
 	}
 	if off := len(r.Results) - len(counted); off > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s without a verified result left out", plural(off, "run")))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s without a verified result left out", text.Count(off, "run")))
 	}
 	counted = r.leaveOutBusy(counted)
 	for i := range counted[1:] {
@@ -250,7 +252,7 @@ func (r *Row) leaveOutBusy(lines []Result) []Result {
 		return lines
 	}
 	if off := len(lines) - len(good); off > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s on a busy machine left out: %s", plural(off, "run"),
+		r.Notes = append(r.Notes, fmt.Sprintf("%s on a busy machine left out: %s", text.Count(off, "run"),
 			strings.Join(reasons, "; ")))
 	}
 	return good
@@ -328,14 +330,6 @@ func orUnknown(text string) string {
 		return "an unknown device"
 	}
 	return text
-}
-
-// plural returns a count with its noun: "1 run", "2 runs".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 var _ json.Marshaler = Result{}

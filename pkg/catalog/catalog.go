@@ -3,9 +3,10 @@
 package catalog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // InstanceType is an EC2 instance type.
@@ -52,21 +53,13 @@ type Request struct {
 func (r Request) String() string {
 	var parts []string
 	if r.GPUs > 0 {
-		parts = append(parts, GPUs(r.GPUs))
+		parts = append(parts, text.Count(r.GPUs, "GPU"))
 	}
 	parts = append(parts, VCPUs(r.VCPUs), MiB(r.MemoryMiB))
 	if r.Arch == Arm {
 		parts = append(parts, Arm)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// GPUs returns a number of GPUs for messages: "1 GPU", "4 GPUs".
-func GPUs(n int) string {
-	if n == 1 {
-		return "1 GPU"
-	}
-	return fmt.Sprintf("%d GPUs", n)
 }
 
 // VCPUs returns a number of vCPUs as AWS writes it: "0.25 vCPU", "8 vCPU".

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Place compares a request with the environment's instance types. An environment whose
@@ -192,7 +194,7 @@ func tooBig(types []InstanceType, r Request) Placement {
 		return slices.MaxFunc(types, func(a, b InstanceType) int { return size(a) - size(b) })
 	}
 	if t := most(func(t InstanceType) int { return t.GPUs }); t.GPUs < r.GPUs {
-		return refuse(TooManyGPUs, "its largest type %s has %s", t.Name, GPUs(t.GPUs))
+		return refuse(TooManyGPUs, "its largest type %s has %s", t.Name, text.Count(t.GPUs, "GPU"))
 	}
 	if t := most(func(t InstanceType) int { return t.VCPUs }); float64(t.VCPUs) < r.VCPUs {
 		return refuse(TooManyVCPUs, "its largest type %s has %s", t.Name, VCPUs(float64(t.VCPUs)))

@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // agentAddress is the introspection endpoint of the ECS agent (ECS developer guide).
@@ -191,7 +193,7 @@ const gpuInfoFile = "var/lib/ecs/gpu/nvidia-gpu-info.json"
 
 // gpuInfo compares that file with the GPUs on the PCI bus and with the loaded driver.
 func (c *agentCheck) gpuInfo() {
-	text, ok := c.host.read(gpuInfoFile)
+	content, ok := c.host.read(gpuInfoFile)
 	if !ok {
 		if !c.host.mayExist(gpuInfoFile) {
 			c.report.problem("gpu-info-missing", "ecs-init has passed no GPUs to the agent",
@@ -205,7 +207,7 @@ func (c *agentCheck) gpuInfo() {
 		DriverVersion string
 		GPUIDs        []string
 	}
-	err := json.Unmarshal([]byte(text), &info)
+	err := json.Unmarshal([]byte(content), &info)
 	switch {
 	case err != nil:
 		c.report.problem("gpu-info-invalid", "the list of GPUs for the agent cannot be read",
@@ -214,7 +216,7 @@ func (c *agentCheck) gpuInfo() {
 	case len(info.GPUIDs) == 0:
 		c.report.problem("gpu-info-empty", "the list of GPUs for the agent is empty",
 			"the agent registers none, and GPU jobs stay in RUNNABLE",
-			"fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, text))
+			"fix the driver, then: sudo systemctl restart --no-block ecs", at(gpuInfoFile, content))
 	// ecs-init writes the file when it starts: GPUs that appear later are missing.
 	case len(c.gpus) > len(info.GPUIDs):
 		c.report.problem("gpu-info-short", "the agent has fewer GPUs than the machine", "the other GPUs get no jobs",
@@ -226,7 +228,7 @@ func (c *agentCheck) gpuInfo() {
 			"sudo systemctl restart --no-block ecs", at(gpuInfoFile, "DriverVersion "+info.DriverVersion),
 			seen("NVIDIA driver", c.loaded))
 	default:
-		c.report.ok("gpu-info", "the agent has "+plural(len(info.GPUIDs), "GPU"),
+		c.report.ok("gpu-info", "the agent has "+text.Count(len(info.GPUIDs), "GPU"),
 			at(gpuInfoFile, strings.Join(info.GPUIDs, ", ")))
 	}
 }

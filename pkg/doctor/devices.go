@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // devicesCheck examines the GPUs and libraries of a container.
@@ -32,7 +34,7 @@ func (c *devicesCheck) check() {
 	switch asked := named(visible); {
 	case asked > 0 && len(cards) < asked:
 		c.report.problem("container-without-gpu", fmt.Sprintf("the job was assigned %s, but the container has %d",
-			plural(asked, "GPU"), len(cards)), "Docker's runtime nvidia did not add them: CUDA finds no device",
+			text.Count(asked, "GPU"), len(cards)), "Docker's runtime nvidia did not add them: CUDA finds no device",
 			"run batchctl doctor on the host; its Docker needs the runtime nvidia", evidence,
 			seen("/dev", orElse(strings.Join(cards, ", "), "no nvidia0")))
 	case asked == 0 && len(cards) == 0:
@@ -40,7 +42,7 @@ func (c *devicesCheck) check() {
 			"NVIDIA's images always set the variable; the job did not request a GPU, or Docker has no runtime nvidia",
 			`"gpus": 1 in the job file (resourceRequirements GPU)`, evidence, seen("/dev", "no nvidia0"))
 	default:
-		c.report.ok("container-gpus", plural(len(cards), "GPU")+" in the container", evidence,
+		c.report.ok("container-gpus", text.Count(len(cards), "GPU")+" in the container", evidence,
 			seen("/dev", strings.Join(cards, ", ")))
 	}
 	c.capabilities(len(cards) > 0)

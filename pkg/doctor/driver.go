@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // driverCheck examines NVIDIA's driver and its device nodes.
@@ -97,7 +99,7 @@ func (c *driverCheck) deviceNodes() {
 	// The bus still lists a GPU that the driver has lost (Xid 79).
 	if len(f.gpus) > len(cards) {
 		c.report.problem("gpu-lost", fmt.Sprintf("the PCI bus has %s, but the driver shows %d",
-			plural(len(f.gpus), "GPU"), len(cards)),
+			text.Count(len(f.gpus), "GPU"), len(cards)),
 			"a GPU that the driver has lost cannot be used, and the agent registers too few",
 			"find the cause: sudo dmesg | grep NVRM; replace the instance",
 			seen("/sys/bus/pci/devices", strings.Join(f.gpus, ", ")), seen("/dev", strings.Join(cards, ", ")))
@@ -110,5 +112,5 @@ func (c *driverCheck) deviceNodes() {
 			"create it: sudo nvidia-modprobe -c 0 -u", seen("/dev", strings.Join(cards, ", ")+", but no nvidia-uvm"))
 		return
 	}
-	c.report.ok("device-nodes", plural(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
+	c.report.ok("device-nodes", text.Count(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
 }

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // ofBatch reports whether a cluster has the form that Batch uses for a managed compute
@@ -56,7 +58,7 @@ func (c *ecsConfigCheck) check() {
 	c.values()
 	if !c.report.has(Problem) {
 		c.report.ok("ecs-config", "the agent's configuration can be read",
-			at(hostConfig, plural(len(c.config.settings), "setting")))
+			at(hostConfig, text.Count(len(c.config.settings), "setting")))
 	}
 }
 

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // facts are what several checks use. They are gathered before the checks start.
@@ -61,7 +63,7 @@ func gatherFacts(p *probe) facts {
 	f.config = readConfig(p)
 	f.gpus = pciGPUs(p)
 	if len(f.gpus) > 0 {
-		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", plural(len(f.gpus), "NVIDIA GPU")+": "+
+		f.gpuWhy = append(f.gpuWhy, seen("/sys/bus/pci/devices", text.Count(len(f.gpus), "NVIDIA GPU")+": "+
 			strings.Join(f.gpus, ", ")))
 	}
 	if f.loaded != "" {

@@ -126,14 +126,6 @@ func orElse(s, otherwise string) string {
 	return s
 }
 
-// plural formats a number with its unit, such as "2 GPUs".
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
-}
-
 // nonEmpty returns the texts that are not empty.
 func nonEmpty(texts ...string) (out []string) {
 	for _, w := range texts {

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // smiLimit is the time limit of nvidia-smi. Without persistence mode the driver initializes
@@ -50,7 +52,7 @@ func (c *gpuCheck) check() {
 		c.report.problem("no-devices", "nvidia-smi finds no GPU", "the driver is loaded, but has no GPU",
 			"replace the instance; see sudo dmesg | grep NVRM", seen(smiCommand, "0 GPUs"))
 	default:
-		c.report.ok("nvidia-smi", "nvidia-smi answers: driver "+clean(r.driver)+", "+plural(len(r.gpus), "GPU"),
+		c.report.ok("nvidia-smi", "nvidia-smi answers: driver "+clean(r.driver)+", "+text.Count(len(r.gpus), "GPU"),
 			seen(smiCommand, clean(r.gpus[0].name())))
 		for _, g := range r.gpus {
 			c.gpuHealth(g)
@@ -104,7 +106,7 @@ func (c *gpuCheck) gpuHealth(g smiGPU) {
 	element := func(path string) Evidence { return seen(smiCommand, name+": "+path+" "+g[path]) }
 	// Corrected errors are normal and are not reported.
 	if n, where := g.uncorrectable(); n > 0 {
-		c.report.problem("ecc-errors", "a GPU has had "+plural(n, "uncorrectable memory error"),
+		c.report.problem("ecc-errors", "a GPU has had "+text.Count(n, "uncorrectable memory error"),
 			"results may be wrong, and programs that touch the page end with Xid 48, 63 or 94",
 			"drain the instance and replace it", element(where))
 	}

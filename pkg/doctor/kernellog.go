@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // xid is an error that the driver wrote to the kernel's log.
@@ -69,7 +71,7 @@ func (c *kernelLogCheck) check() {
 			!strings.Contains(line, "Memory cgroup out of memory")
 	})
 	if len(killed) > 0 {
-		c.report.note("oom-kills", "the kernel has killed "+plural(len(killed), "process")+" for memory",
+		c.report.note("oom-kills", "the kernel has killed "+text.Count(len(killed), "process")+" for memory",
 			"a job that the kernel kills ends with exit code 137, or with its own error",
 			"request more memory in the job", seen(from, killed[len(killed)-1]))
 	}
@@ -104,7 +106,7 @@ func (c *kernelLogCheck) xids(log []string, from string) {
 	found := readXids(log)
 	if len(found) == 0 {
 		if c.gpu {
-			c.report.ok("no-xid", "no Xid error in the kernel's log", seen(from, plural(len(log), "line")))
+			c.report.ok("no-xid", "no Xid error in the kernel's log", seen(from, text.Count(len(log), "line")))
 		}
 		return
 	}

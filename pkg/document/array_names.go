@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // namesSeen maps the variables of axes or columns to their names.
@@ -60,7 +61,7 @@ func namesHint(name string, names []string) string {
 	if len(names) == 1 {
 		return "there is only " + strconv.Quote(names[0])
 	}
-	return "there are " + and(quoteAll(names[:min(len(names), most)]))
+	return "there are " + text.And(quoteAll(names[:min(len(names), most)]))
 }
 
 // badCell returns what is wrong with a value, and a hint; "" for a valid value. A child

@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // check compares the tree under root with the schema of the kind. The surplus members have
@@ -207,7 +208,7 @@ func (c *checker) newerValues(n *jsontree.Node, s *shape, steps []string) {
 	case s.grows && n.Is(jsontree.String) && !slices.Contains(s.enum, n.Text):
 		hint, fix := nearest(n, s.enum)
 		c.report(RuleNewerValue, n.Source, n.Span, cmp.Or(hint, "AWS Batch rejects a value that it does not have"),
-			"%s: %s, which has %s", c.label(steps...), NotInModel(n.Text), and(s.enum))
+			"%s: %s, which has %s", c.label(steps...), NotInModel(n.Text), text.And(s.enum))
 		newest := &c.diags[len(c.diags)-1]
 		newest.Severity, newest.Fix = diag.Warning, fix
 		return

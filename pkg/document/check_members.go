@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // unknownMembers reports the members of an object that its schema does not have. Two
@@ -118,7 +119,7 @@ func (c *checker) missingMembers(node *jsontree.Node, schema raw, steps []string
 		c.report(RuleMissingMember, node.Source, brace(node), hint, "a %s needs a name", what)
 		return
 	}
-	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, and(missing))
+	c.report(RuleMissingMember, node.Source, brace(node), hint, "missing %s %s", noun, text.And(missing))
 }
 
 // instead returns the hint about an unknown member, and the correct name if only the name

@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // wrongType reports a value of the wrong type, with an example from the schema, and with
@@ -36,7 +37,7 @@ func (c *checker) wrongType(node *jsontree.Node, steps []string) {
 		span = Opening(node) // of a block, as rules report it
 	}
 	value := rewrite(node, types, schemas)
-	c.report(RuleWrongType, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), either(phrases),
+	c.report(RuleWrongType, node.Source, span, "", "%s must be %s, not %s", c.label(steps...), text.Or(phrases),
 		clip(found))
 	d := &c.diags[len(c.diags)-1]
 	switch {

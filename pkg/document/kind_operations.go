@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // operationTable lists the operations of AWS Batch whose requests batchctl recognizes by their members: those of
@@ -89,7 +90,7 @@ func uncheckedOf(root *jsontree.Node) string {
 		return member + " of a submission"
 	}
 	if names := operationsOf(root); kindOfOperation(names) == "" {
-		return either(names)
+		return text.Or(names)
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // refuse reports that the document is not a request, and which members to remove.
@@ -17,7 +18,7 @@ func (d *description) refuse(root *jsontree.Node, listed bool) diag.Diagnostic {
 	}
 	if listed {
 		out.Span = root.Get(d.list).Key
-		out.Hint = "keep one element of the list, without its " + quoted(d.extra()) + orElse
+		out.Hint = "keep one element of the list, without its " + text.And(quoteAll(d.extra())) + orElse
 		return out
 	}
 	surplus := d.surplusIn(root)
@@ -30,7 +31,7 @@ func (d *description) refuse(root *jsontree.Node, listed bool) diag.Diagnostic {
 	for _, m := range surplus {
 		names = append(names, m.Name)
 	}
-	out.Hint = "remove " + quoted(names) + orElse
+	out.Hint = "remove " + text.And(quoteAll(names)) + orElse
 	return out
 }
 

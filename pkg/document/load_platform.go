@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // newPlatform decodes a platform file whose members are of the right types.
@@ -92,7 +93,7 @@ func checkDefaultTarget(found *problems, p *Platform) {
 		}
 	}
 	n := p.Root.Get("defaultTarget")
-	found.report(RuleBadValue, n, n.Span, "write "+either(quoteAll(known)), "no such target: %s",
+	found.report(RuleBadValue, n, n.Span, "write "+text.Or(quoteAll(known)), "no such target: %s",
 		strconv.Quote(clip(name)))
 }
 

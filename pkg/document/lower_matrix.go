@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // matrixReader builds the cells of a matrix, and reports mistakes at their location.
@@ -187,7 +188,7 @@ func valueHint(v, axis *jsontree.Node) string {
 			break
 		}
 	}
-	return "its values are " + and(values)
+	return "its values are " + text.And(values)
 }
 
 // texting yields the elements of a list as text.

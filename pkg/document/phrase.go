@@ -2,7 +2,6 @@ package document
 
 import (
 	"strconv"
-	"strings"
 )
 
 // clip shortens a name from the file for a message.
@@ -14,8 +13,6 @@ func clip(name string) string {
 	return name
 }
 
-func quoted(list []string) string { return and(quoteAll(list)) }
-
 // quoteAll quotes each text of a list.
 func quoteAll(list []string) []string {
 	out := make([]string, len(list))
@@ -23,25 +20,4 @@ func quoteAll(list []string) []string {
 		out[i] = strconv.Quote(s)
 	}
 	return out
-}
-
-func either(list []string) string { return series(list, " or ") }
-
-func and(list []string) string { return series(list, " and ") }
-
-// series joins a list with commas, and its last element with another separator.
-func series(list []string, last string) string {
-	n := len(list) - 1
-	if n < 1 {
-		return strings.Join(list, "")
-	}
-	return strings.Join(list[:n], ", ") + last + list[n]
-}
-
-// counted formats a number with its noun.
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // The types of a template's parameters.
@@ -127,7 +128,7 @@ func (p TemplateParameter) isAllowed(value *jsontree.Node) error {
 	if len(p.Allowed) == 0 || slices.ContainsFunc(p.Allowed, same) {
 		return nil
 	}
-	return fmt.Errorf("%s is not an allowed value: use %s", strconv.Quote(clip(value.Text)), either(p.AllowedTexts()))
+	return fmt.Errorf("%s is not an allowed value: use %s", strconv.Quote(clip(value.Text)), text.Or(p.AllowedTexts()))
 }
 
 // AllowedTexts returns the allowed values as a person writes them.

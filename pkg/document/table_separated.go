@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // separated reads values with a separator between them (RFC 4180). A value in quotes may
@@ -47,8 +48,8 @@ func (t *table) ragged(r *recordReader) {
 	if len(r.values) < len(t.names) {
 		hint = "for an empty value, write nothing between two separators"
 	}
-	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", counted(len(r.values), "value"),
-		counted(len(t.names), "column"))
+	t.report(RuleTableRow, at, hint, "this row has %s, the header %s", text.Count(len(r.values), "value"),
+		text.Count(len(t.names), "column"))
 }
 
 // quotes reports a value of the record with wrong quotes, and returns false if it finds

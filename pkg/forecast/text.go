@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // DurationText formats a duration without the zeros at its end: 2h and not 2h0m0s.
@@ -148,11 +150,7 @@ func Verdict(sets []Sizing, mostWaitMs int64) string {
 
 // Searched reports how many sets of queues a sizing report tried, and that a cheaper one may exist.
 func Searched(tried int) string {
-	sets := "sets"
-	if tried == 1 {
-		sets = "set"
-	}
-	return fmt.Sprintf("%d %s tried; the search only follows improvements, so a cheaper set may exist", tried, sets)
+	return text.Count(tried, "set") + " tried; the search only follows improvements, so a cheaper set may exist"
 }
 
 // Cells returns the figures of the forecasts for a queue: those with an outcome, those without, the part that started

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Variable is the environment variable of a job that has its rungs, as Format writes them. So the
@@ -209,10 +210,7 @@ func (r Rung) check() error {
 
 // String describes what the rung does, as a clause.
 func (r Rung) String() string {
-	times := fmt.Sprintf("%d more jobs", r.Attempts)
-	if r.Attempts == 1 {
-		times = "1 more job"
-	}
+	times := text.Count(r.Attempts, "more job")
 	switch {
 	case r.Cause == OutOfMemory:
 		return fmt.Sprintf("%s: memory x%g, up to %d MiB", r.Cause, r.Factor, r.UpToMiB)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // instanceTypes are the instance types with which jobs are compared. Without a platform file they
@@ -112,7 +113,7 @@ func (t instanceTypes) unknown(entries []*jsontree.Node) (message, hint string) 
 	}
 	first := entries[0].Text
 	if t.MayBeNewer(first) {
-		return fmt.Sprintf("%s may be newer than %s", and(names), t),
+		return fmt.Sprintf("%s may be newer than %s", text.And(names), t),
 			"to check jobs against it, give a file with its size: --catalog FILE"
 	}
 	hint = "write a type (g5.8xlarge), a family (c5) or optimal"
@@ -121,7 +122,7 @@ func (t instanceTypes) unknown(entries []*jsontree.Node) (message, hint string) 
 	}
 	hint += ", or give a file with newer types: --catalog FILE"
 	if len(names) > 1 {
-		return fmt.Sprintf("%s are not instance types in %s", and(names), t), hint
+		return fmt.Sprintf("%s are not instance types in %s", text.And(names), t), hint
 	}
 	return fmt.Sprintf("%s is not an instance type in %s", names[0], t), hint
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // UnknownDefinition is a job definition that jobs run and whose properties the policy could not be compared with.
@@ -29,13 +30,13 @@ type UnknownDefinition struct {
 func (u UnknownDefinition) String() string {
 	if u.Checked > 0 {
 		return fmt.Sprintf("%s of later revisions of the job definition %s, which may run; revision %d is checked: to run no other, write %q",
-			and(u.Properties), u.Definition, u.Checked, fmt.Sprintf("%s:%d", u.Definition, u.Checked))
+			text.And(u.Properties), u.Definition, u.Checked, fmt.Sprintf("%s:%d", u.Definition, u.Checked))
 	}
-	text := fmt.Sprintf("%s of the job definition %s", and(u.Properties), u.Definition)
+	unchecked := fmt.Sprintf("%s of the job definition %s", text.And(u.Properties), u.Definition)
 	if u.Reason != "" {
-		text += ": " + u.Reason
+		unchecked += ": " + u.Reason
 	}
-	return text
+	return unchecked
 }
 
 // DefinitionPolicy checks the policy for the jobs that run a definition which no file contains, with the overrides of

@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // requirement is a value in resourceRequirements.
@@ -143,7 +144,7 @@ func (s Site) reportRequests(what string) {
 	if s.Node.Get("resourceRequirements") == nil {
 		hint = `add "resourceRequirements": [` + strings.Join(entries, ", ") + "]"
 	}
-	s.Report(what+" does not request "+either(lacks), hint, s.Node.Get("resourceRequirements"))
+	s.Report(what+" does not request "+text.Or(lacks), hint, s.Node.Get("resourceRequirements"))
 }
 
 // lacksAmount reports whether neither the container nor its submission requests the resource.

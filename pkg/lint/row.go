@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Most rules are of a few kinds: a member is required, a value is in a range or in a list,
@@ -98,7 +99,7 @@ func needs(members ...string) condition {
 		if len(names) == 0 {
 			return
 		}
-		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), and(names)),
+		s.Report(fmt.Sprintf("%s needs %s", whatNeeds(n, label), text.And(names)),
 			addSuch(strings.Join(examples, ", "), len(examples)), n)
 	}
 }
@@ -175,7 +176,7 @@ func growing(values []string) condition {
 		case looksNewer(n.Text, values):
 			s.reportAs(diag.Warning, nil, fmt.Sprintf("%s %s is newer than the AWS Batch API reference", label,
 				quote(n.Text)),
-				"if AWS Batch rejects it, write "+either(values), n)
+				"if AWS Batch rejects it, write "+text.Or(values), n)
 		default:
 			s.badValue(n, label, values)
 		}
@@ -208,7 +209,7 @@ func (j Job) badValue(n *jsontree.Node, label string, values []string) {
 	if near != "" {
 		hint, fix = "write "+quote(near), replaceTypo(n, near)
 	}
-	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, either(values), quote(n.Text)), hint, n)
+	j.ReportFix(fix, fmt.Sprintf("%s must be %s, not %s", label, text.Or(values), quote(n.Text)), hint, n)
 }
 
 // between requires a number within bounds, inclusive.

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // crossRules returns the rules that compare requests of several files: a submission with
@@ -103,7 +104,7 @@ func checkDefinitionExists(s Site) {
 		s.reportAs(diag.Warning, nil, fmt.Sprintf("no file in this directory registers the job definition %s",
 			quote(name)),
 			"ignore this if it is registered already; the files register "+
-				either(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
+				text.Or(quoteAll(slices.Sorted(maps.Keys(known))[:min(len(known), 10)])), n)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // taskContainers returns the containers of tasks, but not containers that are a whole job.
@@ -170,7 +171,7 @@ func checkContainerDependencies(s Site) {
 	}
 	eachDependency(s.Node, func(_, d *jsontree.Node) {
 		if n := d.Get("containerName"); n.Str() != "" && !slices.Contains(names, n.Str()) {
-			hint, near := "the containers are "+either(names), near(n.Str(), names)
+			hint, near := "the containers are "+text.Or(names), near(n.Str(), names)
 			if near != "" {
 				hint = "write " + quote(near)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // eksContainer is the shape of the API reference that most of these rules are about.
@@ -291,7 +292,7 @@ func checkRequestsOnEKS(s Site, wanted [][2]string) {
 	default:
 		fix = s.insert(s.Node, strings.TrimPrefix(hint, "add "))
 	}
-	s.ReportFix(fix, "the container does not request "+either(names), hint, r.Get("limits"), r)
+	s.ReportFix(fix, "the container does not request "+text.Or(names), hint, r.Get("limits"), r)
 }
 
 // lacksOnEKS reports whether a container of a pod has neither a limit nor a request for a resource.

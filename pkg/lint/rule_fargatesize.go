@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // fargateSizeRules returns a rule for each number of vCPUs with the memory that Fargate offers.
@@ -61,7 +62,7 @@ func memoryList(vcpus float64) string {
 	for _, m := range sizes {
 		list = append(list, strconv.Itoa(m))
 	}
-	return either(list)
+	return text.Or(list)
 }
 
 // fargateVCPUs lists the numbers of vCPUs that Fargate offers: "0.25, 0.5, ... or 16".
@@ -70,7 +71,7 @@ func fargateVCPUs() string {
 	for _, v := range catalog.FargateVCPUs() {
 		list = append(list, strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	return either(list)
+	return text.Or(list)
 }
 
 // nextFargate suggests the smallest Fargate size that fits the request.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // jobdefRules returns the rules about RegisterJobDefinition requests as a whole, and about
@@ -148,6 +149,6 @@ func checkDeprecated(s Site) {
 	if len(names) > 1 {
 		is = " are"
 	}
-	s.ReportFix(s.modernize(kept, list), and(names)+is+" deprecated", `write "resourceRequirements": [ `+list+` ]`,
+	s.ReportFix(s.modernize(kept, list), text.And(names)+is+" deprecated", `write "resourceRequirements": [ `+list+` ]`,
 		key(kept[0]))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 var (
@@ -467,5 +468,5 @@ func nearResource(resource string, known namedSites) (diag.Severity, string) {
 		return diag.Error, "did you mean " + quote(near) + "?"
 	}
 	return diag.Warning, "ignore this if it exists already; the files create " +
-		either(quoteAll(names[:min(len(names), 10)]))
+		text.Or(quoteAll(names[:min(len(names), 10)]))
 }

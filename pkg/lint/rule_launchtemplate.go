@@ -7,6 +7,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 const (
@@ -176,7 +177,7 @@ func checkImageTypeKnown(s Site, n *jsontree.Node, label string) {
 		return
 	}
 	if near := "ECS_" + n.Str(); slices.Contains(ecsImages, near) {
-		s.ReportFix(replace(n, near), "imageType must be "+either(ecsImages[:2])+", not "+quote(n.Str()),
+		s.ReportFix(replace(n, near), "imageType must be "+text.Or(ecsImages[:2])+", not "+quote(n.Str()),
 			"write "+quote(near), n)
 		return
 	}

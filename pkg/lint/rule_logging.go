@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 var (
@@ -44,7 +45,7 @@ func loggingRules() []*Rule {
 					strings.HasPrefix(o.Name, "$") {
 					continue
 				}
-				hint, fix := "the options are "+either(awslogsOptions), s.remove(o)
+				hint, fix := "the options are "+text.Or(awslogsOptions), s.remove(o)
 				if near := near(o.Name, awslogsOptions); near != "" {
 					hint, fix = "write "+quote(near), rename(o, near)
 					if c.Get("options").Get(near) != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // payloads are the members of a node range that describe its containers.
@@ -256,7 +257,7 @@ func checkOverriddenNodes(s Site) {
 	for _, o := range each(s.Node.Get("nodeOverrides"), "nodePropertyOverrides") {
 		if n := o.Get("targetNodes"); len(targets) > 0 && n.Str() != "" && !slices.Contains(targets, n.Str()) {
 			fix, hint := fixIf(len(targets) == 1, n, targets[0]), "the ranges of the definition are "+
-				either(quoteAll(targets))
+				text.Or(quoteAll(targets))
 			s.ReportFix(fix, "the definition has no node range "+quote(n.Str()), hint, n)
 		}
 	}

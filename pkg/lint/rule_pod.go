@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // subdomainForm describes a DNS subdomain (RFC 1123), the form of most names in
@@ -47,7 +48,7 @@ func podRules() []*Rule {
 				some = some || !s.lacks(n, m)
 			}
 			if !some && n.Is(jsontree.Object) {
-				s.Report("the volume has no source: "+either(podSources), `add "emptyDir": {} for scratch space`, n)
+				s.Report("the volume has no source: "+text.Or(podSources), `add "emptyDir": {} for scratch space`, n)
 			}
 			exclusive(podSources...)(s, n, label)
 		}, "A volume has one source.", "Kubernetes documentation, volumes"),

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // policyRules returns the rules about the policy of the platform file: limits that the
@@ -137,7 +138,7 @@ func checkMaxAttempts(p *Pass) {
 	most := p.policy().MaxAttempts
 	p.strategies(func(j Job, s *jsontree.Node) {
 		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", count(most, "attempt"), a), "",
+			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", text.Count(most, "attempt"), a), "",
 				s.Get("attempts"))
 		}
 	})
@@ -186,7 +187,7 @@ func checkMaxArraySize(p *Pass) {
 			j.Report("the policy allows no arrays", "", n)
 		default:
 			j.Report(fmt.Sprintf("the policy allows arrays of at most %s, but the job has %d",
-				count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+				text.Count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
 		}
 	}
 }
@@ -206,7 +207,7 @@ func checkMaxMemory(p *Pass) {
 // checkMaxGPUs reports jobs that request more GPUs than the policy allows, which may be 0.
 func checkMaxGPUs(p *Pass) {
 	if most := p.policy().MaxGPUs; most != nil {
-		checkLimit(p, "GPU", float64(*most), true, func(n float64) string { return catalog.GPUs(int(n)) })
+		checkLimit(p, "GPU", float64(*most), true, func(n float64) string { return text.Count(int(n), "GPU") })
 	}
 }
 

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // quote quotes a text as in the file and cuts a long one.
@@ -24,23 +24,6 @@ func quoteAll(list []string) []string {
 		out = append(out, quote(s))
 	}
 	return out
-}
-
-// either joins alternatives: "a, b or c". It returns "" for an empty list.
-func either(values []string) string {
-	last := len(values) - 1
-	if last < 1 {
-		return strings.Join(values, "")
-	}
-	return strings.Join(values[:last], ", ") + " or " + values[last]
-}
-
-// and joins names: "a, b and c".
-func and(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
 // near returns the known value that is most similar to a value, or "". nearIn is near for
@@ -170,17 +153,6 @@ func lowerHint(s string) string {
 	return ""
 }
 
-// count formats a number with its noun.
-func count(n int, noun string, plural ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case len(plural) > 0:
-		return fmt.Sprintf("%d %s", n, plural[0])
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // isWhole reports whether a text is only digits.
 func isWhole(text string) bool {
 	for i := range len(text) {
@@ -232,7 +204,7 @@ func nearName(container string, known map[string]bool) string {
 	if hint := nearHint(container, maps.Keys(known)); hint != "remove it" {
 		return hint
 	}
-	return "the containers are " + either(sorted(names))
+	return "the containers are " + text.Or(sorted(names))
 }
 
 var (

@@ -15,6 +15,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // A newer batchctl can replace a background engine. The older engine makes way only while it has no
@@ -35,7 +36,7 @@ func (e *Engine) handOver(ctx context.Context) error {
 		return errForeground
 	}
 	if n := e.Active(); n > 0 {
-		return fmt.Errorf("it has %s", plural(n, "unfinished job"))
+		return fmt.Errorf("it has %s", text.Count(n, "unfinished job"))
 	}
 	ctx, cancel := context.WithTimeout(ctx, restTime)
 	defer cancel()
@@ -56,16 +57,9 @@ func (e *Engine) handOver(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case active > 0:
-		return fmt.Errorf("it has %s", plural(active, "unfinished job"))
+		return fmt.Errorf("it has %s", text.Count(active, "unfinished job"))
 	}
-	return fmt.Errorf("it has %s", plural(clients, "connected client"))
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprint(n, " ", noun, "s")
+	return fmt.Errorf("it has %s", text.Count(clients, "connected client"))
 }
 
 // StaysError reports that an engine does not make way for a newer one, and why.

@@ -131,7 +131,7 @@ func (d *differ) elements(at position, was, now *jsontree.Node) {
 		return
 	}
 	if !ofObjects(was) || !ofObjects(now) {
-		if text(was) != text(now) {
+		if valueText(was) != valueText(now) {
 			d.change(at, was, now)
 		}
 		return
@@ -219,8 +219,8 @@ func ofObjects(list *jsontree.Node) bool {
 	return true
 }
 
-// text returns a value as JSON; "" for nil.
-func text(n *jsontree.Node) string {
+// valueText returns a value as JSON; "" for nil.
+func valueText(n *jsontree.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -235,7 +235,7 @@ func (d *differ) change(at position, was, now *jsontree.Node) {
 // masked returns a value as JSON with credentials masked.
 func masked(at position, n *jsontree.Node) string {
 	if n.Is(jsontree.String) {
-		return text(jsontree.NewString(secret.Mask(at.name, n.Text), n))
+		return valueText(jsontree.NewString(secret.Mask(at.name, n.Text), n))
 	}
-	return secret.Mask("", text(n))
+	return secret.Mask("", valueText(n))
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -80,15 +80,11 @@ func (n Need) widest() catalog.Request { return n.Parts[0].Request }
 func (n Need) String() string {
 	var parts []string
 	for _, p := range n.Parts {
-		text := p.Request.String()
+		request := p.Request.String()
 		if n.MultiNode {
-			nodes := "nodes"
-			if p.Nodes == 1 {
-				nodes = "node"
-			}
-			text = fmt.Sprintf("%d %s of %s", p.Nodes, nodes, text)
+			request = text.Count(p.Nodes, "node") + " of " + request
 		}
-		parts = append(parts, text)
+		parts = append(parts, request)
 	}
 	return strings.Join(parts, " and ")
 }

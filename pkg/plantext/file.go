@@ -9,6 +9,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // File is a planned file in the Markdown.
@@ -46,11 +47,11 @@ func (f *File) verdict() string {
 	errors, warnings := f.Problems.Count()
 	var clauses []string
 	if policy := countPolicy(f.Problems); policy > 0 {
-		clauses = append(clauses, "**policy: "+plural(policy, "problem")+"**")
+		clauses = append(clauses, "**policy: "+text.Count(policy, "problem")+"**")
 		errors -= policy
 	}
 	if errors > 0 {
-		clauses = append(clauses, "**"+plural(errors, "error")+"**")
+		clauses = append(clauses, "**"+text.Count(errors, "error")+"**")
 	}
 	if len(f.Blocked) > 0 {
 		clauses = append(clauses, "**blocked**")
@@ -62,7 +63,7 @@ func (f *File) verdict() string {
 		clauses = append(clauses, "ok")
 	}
 	if warnings > 0 {
-		clauses = append(clauses, plural(warnings, "warning"))
+		clauses = append(clauses, text.Count(warnings, "warning"))
 	}
 	if n := f.Problems.Waived(); n > 0 {
 		clauses = append(clauses, fmt.Sprintf("%d waived", n))
@@ -102,14 +103,14 @@ func (f *File) jobs() string {
 			children += int(*a.Size)
 		}
 	}
-	text := plural(jobs, "job")
+	counts := text.Count(jobs, "job")
 	if children > 0 {
-		text += fmt.Sprintf(", %d children", children)
+		counts += fmt.Sprintf(", %d children", children)
 	}
 	if definitions > 0 {
-		text += ", " + plural(definitions, "new definition")
+		counts += ", " + text.Count(definitions, "new definition")
 	}
-	return text
+	return counts
 }
 
 // mostPlaces is the most placements in one cell.
@@ -170,10 +171,10 @@ func priceText(sum plan.Total) string {
 		clauses = append(clauses, inCode(Between(sum.Least, sum.Most)))
 	}
 	if sum.Unbounded > 0 {
-		clauses = append(clauses, plural(sum.Unbounded, "job")+" without a timeout")
+		clauses = append(clauses, text.Count(sum.Unbounded, "job")+" without a timeout")
 	}
 	if sum.Unknown > 0 {
-		clauses = append(clauses, plural(sum.Unknown, "job")+" with an unknown price")
+		clauses = append(clauses, text.Count(sum.Unknown, "job")+" with an unknown price")
 	}
 	return cmp.Or(strings.Join(clauses, ", "), "–")
 }
@@ -205,7 +206,7 @@ func (f *File) details() string {
 	slices.SortStableFunc(sorted, func(a, b diag.Diagnostic) int { return cmp.Compare(weight(a), weight(b)) })
 	for i, d := range sorted {
 		if i == mostProblems {
-			fmt.Fprintf(&b, "- %s more\n", plural(len(sorted)-i, "problem"))
+			fmt.Fprintf(&b, "- %s more\n", text.Count(len(sorted)-i, "problem"))
 			break
 		}
 		b.WriteString(f.problem(d.Masked()))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Marker is the first line of the Markdown of plan. A client of GitHub or GitLab
@@ -77,7 +78,7 @@ func Markdown(files []*File) string {
 		b.WriteString(row)
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%s more not shown.\n", plural(hidden, "file"))
+		fmt.Fprintf(&b, "\n%s more not shown.\n", text.Count(hidden, "file"))
 	}
 	b.WriteString("\n")
 	foot := footer(files)
@@ -94,7 +95,7 @@ func Markdown(files []*File) string {
 		hidden++
 	}
 	if hidden > 0 {
-		fmt.Fprintf(&b, "The problems of %s more are not shown.\n\n", plural(hidden, "file"))
+		fmt.Fprintf(&b, "The problems of %s more are not shown.\n\n", text.Count(hidden, "file"))
 	}
 	return b.String() + foot
 }
@@ -117,21 +118,21 @@ func summary(files []*File) string {
 				sum.Unknown+total.Unknown
 		}
 	}
-	text := plural(len(files), "file") + ": "
+	counts := text.Count(len(files), "file") + ": "
 	switch {
 	case failed == 0 && unchecked == 0:
-		text += "no errors"
+		counts += "no errors"
 	case unchecked == 0:
-		text += fmt.Sprintf("%d with errors", failed)
+		counts += fmt.Sprintf("%d with errors", failed)
 	case failed == 0:
-		text += fmt.Sprintf("%d not checked", unchecked)
+		counts += fmt.Sprintf("%d not checked", unchecked)
 	default:
-		text += fmt.Sprintf("%d with errors, %d not checked", failed, unchecked)
+		counts += fmt.Sprintf("%d with errors, %d not checked", failed, unchecked)
 	}
 	if sum.Priced+sum.Unbounded+sum.Unknown > 0 && len(files) > 1 {
-		text += ". Price of all jobs: " + priceText(sum)
+		counts += ". Price of all jobs: " + priceText(sum)
 	}
-	return text + "."
+	return counts + "."
 }
 
 // footer names the policy, the prices and what was not checked.
@@ -148,7 +149,7 @@ func footer(files []*File) string {
 			continue
 		}
 		if p := f.Review.Policy; p != nil && len(p.PolicyRules) > 0 {
-			add(fmt.Sprintf("Policy: %s of %s.", plural(len(p.PolicyRules), "rule"), f.shown(slashed(p.File))))
+			add(fmt.Sprintf("Policy: %s of %s.", text.Count(len(p.PolicyRules), "rule"), f.shown(slashed(p.File))))
 			for _, what := range p.NotChecked {
 				add("Not checked by the policy: " + f.shown(what) + ".")
 			}

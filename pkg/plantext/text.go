@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Target names the target, and the reason if it was not queried.
@@ -51,9 +52,9 @@ func Fit(r plan.EnvironmentFit, n plan.Need) string {
 		t, most := r.Holds[i].Instance.Name, r.Holds[i].PerInstance
 		switch {
 		case p.Nodes > 1 || len(n.Parts) > 1:
-			parts = append(parts, plural(p.Nodes, "node")+" on "+t)
+			parts = append(parts, text.Count(p.Nodes, "node")+" on "+t)
 		default:
-			parts = append(parts, plural(most, "job")+" per "+t)
+			parts = append(parts, text.Count(most, "job")+" per "+t)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -196,12 +197,4 @@ func Hours(h float64) string {
 		text = short + "h"
 	}
 	return text
-}
-
-// plural returns a number and a noun, with an s unless the number is 1.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Split parses JOB, JOB:index, JOB#attempt and JOB:index#attempt. job is the part before the
@@ -98,5 +99,5 @@ func listAttempts(ended []int) string {
 	for i, n := range ended {
 		words[i] = strconv.Itoa(n)
 	}
-	return "attempts " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " have"
+	return "attempts " + text.And(words) + " have"
 }

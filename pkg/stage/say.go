@@ -5,13 +5,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Describe describes the result of one input or output.
 func Describe(m Moved, took time.Duration) string {
-	text := fmt.Sprintf("%s, %s in %s", count(m.Files, "file"), Size(m.Bytes), seconds(took))
+	result := fmt.Sprintf("%s, %s in %s", text.Count(m.Files, "file"), Size(m.Bytes), seconds(took))
 	if r := rate(m.Bytes, took); r != "" {
-		text += ", " + r
+		result += ", " + r
 	}
 	var notes []string
 	if m.Kept > 0 {
@@ -21,9 +23,9 @@ func Describe(m Moved, took time.Duration) string {
 		notes = append(notes, fmt.Sprintf("%d without a checksum to verify", m.Unverified))
 	}
 	if len(notes) > 0 {
-		text += " (" + strings.Join(notes, ", ") + ")"
+		result += " (" + strings.Join(notes, ", ") + ")"
 	}
-	return text
+	return result
 }
 
 // describeShort is Describe without what a reader expects: one file, less than a second.
@@ -34,15 +36,7 @@ func describeShort(m Moved, took time.Duration) string {
 	if m.Files == 1 {
 		return Size(m.Bytes)
 	}
-	return count(m.Files, "file") + ", " + Size(m.Bytes)
-}
-
-// count formats a number with its noun, such as "2 files".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return text.Count(m.Files, "file") + ", " + Size(m.Bytes)
 }
 
 // Size formats a number of bytes, such as "1.5 MiB".

@@ -32,6 +32,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Local is the name of the engine in this binary.
@@ -444,7 +445,7 @@ func printUnknown(con *term.Console, t *Target) {
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", term.Plural(jobs, "job"),
+	fmt.Fprintf(con.Err, "the status of %s is unknown since %s: the engine is not running\n", text.Count(jobs, "job"),
 		since.Format(time.RFC3339))
 	fmt.Fprintf(con.Err, "  start an engine, which retries or fails %s: batchctl wait %s%s\n", itOrThem(jobs),
 		batch.ShortID(id), t.Flags)
@@ -493,7 +494,7 @@ func printOthers(ctx context.Context, con *term.Console, t *Target) {
 		return
 	}
 	fmt.Fprintf(con.Err, "waiting for %s on this engine: %s (Ctrl-C stops waiting and ends them)\n",
-		term.Plural(len(names), "other job"), diag.Printable(SomeOf(names)))
+		text.Count(len(names), "other job"), diag.Printable(SomeOf(names)))
 }
 
 // noticing prints the notices in the engine's answers, each once. That the image is not used is printed once per state

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 const (
@@ -230,23 +232,16 @@ func (r *record) report() string {
 			why = append(why, notFound(sorted(r.programs)))
 		}
 		why = append(why, sorted(r.reasons)...)
-		parts = append(parts, fmt.Sprintf("skipped %s: %s", count(len(r.tests), "test"), strings.Join(why, "; ")))
+		parts = append(parts, fmt.Sprintf("skipped %s: %s", text.Count(len(r.tests), "test"), strings.Join(why, "; ")))
 	}
 	if len(r.long) > 0 {
-		parts = append(parts, fmt.Sprintf("skipped %s: set %s=1 to run them", count(len(r.long), "long test"),
+		parts = append(parts, fmt.Sprintf("skipped %s: set %s=1 to run them", text.Count(len(r.long), "long test"),
 			LongTests))
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return packageName() + ": " + strings.Join(parts, "; ")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprint(n, " ", noun, "s")
 }
 
 func sorted(set map[string]bool) []string {

@@ -8,6 +8,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // fixFiles applies the automatic fixes to every document. With dry it only shows
@@ -69,6 +70,6 @@ func writeFixed(con *term.Console, src *diag.Source, fixed check.Fixed, dry bool
 		fmt.Fprintf(con.Err, "%s:%d:%d: fixed %s\n", diag.Printable(src.Name), line, column,
 			diag.Printable(edit.Message))
 	}
-	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), term.Plural(len(fixed.Edits), "problem"))
+	fmt.Fprintf(con.Err, "%s: fixed %s\n", diag.Printable(src.Name), text.Count(len(fixed.Edits), "problem"))
 	return nil
 }

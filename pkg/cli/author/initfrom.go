@@ -23,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/template"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // findTemplates reads the platform file: --platform, or the nearest one beside or above the result.
@@ -127,7 +128,7 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 	}
 	if content.IsDirectory && o.path == "" {
 		return exit.Usage("template %s has %s, which cannot go to stdout", t.Name,
-			term.Plural(len(content.Files), "file")).
+			text.Count(len(content.Files), "file")).
 			Try("name a new directory: batchctl init --from %s DIRECTORY", t.Name)
 	}
 	values, err := allParameters(ctx, con, t, given)

@@ -12,6 +12,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // givenParameters reads the values of --parameter.
@@ -70,7 +71,7 @@ func allParameters(ctx context.Context, con *term.Console, t document.Template,
 		}
 	}
 	if len(missing) > 0 {
-		return nil, exit.Usage("template %s needs %s: %s", t.Name, term.Plural(len(missing), "more parameter"),
+		return nil, exit.Usage("template %s needs %s: %s", t.Name, text.Count(len(missing), "more parameter"),
 			strings.Join(missing, ", ")).
 			Try("add %s", strings.Join(flags, " "))
 	}

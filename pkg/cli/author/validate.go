@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // validate is batchctl validate: it checks the files, applies the baseline and
@@ -160,8 +161,8 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	for _, err := range all.Unread {
 		con.Explain(input.FailureOf(err))
 	}
-	fmt.Fprintf(con.Err, "%s checked: %s, %s", term.Plural(len(all.Checked), "file"), term.Plural(errors, "error"),
-		term.Plural(warnings, "warning"))
+	fmt.Fprintf(con.Err, "%s checked: %s, %s", text.Count(len(all.Checked), "file"), text.Count(errors, "error"),
+		text.Count(warnings, "warning"))
 	if waived := all.Problems.Waived(); waived > 0 {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
@@ -171,7 +172,7 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	}
 	reportSkipped(con, all.Skipped, o.verbose)
 	if all.Unknown > 0 {
-		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", term.Plural(all.Unknown, "value"),
+		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", text.Count(all.Unknown, "value"),
 			diag.Printable(all.FirstUnknown))
 	}
 	switch {
@@ -214,7 +215,7 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 		if verbose {
 			how = ""
 		}
-		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", term.Plural(n, ".json file"), how)
+		fmt.Fprintf(con.Err, "%s skipped: not batchctl documents%s\n", text.Count(n, ".json file"), how)
 	}
 	for _, u := range s.Unchecked {
 		fmt.Fprintf(con.Err, "%s: %s: not checked\n", diag.Printable(u.Path), u.What)
@@ -222,7 +223,7 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 	for i, path := range s.Unclear {
 		if i == mostNamed && !verbose {
 			fmt.Fprintf(con.Err, "not checked: %s more that may be batchctl documents\n",
-				term.Plural(len(s.Unclear)-i, "file"))
+				text.Count(len(s.Unclear)-i, "file"))
 			break
 		}
 		fmt.Fprintf(con.Err, "not checked: %s may be a batchctl document; add \"$schema\", or name the file to check it\n", diag.Printable(path))
@@ -238,7 +239,7 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 			return err
 		}
 		fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(path),
-			term.Plural(len(all.Problems.Open()), "problem"))
+			text.Count(len(all.Problems.Open()), "problem"))
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
@@ -257,9 +258,9 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
 	all.Problems = kept
-	fmt.Fprintf(con.Err, "baseline: %s ignored", term.Plural(known, "known problem"))
+	fmt.Fprintf(con.Err, "baseline: %s ignored", text.Count(known, "known problem"))
 	if len(stale) > 0 {
-		fmt.Fprintf(con.Err, ", %s no longer needed: write it again", term.Plural(len(stale), "entry"))
+		fmt.Fprintf(con.Err, ", %s no longer needed: write it again", text.Count(len(stale), "entry"))
 	}
 	fmt.Fprintln(con.Err)
 	return nil

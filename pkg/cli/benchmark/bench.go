@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/workloads"
 )
 
@@ -246,13 +247,13 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 		case !measured:
 			return "nothing could be measured", nil
 		case loose == 0:
-			return fmt.Sprintf("after %s, each median is known to within %g %%", term.Plural(run, "run"), percent), nil
+			return fmt.Sprintf("after %s, each median is known to within %g %%", text.Count(run, "run"), percent), nil
 		case run == b.Options.Runs:
 			return fmt.Sprintf("%s not yet known to within %g %% after %s; to measure more, raise --runs",
-				term.Plural(loose, "median"), percent, term.Plural(run, "run")), nil
+				text.Count(loose, "median"), percent, text.Count(run, "run")), nil
 		case b.Options.Limit > 0 && time.Since(began) >= b.Options.Limit:
 			return fmt.Sprintf("%s not yet known to within %g %% when the limit of %v was reached",
-				term.Plural(loose, "median"), percent, b.Options.Limit), nil
+				text.Count(loose, "median"), percent, b.Options.Limit), nil
 		}
 	}
 }

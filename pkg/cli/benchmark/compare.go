@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // compare is batchctl bench compare.
@@ -41,7 +42,7 @@ func compare(con *term.Console, o compareOptions) error {
 		return nil
 	}
 	if slower := diffs.Regressions(); len(slower) > 0 {
-		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", term.Plural(len(slower), "row"),
+		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", text.Count(len(slower), "row"),
 			o.threshold)
 	}
 	if untold := diffs.Untold(); len(untold) > 0 {
@@ -49,7 +50,7 @@ func compare(con *term.Console, o compareOptions) error {
 		if slices.ContainsFunc(untold, func(d *bench.Diff) bool { return d.Verdict == bench.NotMeasured }) {
 			hint = "measure again on an idle machine, or with more runs: batchctl bench --runs 5"
 		}
-		return exit.Fail(exit.NotDone, "%s could not be compared", term.Plural(len(untold), "row")).Try("%s", hint)
+		return exit.Fail(exit.NotDone, "%s could not be compared", text.Count(len(untold), "row")).Try("%s", hint)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // applyOptions are the arguments of batchctl apply.
@@ -208,7 +209,7 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 	}
 	if len(over) > 0 && o.plan.Prune {
 		return exit.Fail(exit.Problem, "--prune deletes resources that no file mentions, but %s not used",
-			term.Plural(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
+			text.Count(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
 			Try("move the files elsewhere, correct them, or name the files of the resources one by one")
 	}
 	return nil
@@ -268,14 +269,14 @@ func (a *applying) run(ctx context.Context) error {
 	switch {
 	case len(plan.Steps) == 0:
 		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.label),
-			term.Plural(plan.Equal, "resource"))
+			text.Count(plan.Equal, "resource"))
 		return nil
 	case a.o.dry:
 		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label),
-			term.Plural(len(plan.Steps), "change"), plan.Equal)
+			text.Count(len(plan.Steps), "change"), plan.Equal)
 		return exit.Silent(exit.Change)
 	}
-	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", term.Plural(len(plan.Steps), "change"),
+	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", text.Count(len(plan.Steps), "change"),
 		a.label))
 	switch {
 	case err != nil:
@@ -331,7 +332,7 @@ func (a *applying) refuse(problems diag.List) error {
 		inFiles = append(inFiles, d)
 	}
 	if len(inFiles) == 0 {
-		return exit.Fail(exit.Problem, "%s: nothing was changed", term.Plural(len(problems), "problem"))
+		return exit.Fail(exit.Problem, "%s: nothing was changed", text.Count(len(problems), "problem"))
 	}
 	return input.Refuse(a.con, inFiles, "nothing was changed")
 }
@@ -467,7 +468,7 @@ func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
 	if err := r.Run(ctx, now, state); err != nil {
 		return a.failed(ctx, err)
 	}
-	fmt.Fprintf(a.con.Err, "%s: made %s\n", diag.Printable(a.label), term.Plural(len(now.Steps), "change"))
+	fmt.Fprintf(a.con.Err, "%s: made %s\n", diag.Printable(a.label), text.Count(len(now.Steps), "change"))
 	return nil
 }
 

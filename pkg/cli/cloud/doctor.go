@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // doctorTopics returns the topics of all checks, in the order of the report. The
@@ -84,7 +85,7 @@ func examined(con *term.Console, r doctor.Report) error {
 		if n := r.Count(s); s == doctor.OK {
 			counts = append(counts, fmt.Sprint(n, " ok"))
 		} else if n > 0 {
-			counts = append(counts, term.Plural(n, name))
+			counts = append(counts, text.Count(n, name))
 		}
 	}
 	fmt.Fprintln(con.Err, strings.Join(counts, ", "))

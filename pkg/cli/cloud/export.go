@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // exportOptions are the arguments of batchctl export.
@@ -76,30 +76,30 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 	noteUnread(con, state)
 	state, missing := state.Choose(o.names)
 	if len(missing) > 0 {
-		return exit.Fail(exit.NotDone, "no resource is named %s", strings.Join(missing, " or ")).
+		return exit.Fail(exit.NotDone, "no resource is named %s", text.Or(missing)).
 			Try("list the resources: batchctl export%s", t.Flags)
 	}
 	for _, what := range state.Replaced() {
 		fmt.Fprintf(con.Err, "left out: compute environment %s; the next apply deletes it once no job runs on it\n",
 			diag.Printable(what))
 	}
-	text, count, err := exportedText(con, state, o)
+	exported, count, err := exportedText(con, state, o)
 	if err != nil {
 		return err
 	}
-	text = string(diag.PrintableJSON([]byte(text)))
+	exported = string(diag.PrintableJSON([]byte(exported)))
 	if o.file == "" {
-		return con.PrintUnmasked(text)
+		return con.PrintUnmasked(exported)
 	}
-	if differs(o.file, text) {
+	if differs(o.file, exported) {
 		return exit.Fail(exit.NotDone, "%s already exists and has other content", o.file).
 			Try("choose another name, or replace it: batchctl export%s > %s; nothing was changed", t.Flags,
 				term.Quoted(o.file))
 	}
-	if err := out.Keep(newfile.Bytes([]byte(text))); err != nil {
+	if err := out.Keep(newfile.Bytes([]byte(exported))); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), term.Plural(count, "resource"))
+	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), text.Count(count, "resource"))
 	return nil
 }
 

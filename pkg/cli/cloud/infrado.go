@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // deployed is the result for one stack, as infra deploy prints it.
@@ -258,7 +259,7 @@ func printTotal(w io.Writer, proposals []*infra.Proposal) error {
 		return nil
 	}
 	total.Charges, total.Usage = nil, nil // printed with each stack
-	return printPrice(w, "", term.Plural(n, "stack")+" together cost", total)
+	return printPrice(w, "", text.Count(n, "stack")+" together cost", total)
 }
 
 // verb returns the label of a change. "!" marks those that replace the resource
@@ -346,7 +347,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 		if err := printDestruction(con, textOutput(con, o.Format), d); err != nil {
 			return err
 		}
-		yes, asked := Confirm(ctx, con, o.yes, "delete "+term.Plural(len(d.Stacks), "stack")+"?")
+		yes, asked := Confirm(ctx, con, o.yes, "delete "+text.Count(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}

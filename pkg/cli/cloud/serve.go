@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local"
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // serve is batchctl serve: it opens the engine of the state directory and serves
@@ -240,7 +241,7 @@ func stopEngine(ctx context.Context, con *term.Console, dir string) error {
 	case len(jobs) == 0:
 		fmt.Fprintln(con.Err, "the engine has stopped")
 	default:
-		fmt.Fprintf(con.Err, "the engine has stopped, with %s: %s\n", term.Plural(len(jobs), "job"),
+		fmt.Fprintf(con.Err, "the engine has stopped, with %s: %s\n", text.Count(len(jobs), "job"),
 			diag.Printable(target.SomeOf(jobs)))
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -165,10 +166,10 @@ func onlyQueue(o options, w *world, why string) (int, error) {
 
 // printSizing prints a sizing report as text.
 func printSizing(con *term.Console, d sizingDocument) error {
-	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", term.Plural(d.Jobs, "job"), diag.Printable(d.Trace),
+	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", text.Count(d.Jobs, "job"), diag.Printable(d.Trace),
 		diag.Printable(d.Target))
 	for why, n := range d.Skipped {
-		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", term.Plural(n, "row"), why)
+		fmt.Fprintf(con.Err, "note: %s skipped: %s\n", text.Count(n, "row"), why)
 	}
 	if d.Waited != nil {
 		fmt.Fprintf(con.Out, "in the trace, the jobs waited %s (median); 95 %% waited at most %s\n",

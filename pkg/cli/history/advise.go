@@ -23,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // adviseOptions are the flags of advise.
@@ -167,7 +168,7 @@ func (a *jobAdvice) noteOthers(groups []advise.Group) {
 	if others > 0 {
 		a.Notes = append(a.Notes,
 			fmt.Sprintf("excluded: %s with another image, command or environment of this definition",
-				term.Plural(others, "attempt")))
+				text.Count(others, "attempt")))
 	}
 }
 
@@ -220,20 +221,20 @@ func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o 
 					diag.Printable(c.Value), diag.Printable(c.Manual))
 			}
 		}
-		text, n := advise.Fixed(f.Source, changes)
+		fixed, n := advise.Fixed(f.Source, changes)
 		switch {
 		case n == 0:
 		case o.fix:
-			if err := write(con, f.Source, text); err != nil {
+			if err := write(con, f.Source, fixed); err != nil {
 				return err
 			}
-			fmt.Fprintf(con.Err, "%s: changed %s\n", diag.Printable(f.Source.Name), term.Plural(n, "size"))
+			fmt.Fprintf(con.Err, "%s: changed %s\n", diag.Printable(f.Source.Name), text.Count(n, "size"))
 		case o.Format != "json":
 			changed = true
 			if err := con.Print("\n"); err != nil {
 				return err
 			}
-			if err := con.Diff(f.Source, text, "--fix"); err != nil {
+			if err := con.Diff(f.Source, fixed, "--fix"); err != nil {
 				return err
 			}
 		}

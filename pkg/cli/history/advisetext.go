@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // printAdvice prints the advice for each definition, with an empty line between them.
@@ -44,20 +45,20 @@ func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
 	}
 	b.WriteString(diag.Printable(title) + "\n")
 	if a.Attempts > 0 {
-		text := fmt.Sprintf("%d measured of %s", a.Runs, term.Plural(a.Attempts, "attempt"))
+		measured := fmt.Sprintf("%d measured of %s", a.Runs, text.Count(a.Attempts, "attempt"))
 		if a.OutOfMemory > 0 {
-			text += fmt.Sprintf(", %d out of memory", a.OutOfMemory)
+			measured += fmt.Sprintf(", %d out of memory", a.OutOfMemory)
 		}
 		if a.Failed > 0 {
-			text += fmt.Sprintf(", %d FAILED", a.Failed)
+			measured += fmt.Sprintf(", %d FAILED", a.Failed)
 		}
 		if a.Hours > 0 {
-			text += ", " + advise.SpanText(a.Hours)
+			measured += ", " + advise.SpanText(a.Hours)
 		}
 		if a.Queue != "" {
-			text += ", queue " + batch.Name(a.Queue)
+			measured += ", queue " + batch.Name(a.Queue)
 		}
-		line("runs", "%s", text)
+		line("runs", "%s", measured)
 	}
 	if a.Runs > 0 {
 		if err := writeUse(con, b, a.Advice); err != nil {
@@ -68,8 +69,8 @@ func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
 		line("proposal", "none: %s", a.Why)
 	} else {
 		line("proposal", "%s", a.ProposalText())
-		for _, text := range a.SavingTexts() {
-			line("saves", "%s", text)
+		for _, saving := range a.SavingTexts() {
+			line("saves", "%s", saving)
 		}
 		if a.rehearsed && a.Proposal.Saving.Unknown == "" {
 			line("prices", "these attempts ran on this machine, which costs nothing; the prices are those of the queue's machines")

@@ -22,6 +22,7 @@ import (
 	record "github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // listOptions are the flags of history.
@@ -75,7 +76,7 @@ func list(con *term.Console, o listOptions) error {
 	if recorded == 0 {
 		fmt.Fprintf(con.Err, "note: no attempt is recorded%s; %s\n", sinceText(o.since), howRecorded)
 	} else if len(all) == 0 {
-		fmt.Fprintf(con.Err, "note: none of %s matches\n", term.Plural(recorded, "recorded attempt"))
+		fmt.Fprintf(con.Err, "note: none of %s matches\n", text.Count(recorded, "recorded attempt"))
 	}
 	slices.SortStableFunc(all, func(a, b record.Attempt) int {
 		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))

@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Input is what a command has read: the documents, their platform file, and every
@@ -316,5 +317,5 @@ func Refuse(con *term.Console, problems diag.List, undone string) error {
 		return nil
 	}
 	errors, _ := problems.Count()
-	return exit.Fail(exit.Problem, "%s: %s", term.Plural(errors, "problem"), undone)
+	return exit.Fail(exit.Problem, "%s: %s", text.Count(errors, "problem"), undone)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // described are the jobs of a chain that could be described, with their descriptions.
@@ -63,7 +63,7 @@ func (d described) note() string {
 	case healed == 0:
 		return "run again by " + by
 	case batch.ArraySize(job.JobDetail) > 0:
-		return term.Plural(healed, "cell") + " healed by " + by
+		return text.Count(healed, "cell") + " healed by " + by
 	}
 	return "healed by " + by
 }

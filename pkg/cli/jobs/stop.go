@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // stopRow is one job in the output of stop.
@@ -173,12 +174,12 @@ func openFailure(con *term.Console, call *Call) error {
 		if r.Unknown > 0 {
 			return exit.Fail(exit.Unknown,
 				"%s of the interrupted submission %s may have been accepted, and batchctl does not know the id",
-				term.Plural(r.Unknown, "job"), r.Name).
+				text.Count(r.Unknown, "job"), r.Name).
 				Try("find out: batchctl resume %[1]s%[2]s    then: batchctl stop %[1]s%[2]s", r.Name, call.Flags)
 		}
 		if left := r.Jobs - r.Accepted - r.Skipped; left > 0 {
 			fmt.Fprintf(con.Err, "note: %s of submission %s are not submitted, and a waiting batchctl may still do it; to give them up: batchctl resume --drop %[2]s%[3]s\n",
-				term.Plural(left, "job"), r.Name, call.Flags)
+				text.Count(left, "job"), r.Name, call.Flags)
 		}
 	}
 	return nil

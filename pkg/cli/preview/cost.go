@@ -18,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/plantext"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // costOptions are the flags and arguments of cost.
@@ -309,16 +310,16 @@ func (g *costPage) estimate(e cost.Estimate) {
 		g.Line("order", "%sfirst on %s", name, strings.Join(e.Rate.Order, ", then on "))
 	}
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
-		g.Line("low", "%smedian of %s, %s%s", name, term.Plural(e.History.Runs, "earlier run"),
+		g.Line("low", "%smedian of %s, %s%s", name, text.Count(e.History.Runs, "earlier run"),
 			term.Short(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
 	}
 	if e.Cost.High.Known() && e.Rate.Free == "" {
-		text := fmt.Sprintf("%s of %s%s", term.Plural(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds),
+		bound := fmt.Sprintf("%s of %s%s", text.Count(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds),
 			leastText(e.Rate, float64(e.TimeoutSeconds)))
 		if e.Children > 1 {
-			text += fmt.Sprintf(" x %d children", e.Children)
+			bound += fmt.Sprintf(" x %d children", e.Children)
 		}
-		g.Line("high", "%s%s, each alone at %s USD an hour", name, text, cost.Figure(e.Rate.Alone))
+		g.Line("high", "%s%s, each alone at %s USD an hour", name, bound, cost.Figure(e.Rate.Alone))
 	}
 	if u := e.Rate.Unused; u != nil {
 		why := "if no other job uses them"
@@ -342,7 +343,7 @@ func leastText(r cost.Rate, seconds float64) string {
 // names them in the singular.
 func (g *costPage) gaps(label string, a cost.Amount, what string) {
 	for _, gap := range a.Without {
-		g.Line(label, "without %s: %s", term.Plural(gap.Count, what), gap.Why)
+		g.Line(label, "without %s: %s", text.Count(gap.Count, what), gap.Why)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // describedAtOnce is the maximum number of jobs per DescribeJobs call (AWS Batch
@@ -94,7 +95,7 @@ func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
 		}
 	}
 	if a.missing > 0 {
-		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", term.Plural(a.missing, "child"),
+		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", text.Count(a.missing, "child"),
 			diag.Printable(call.Label))
 	}
 	if call.Format == "json" {
@@ -388,7 +389,7 @@ func printSpent(con *term.Console, a *account) error {
 			secondsText(total.RetriedSeconds), secondsText(total.FailedSeconds))
 	}
 	if total.Unended > 0 {
-		g.Line("so far", "%s not ended", term.Plural(total.Unended, "run")+" of them")
+		g.Line("so far", "%s not ended", text.Count(total.Unended, "run")+" of them")
 	}
 	if isFree {
 		g.Line("prices", "none: this machine costs nothing; to see the cost in a queue of the platform file: --queue QUEUE")

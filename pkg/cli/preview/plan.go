@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Print says where and what plan prints.
@@ -115,7 +116,7 @@ func planVerdict(o Options, v *plan.Review) error {
 	case blocked == 1 && len(v.Jobs) == 1:
 		return exit.Fail(exit.Problem, "this job cannot run at %s", v.Target.Target)
 	case blocked > 0:
-		return exit.Fail(exit.Problem, "%d of %s cannot run at %s", blocked, term.Plural(len(v.Jobs), "job"),
+		return exit.Fail(exit.Problem, "%d of %s cannot run at %s", blocked, text.Count(len(v.Jobs), "job"),
 			v.Target.Target)
 	}
 	if changes, known := v.Changes(); changes || !known && !o.Offline {
@@ -341,5 +342,5 @@ func measure(ctx context.Context, files []*document.File, location string) (map[
 
 // DescribePublished returns the number and size of the files that are uploaded.
 func DescribePublished(p plan.Published) string {
-	return term.Plural(p.Files, "file") + ", " + stage.Size(p.Bytes)
+	return text.Count(p.Files, "file") + ", " + stage.Size(p.Bytes)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // queryTimeout limits how long a plan waits for its target. A plan must be quick;
@@ -219,6 +220,6 @@ func CheckPlan(ctx context.Context, con *term.Console, t *target.Target, in *inp
 		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(change.String())))
 	}
 	return exit.Fail(exit.Change, "%s since the plan was created: nothing was sent",
-		term.Plural(len(changes), "change")).
+		text.Count(len(changes), "change")).
 		Try("plan again: batchctl plan JOB_FILE --out %s", path)
 }

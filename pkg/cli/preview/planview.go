@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/notify"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/plantext"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // PlanPage is the text output of a plan. Each line has a label and a text.
@@ -157,7 +158,7 @@ func (g *PlanPage) job(j plan.JobReview, w *plan.TargetState, awaited []string) 
 	}
 	if len(awaited) > 0 {
 		g.Line("  when", "success: batchctl submits it once %s or one of its rungs has succeeded",
-			strings.Join(awaited, " and "))
+			text.And(awaited))
 	}
 	g.Text.WriteString("\n")
 }
@@ -404,19 +405,19 @@ func (g *PlanPage) total(v *plan.Review) {
 	}
 	var without []string
 	if sum.Unbounded > 0 {
-		without = append(without, term.Plural(sum.Unbounded, "job")+" without a timeout")
+		without = append(without, text.Count(sum.Unbounded, "job")+" without a timeout")
 	}
 	if sum.Unknown > 0 {
-		without = append(without, term.Plural(sum.Unknown, "job")+" with an unknown price")
+		without = append(without, text.Count(sum.Unknown, "job")+" with an unknown price")
 	}
 	switch {
 	case sum.Priced == 0:
 		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"),
+		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), text.Count(sum.Priced, "job"),
 			term.JoinClauses(without...))
 	default:
-		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), term.Plural(sum.Priced, "job"))
+		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), text.Count(sum.Priced, "job"))
 	}
 }
 
@@ -437,7 +438,7 @@ func (g *PlanPage) policy(v *plan.PolicyReview) {
 	case len(v.Waived) > 0:
 		met = "met except for"
 	}
-	g.Line("policy", "%s of %s, %s", term.Plural(len(v.PolicyRules), "rule"), v.File, met)
+	g.Line("policy", "%s of %s, %s", text.Count(len(v.PolicyRules), "rule"), v.File, met)
 	for _, what := range v.NotChecked {
 		g.More("not checked: %s", what)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/verify"
 )
 
@@ -91,7 +92,7 @@ func verified(con *term.Console, t *target.Target, results []verify.Result, stri
 		return exit.Fail(exit.NotDone, "the checks are incomplete: %v", verify.Unreached(results)).
 			Then(nextCommand(o, "verify"))
 	case counts[verify.NotChecked] > 0 && strict:
-		return exit.Fail(exit.NotDone, "could not check %s", term.Plural(counts[verify.NotChecked], "thing")).
+		return exit.Fail(exit.NotDone, "could not check %s", text.Count(counts[verify.NotChecked], "thing")).
 			Try("request the permissions in these lines, or omit --strict")
 	}
 	fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(con.Redacted(nextCommand(o, "submit"))))

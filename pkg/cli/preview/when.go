@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // ReaderOf returns the reader of a target's queues.
@@ -272,14 +273,14 @@ func WhenLine(a forecast.Answer) string {
 	line := "starts " + moment(a.Start, a.Now)
 	switch {
 	case len(a.Behind) == 1 && a.Behind[0].Share == "":
-		line += ", behind " + term.Plural(a.Behind[0].Jobs, "job")
+		line += ", behind " + text.Count(a.Behind[0].Jobs, "job")
 	case len(a.Behind) > 0:
 		var shares []string
 		for _, b := range a.Behind[:min(len(a.Behind), 3)] {
 			if b.Share == "" {
 				b.Share = "none"
 			}
-			shares = append(shares, fmt.Sprintf("%s of share %s", term.Plural(b.Jobs, "job"), b.Share))
+			shares = append(shares, fmt.Sprintf("%s of share %s", text.Count(b.Jobs, "job"), b.Share))
 		}
 		line += ", behind " + strings.Join(shares, ", ")
 	}
@@ -322,7 +323,7 @@ func (g *PlanPage) when(all []forecast.Answer) {
 		for _, s := range []forecast.Source{forecast.FromDefinition, forecast.FromQueue, forecast.FromTimeout,
 			forecast.FromNothing} {
 			if n := a.Sources[s]; n > 0 {
-				from = append(from, fmt.Sprintf("%s from %s", term.Plural(n, "job"), s))
+				from = append(from, fmt.Sprintf("%s from %s", text.Count(n, "job"), s))
 			}
 		}
 		if len(from) > 0 {

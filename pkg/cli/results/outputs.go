@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // transfersAtOnce is the number of outputs that are listed or fetched at the same
@@ -475,10 +476,10 @@ func fetch(ctx context.Context, con *term.Console, store *resultStore, outputs [
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed > 0 && differ:
-		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output")).
+		return exit.Fail(exit.NotDone, "could not download %s", text.Count(failed, "output")).
 			Try("overwrite with --force, or keep both with --to DIRECTORY")
 	case failed > 0:
-		return exit.Fail(exit.NotDone, "could not download %s", term.Plural(failed, "output"))
+		return exit.Fail(exit.NotDone, "could not download %s", text.Count(failed, "output"))
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // resultLines is how many lines at the end of a log are searched for a result.
@@ -284,7 +285,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 			results.MaxKeys, diag.Printable(strings.Join(crowded, ", ")))
 	}
 	if unread > 0 {
-		return table, exit.Fail(exit.NotDone, "%s could not be read", term.Plural(unread, "log"))
+		return table, exit.Fail(exit.NotDone, "%s could not be read", text.Count(unread, "log"))
 	}
 	return table, nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // SweepOf is what the children of a submitted job differ in, from its
@@ -107,7 +107,7 @@ func DescribeSweep(s *sweep.Sweep) string {
 	case s.Kind == sweep.Commands && s.List != "":
 		return "commands of " + s.List
 	case s.Kind == sweep.Commands:
-		return term.Plural(len(s.Lines), "command line")
+		return text.Count(len(s.Lines), "command line")
 	}
 	return fmt.Sprintf("%s %s", s.Kind, strings.Join(s.Names, " x "))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // parseDrill reads --drill; "" has no failures.
@@ -61,7 +62,7 @@ func checkRetried(planned *plan.Plan, blows []attempt.Blow) error {
 		}
 		return exit.Fail(exit.Problem,
 			"job %s would not survive %s: its retry strategy allows %s, and then the job fails", diag.Printable(j.Name),
-			blows[n], term.Plural(int(attempts), "attempt")).Try("%s", hint)
+			blows[n], text.Count(int(attempts), "attempt")).Try("%s", hint)
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func printVerdict(con *term.Console, t *target.Target, blows []attempt.Blow, ref
 	case files == 0:
 		fmt.Fprintln(con.Err, "drill: there are no outputs with a local path to compare")
 	default:
-		fmt.Fprintf(con.Err, "drill: the outputs are identical: %s\n", term.Plural(files, "file"))
+		fmt.Fprintf(con.Err, "drill: the outputs are identical: %s\n", text.Count(files, "file"))
 	}
 	return nil
 }

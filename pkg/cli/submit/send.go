@@ -17,6 +17,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Sending submits a plan to a target.
@@ -181,7 +182,7 @@ func (s *Sending) printWaiting(w *once.Waiting) {
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(s.Err, "not submitted yet: %s (%s), which must wait until other jobs have ended; to wait and submit: batchctl resume %s%s\n",
-			term.Plural(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
+			text.Count(len(names), "step"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
 	}
 	names = nil
 	for _, j := range w.Followed {
@@ -189,6 +190,6 @@ func (s *Sending) printWaiting(w *once.Waiting) {
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(s.Err, "onFailure and notify of %s (%s) need a command that waits: batchctl resume %s%s\n",
-			term.Plural(len(names), "job"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
+			text.Count(len(names), "job"), diag.Printable(strings.Join(names, ", ")), w.Run, s.Target.Flags)
 	}
 }

@@ -93,14 +93,6 @@ func TextOptions(con *Console, w io.Writer) diag.TextOptions {
 	return diag.TextOptions{Color: Color(w), Width: Width(w)}
 }
 
-// Plural returns a number and a noun, with an s unless the number is 1.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // Print prints a text, and masks what looks like a credential.
 func (con *Console) Print(s string) error { return con.PrintUnmasked(secret.Mask("", s)) }
 

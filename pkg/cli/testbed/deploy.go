@@ -25,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/testbed"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // The benchmark runs the steps of other commands: infra deploy, an image, infra outputs,
@@ -108,7 +109,7 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action,
-			term.Plural(len(proposal.Changes), "change"))
+			text.Count(len(proposal.Changes), "change"))
 		return true, nil // the offer was confirmed for all stacks
 	}
 	q.stacks.Confirm = func(question string) (bool, error) {
@@ -191,7 +192,7 @@ func (q *sequence) provide(ctx context.Context) error {
 	})
 	if len(queues) < 2 {
 		return exit.Fail(exit.NotDone, "the stacks' outputs contain %s; the benchmark needs a CPU and a GPU queue",
-			term.Plural(len(queues), "job queue")).Try("see them: %s", q.o.statusCommand())
+			text.Count(len(queues), "job queue")).Try("see them: %s", q.o.statusCommand())
 	}
 	return q.writePlatform(queues)
 }

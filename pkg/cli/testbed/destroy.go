@@ -25,6 +25,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/testbed"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // remainder is everything of a benchmark that exists, and that destroy
@@ -189,13 +190,13 @@ func (q *sequence) list(r *remainder) error {
 		t.Row("delete", "stack "+s, "")
 	}
 	if r.repository != "" {
-		t.Row("delete", "repository "+r.repository+" with "+term.Plural(len(r.tags), "image"), "")
+		t.Row("delete", "repository "+r.repository+" with "+text.Count(len(r.tags), "image"), "")
 	}
 	for _, d := range r.definitions {
 		t.Row("deregister", fmt.Sprintf("job definition %s:%d", d.Name, d.Revision), "")
 	}
 	if n := len(r.streams); n > 0 {
-		t.Row("delete", fmt.Sprintf("%s in %s", term.Plural(n, "log stream"), batchLogs), "")
+		t.Row("delete", fmt.Sprintf("%s in %s", text.Count(n, "log stream"), batchLogs), "")
 	}
 	for _, k := range r.stacks.Keeps {
 		t.Row("keep", k.ID, cloud.ShortType(k.Type)+": "+k.Reason)
@@ -264,7 +265,7 @@ func (q *sequence) prove(ctx context.Context) error {
 		left = append(left, "repository "+testbed.Repository(q.stacks.Prefix))
 	}
 	if len(definitions) > 0 {
-		left = append(left, term.Plural(len(definitions), "job definition"))
+		left = append(left, text.Count(len(definitions), "job definition"))
 	}
 	if len(left) > 0 {
 		return exit.Fail(exit.NotDone, "still exists: %s", strings.Join(left, ", ")).
@@ -307,5 +308,5 @@ func (q *sequence) printRemaining(o *testbed.Offer) {
 		price = fmt.Sprintf("for %s USD an hour", cost.Figure(o.Hourly))
 	}
 	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n",
-		strings.Join(o.Standing, " and "), price, q.o.again("destroy"))
+		text.And(o.Standing), price, q.o.again("destroy"))
 }

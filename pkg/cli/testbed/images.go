@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/container"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/testbed"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // images are the images of the jobs, and how they reach the hosts.
@@ -38,7 +39,7 @@ func (w *images) offer() (lines []string) {
 		if !image.Exists {
 			how = fmt.Sprintf("built here by %s, %.1f MB and its base", w.builder, float64(len(image.Program))/1e6)
 		}
-		lines = append(lines, fmt.Sprintf("image %s for %s: %s", image.Tag, strings.Join(image.Sides, " and "), how))
+		lines = append(lines, fmt.Sprintf("image %s for %s: %s", image.Tag, text.And(image.Sides), how))
 	}
 	return lines
 }

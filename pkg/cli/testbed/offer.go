@@ -14,6 +14,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/infra"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/testbed"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // offer calculates what the benchmark will cost, from the parameters of the
@@ -98,7 +99,7 @@ func (q *sequence) text(o *testbed.Offer) string {
 	for _, t := range testbed.Wanted(q.parameters) {
 		names = append(names, t.Name)
 	}
-	g.Line("creates", "%s %s-NAME: %s", term.Plural(len(names), "CloudFormation stack"), q.stacks.Prefix,
+	g.Line("creates", "%s %s-NAME: %s", text.Count(len(names), "CloudFormation stack"), q.stacks.Prefix,
 		strings.Join(names, ", "))
 	for _, line := range q.images.offer() {
 		g.More("%s", line)
@@ -119,7 +120,7 @@ func (q *sequence) text(o *testbed.Offer) string {
 		g.More("excludes the start and idle time of machines, disks, logs and transfers")
 	}
 	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly),
-		strings.Join(o.Standing, " and "))
+		text.And(o.Standing))
 	from := o.Prices.String() + ", " + o.Region
 	if o.Elsewhere {
 		from += ", because there are none for " + q.t.Config.Region + ": --prices FILE"

@@ -29,6 +29,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
 )
 
@@ -77,7 +78,7 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		}
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", term.Plural(c.files, "page"),
+	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", text.Count(c.files, "page"),
 		diag.Printable(o.export))
 	return con.Print(filepath.Join(o.export, "index.html") + "\n")
 }

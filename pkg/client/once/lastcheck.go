@@ -8,6 +8,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/rpc"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // DueError reports that the last check for duplicates of a submission could not be done: some of
@@ -26,19 +27,11 @@ func (e *DueError) Error() string {
 	if errors.Is(e.Err, context.Canceled) {
 		why = "interrupted"
 	}
-	return fmt.Sprintf("check %s for duplicates: %s", counted(e.Jobs, "job"), why)
+	return fmt.Sprintf("check %s for duplicates: %s", text.Count(e.Jobs, "job"), why)
 }
 
 // Unwrap returns the cause.
 func (e *DueError) Unwrap() error { return e.Err }
-
-// counted formats a number with its unit, such as "1 job" or "2 jobs".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
 
 // dueError returns why the check for duplicates was not done.
 func dueError(r *run, err error) error {

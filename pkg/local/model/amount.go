@@ -121,14 +121,6 @@ func (a Amount) requirements() (all []types.ResourceRequirement) {
 	return all
 }
 
-// count formats a number with its unit, such as "1 GPU" or "2 GPUs".
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // vcpus formats thousandths of a vCPU.
 func vcpus(milli int64) string {
 	if milli == 1000 {

@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // environmentsOf returns the environments of a job's queue in order. Jobs of a deleted queue run on the
@@ -89,7 +91,7 @@ func unserved(j *Job, environments []*Environment) string {
 	}
 	return "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue cannot meet the capacity " +
 		fmt.Sprintf("requirement of the job: the job asks for %s of %s, the limit is %d",
-			count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)
+			text.Count(j.load()/1000, "instance"), j.Service.Training.Unit(), limit/1000)
 }
 
 // misfit explains why a job can never fit a machine of the given size: Batch's message, with the
@@ -101,7 +103,7 @@ func misfit(need, machine Amount) string {
 	var excess string
 	switch {
 	case need.GPUs > machine.GPUs:
-		excess = fmt.Sprintf("the job asks for %s, this machine has %d", count(need.GPUs, "GPU"), machine.GPUs)
+		excess = fmt.Sprintf("the job asks for %s, this machine has %d", text.Count(need.GPUs, "GPU"), machine.GPUs)
 	case need.MilliCPU > machine.MilliCPU:
 		excess = fmt.Sprintf("the job asks for %s, this machine has %g", vcpus(need.MilliCPU),
 			float64(machine.MilliCPU)/1000)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Query is what a page asks for. An unknown GroupBy or SortBy counts as the default.
@@ -59,7 +61,7 @@ func ParseQuery(values url.Values) (Query, error) {
 	for _, status := range values["status"] {
 		upper := strings.ToUpper(status)
 		if !slices.Contains(lifeOrder, upper) {
-			errs = append(errs, fmt.Errorf("unknown status %q: use %s", status, alternatives(lifeOrder)))
+			errs = append(errs, fmt.Errorf("unknown status %q: use %s", status, text.Or(lifeOrder)))
 		}
 		q.Statuses = append(q.Statuses, upper)
 	}
@@ -69,7 +71,7 @@ func ParseQuery(values url.Values) (Query, error) {
 			strings.Join(groupings, ", ")))
 	}
 	if q.SortBy != "" && !slices.Contains(sortings, q.SortBy) {
-		errs = append(errs, fmt.Errorf("unknown sort %q: use %s", q.SortBy, alternatives(sortings)))
+		errs = append(errs, fmt.Errorf("unknown sort %q: use %s", q.SortBy, text.Or(sortings)))
 	}
 	if q.SortBy == "created" {
 		q.SortBy = ""
@@ -93,12 +95,6 @@ func ParseQuery(values url.Values) (Query, error) {
 		return Query{}, err
 	}
 	return q, nil
-}
-
-// alternatives lists texts as "a, b or c".
-func alternatives(texts []string) string {
-	last := len(texts) - 1
-	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }
 
 // parseNumber returns a number of an address that is not negative.

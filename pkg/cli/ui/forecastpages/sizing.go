@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -97,13 +97,13 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 // fill adds the report.
 func (v *sizingView) fill(d sizingDocument) {
 	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)),
-		forecast.Searched(d.Tried), term.Plural(d.Jobs, "job"), d.views()
+		forecast.Searched(d.Tried), text.Count(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
 		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s (median); 95 %% waited at most %s.",
 			forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {
-		v.Skipped = append(v.Skipped, show.Text(term.Plural(d.Skipped[why], "row")+" skipped: "+why))
+		v.Skipped = append(v.Skipped, show.Text(text.Count(d.Skipped[why], "row")+" skipped: "+why))
 	}
 	cost, wait := chart.BarGroup{}, chart.BarGroup{}
 	for _, set := range d.Sets[:min(len(d.Sets), mostSets)] {

@@ -27,6 +27,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/graph"
 	"github.com/batchctl/batchctl/pkg/packed"
 	"github.com/batchctl/batchctl/pkg/syncmap"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // asset returns a file of assets.
@@ -212,7 +213,7 @@ var functions = template.FuncMap{
 	"short":        batch.ShortID,
 	"lower":        func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
 	"mark":         func(v any) string { return show.Mark(fmt.Sprint(v)) },
-	"plural":       term.Plural,
+	"plural":       text.Count[int],
 	"scripts":      func() []string { return Scripts },
 	"number":       show.Number,
 	"seconds":      show.Seconds,
