@@ -110,7 +110,7 @@ func drawObject(t *rapid.T, parts []*shape, depth int) *jsontree.Node {
 	return out
 }
 
-func sorted(members map[string]member) []string {
+func sorted(members map[string]shapeMember) []string {
 	var out []string
 	for name := range members {
 		out = append(out, name)

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"slices"
-
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
@@ -52,11 +50,11 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 // conflicts reports members that have no effect together with other members.
 func (l *lowering) conflicts() {
 	if shared := l.job.Get("resources").Get("sharedMemory"); shared != nil && l.means == byName {
-		l.conflict(shared)
+		l.conflict(shared, false)
 	}
-	for _, name := range l.means.foreign() {
-		if m := l.job.Get(name); m != nil {
-			l.conflict(m)
+	for _, m := range members {
+		if n := l.job.Get(m.name); n != nil && m.isForeign(l.means) {
+			l.conflict(n, m.oneContainer)
 		}
 	}
 	if m := l.job.Get("submitJob").Get("jobDefinition"); m != nil {
@@ -67,12 +65,11 @@ func (l *lowering) conflicts() {
 
 // conflict reports a member that has no effect with the way in which the job says what it
 // runs.
-func (l *lowering) conflict(m *jsontree.Node) {
+func (l *lowering) conflict(m *jsontree.Node, oneContainer bool) {
 	switch {
 	case l.means == byName && m.Name == "image":
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && slices.Contains([]string{"inputs", "outputs", "checkpoint", "metrics", "onFailure"},
-		m.Name):
+	case l.means == byFragment && oneContainer:
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
 			"%s a job with one container, and this job has jobDefinition.%s", needs(m.Name),
 			fragmentName(l.job.Get("jobDefinition")))
@@ -107,7 +104,7 @@ func (l *lowering) complete(job *Job) {
 func checkDefaults(defaults *jsontree.Node, references bool) diag.List {
 	l := &lowering{job: defaults}
 	l.container()
-	timeout(&l.part, defaults.Get("timeout"))
+	timeout(l, defaults.Get("timeout"))
 	l.metrics(&Job{})
 	if references && defaults.Get("array") == nil {
 		r := &referring{}

@@ -34,7 +34,7 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 	for i, layer := range stack {
 		switch {
 		case i == 0 && decided == byName && top > 0:
-			layer = only(layer, submitMembers[:])
+			layer = only(layer, namesOf(func(m *member) bool { return m.ofPlatform }))
 		case i < top:
 			layer = without(layer, decided.foreign())
 		}
@@ -43,53 +43,22 @@ func (d layers) under(job *jsontree.Node) (*jsontree.Node, means) {
 	return withoutIdleArray(merged, job), decided
 }
 
-// submitMembers are the platform's defaults that apply to a job with a registered
-// definition. The other defaults would replace members of that definition.
-var submitMembers = [...]string{"queue", "tags", "shareIdentifier", "submitJob", "onFailure", "notify"}
-
-// lay merges over onto n. A member of both has the location that it has in over. A map and
-// AWS's list of the same variables are two forms of the same value, so they are merged
-// too.
+// lay merges over onto n. A member of both has the location that it has in over.
 func lay(n, over *jsontree.Node) *jsontree.Node {
 	if over == nil {
 		return n
 	}
 	out := jsontree.Merge(n, over)
-	for name, value := range map[string]string{"environment": "value", "secrets": "valueFrom"} {
-		below, above := n.Get(name), over.Get(name)
-		if below != nil && above != nil && below.Kind != above.Kind {
-			out.Set(name, jsontree.Merge(asMap(below, value), asMap(above, value)))
+	for _, m := range members {
+		if m.merge == nil {
+			continue
 		}
-	}
-	for _, name := range [...]string{"inputs", "outputs"} {
-		// The source for a container path and its options belong together.
-		for m := range over.Get(name).Children() {
-			out.Get(name).Set(m.Name, m.Clone())
+		if below, above := n.Get(m.name), over.Get(m.name); below != nil && above != nil {
+			out.Set(m.name, m.merge(below, above))
 		}
-	}
-	if below, above := n.Get("array"), over.Get("array"); below != nil && above != nil {
-		out.Set("array", layArray(below, above))
 	}
 	settle(out, over)
 	return out
-}
-
-// layArray merges arrays. Only one of the members that define the children can apply.
-func layArray(below, above *jsontree.Node) *jsontree.Node {
-	if above.Get("size") == nil && ArraySource(above) == nil {
-		return jsontree.Merge(below, above)
-	}
-	return jsontree.Merge(without(below, []string{"size", "matrix", "exclude", "include", "table", "commands"}), above)
-}
-
-// withoutIdleArray drops an array of the defaults that only says how children are started:
-// it is for jobs that are arrays.
-func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
-	array := merged.Get("array")
-	if array == nil || job.Get("array") != nil || array.Get("size") != nil || ArraySource(array) != nil {
-		return merged
-	}
-	return without(merged, []string{"array"})
 }
 
 // settle gives objects that both sides have the location of the later one, at every depth.
@@ -100,21 +69,6 @@ func settle(out, over *jsontree.Node) {
 			settle(both, m)
 		}
 	}
-}
-
-// asMap returns a list of names and values as a map from names to values.
-func asMap(n *jsontree.Node, value string) *jsontree.Node {
-	if n.Is(jsontree.Object) {
-		return n
-	}
-	out := jsontree.NewObject(n)
-	for entry := range n.Children() {
-		if v := entry.Get(value).Clone(); v != nil {
-			v.Key = entry.Get("name").Span
-			out.Set(entry.Get("name").Str(), v)
-		}
-	}
-	return out
 }
 
 // waiversOf returns the waivers of the layers, those of the first layer first.

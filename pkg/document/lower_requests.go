@@ -12,12 +12,7 @@ func (l *lowering) register() *jsontree.Node {
 	if l.means != byFragment {
 		r.Set("containerProperties", l.container())
 	}
-	for _, name := range [...]string{"parameters", "tags", "propagateTags", "platformCapabilities",
-		"schedulingPriority", "consumableResourceProperties"} {
-		r.Set(name, l.get(name))
-	}
-	r.Set("retryStrategy", retryStrategy(&l.part, l.job.Get("retryStrategy")))
-	r.Set("timeout", timeout(&l.part, l.job.Get("timeout")))
+	l.fill(r, inDefinition)
 	return merge(r, l.job.Get("jobDefinition"))
 }
 
@@ -33,14 +28,7 @@ func (l *lowering) jobType() *jsontree.Node {
 // container returns containerProperties for a job with an image.
 func (l *lowering) container() *jsontree.Node {
 	c := l.object(l.job)
-	c.Set("image", l.get("image"))
-	c.Set("command", l.get("command"))
-	c.Set("resourceRequirements", resourceRequirements(&l.part, l.job.Get("resources")))
-	c.Set("environment", pairs(l.arena, l.job.Get("environment"), "value"))
-	c.Set("secrets", pairs(l.arena, l.job.Get("secrets"), "valueFrom"))
-	for _, name := range containerMembers {
-		c.Set(name, l.get(name))
-	}
+	l.fill(c, inContainer)
 	sharedMemory(&l.part, l.job, c)
 	return c
 }
@@ -50,34 +38,43 @@ func (l *lowering) container() *jsontree.Node {
 func (l *lowering) submit(register *jsontree.Node) *jsontree.Node {
 	s := l.object(l.job)
 	s.Set("jobName", l.get("name"))
-	s.Set("jobQueue", l.get("queue"))
+	s.Set("jobQueue", l.get("queue")) // here it stays before the definition
 	if register != nil {
 		s.Set("jobDefinition", l.arena.Clone(register.Get("jobDefinitionName")))
 	} else {
 		s.Set("jobDefinition", l.get("definition"))
-		l.override(s)
+		c := l.object(l.job)
+		if l.override(c, inContainer); c.Len() > 0 {
+			s.Set("containerOverrides", c)
+		}
+		l.override(s, inDefinition)
 	}
-	s.Set("arrayProperties", l.arrayProperties())
-	s.Set("dependsOn", jobIDs(l.arena, l.job.Get("dependsOn")))
-	for _, name := range [...]string{"shareIdentifier", "tags", "propagateTags"} {
-		s.Set(name, l.get(name))
-	}
+	l.fill(s, inSubmission)
 	return merge(s, l.job.Get("submitJob"))
 }
 
-// override adds to a submission what a job with a registered definition changes. SubmitJob
-// has other names than RegisterJobDefinition for some of the members.
-func (l *lowering) override(s *jsontree.Node) {
-	c := l.object(l.job)
-	c.Set("command", l.get("command"))
-	c.Set("environment", pairs(l.arena, l.job.Get("environment"), "value"))
-	c.Set("resourceRequirements", resourceRequirements(&l.part, l.job.Get("resources")))
-	if c.Len() > 0 {
-		s.Set("containerOverrides", c)
+// fill adds the members of a section to it.
+func (l *lowering) fill(to *jsontree.Node, in section) {
+	for _, m := range members {
+		if m.in&in != 0 {
+			to.Set(m.nameIn(), l.lowered(m))
+		}
 	}
-	s.Set("parameters", l.get("parameters"))
-	s.Set("retryStrategy", retryStrategy(&l.part, l.job.Get("retryStrategy")))
-	s.Set("timeout", timeout(&l.part, l.job.Get("timeout")))
-	s.Set("schedulingPriorityOverride", l.get("schedulingPriority"))
-	s.Set("consumableResourcePropertiesOverride", l.get("consumableResourceProperties"))
+}
+
+// override adds what a job with a registered definition changes of a section.
+func (l *lowering) override(to *jsontree.Node, in section) {
+	for _, m := range members {
+		if m.in == in && m.override != "" {
+			to.Set(m.override, l.lowered(m))
+		}
+	}
+}
+
+// lowered returns a member in AWS's form.
+func (l *lowering) lowered(m *member) *jsontree.Node {
+	if m.lower == nil {
+		return l.get(m.name)
+	}
+	return m.lower(l, l.job.Get(m.name))
 }

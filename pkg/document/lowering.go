@@ -61,8 +61,13 @@ func (l *lowering) severalContainers(job *Job) *jsontree.Node {
 		fragment := l.job.Get("jobDefinition")
 		return fragment.Get(fragmentName(fragment))
 	}
+	return overridesSeveral(job.Submit)
+}
+
+// overridesSeveral returns the member of a submission that overrides several containers, or containers outside ECS.
+func overridesSeveral(submit *jsontree.Node) *jsontree.Node {
 	for _, name := range [...]string{"ecsPropertiesOverride", "eksPropertiesOverride", "nodeOverrides"} {
-		if m := job.Submit.Get(name); m != nil {
+		if m := submit.Get(name); m != nil {
 			return m
 		}
 	}

@@ -4,24 +4,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// containerMembers are the members that a job and ContainerProperties have under the same name
-// and in the same form.
-var containerMembers = [...]string{
-	"jobRoleArn", "executionRoleArn", "user", "privileged", "readonlyRootFilesystem",
-	"volumes", "mountPoints", "ulimits", "linuxParameters", "logConfiguration",
-	"networkConfiguration", "fargatePlatformConfiguration", "ephemeralStorage",
-	"runtimePlatform", "repositoryCredentials", "enableExecuteCommand",
-}
-
-// means is the way in which a job states what runs.
+// means is the way in which a job states what runs. A member can have a set of them.
 type means uint8
 
 const (
 	// Each layer of defaults may use another one of these ways.
-	byNothing  means = iota
-	byImage          // a container of its own: image, or jobDefinition.containerProperties
-	byName           // definition, which is registered
-	byFragment       // jobDefinition with ecsProperties, eksProperties or nodeProperties
+	byNothing means = 0
+	// byImage is a container of its own: image, or jobDefinition.containerProperties.
+	byImage means = 1 << iota
+	// byName is definition, which is registered.
+	byName
+	// byFragment is jobDefinition with ecsProperties, eksProperties or nodeProperties.
+	byFragment
 )
 
 // meansOf returns the way that one layer uses; byNothing if it does not state what runs.
@@ -47,18 +41,4 @@ func fragmentName(jobDefinition *jsontree.Node) string {
 		}
 	}
 	return ""
-}
-
-// foreign returns the members that have no effect in a job that uses this way.
-func (m means) foreign() []string {
-	switch m {
-	case byName:
-		return append([]string{"image", "secrets", "platformCapabilities", "jobDefinition"}, containerMembers[:]...)
-	case byFragment:
-		return append([]string{"image", "definition", "command", "environment", "secrets", "resources", "inputs",
-			"outputs", "checkpoint", "metrics", "onFailure"}, containerMembers[:]...)
-	case byImage:
-		return []string{"definition"} // of the defaults
-	}
-	return nil
 }

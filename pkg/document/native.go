@@ -139,7 +139,7 @@ func measureUsageNative(job *Job, register, submit *jsontree.Node) {
 		box = register.Get("containerProperties")
 	}
 	if box.Get("command").Len() > 0 {
-		setCommand(box, MeasuredCommand(wordsOf(box.Get("command"))))
+		setCommand(box, MeasuredCommand(texts(box.Get("command"))))
 	}
 }
 
@@ -203,14 +203,6 @@ func setCommand(box *jsontree.Node, words []string) {
 		command.Append(jsontree.NewString(word, box))
 	}
 	box.Set("command", command)
-}
-
-// wordsOf returns the texts of a list.
-func wordsOf(list *jsontree.Node) (words []string) {
-	for n := range list.Children() {
-		words = append(words, n.Str())
-	}
-	return words
 }
 
 // Requests are the two requests of one job; either may be nil.

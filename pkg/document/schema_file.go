@@ -217,9 +217,9 @@ func (f *schemaFile) refer(location string) func() *shape {
 // declare adds a member that an object may have.
 func (f *schemaFile) declare(s *shape, name string, m *shape) {
 	if s.members == nil {
-		s.members = map[string]member{}
+		s.members = map[string]shapeMember{}
 	}
-	s.members[name] = member{shape: m}
+	s.members[name] = shapeMember{shape: m}
 }
 
 // require gives every required member a bit. A member without a schema in this object gets
@@ -238,7 +238,7 @@ func (f *schemaFile) require(s *shape, required *jsontree.Node) {
 			m.shape = newShape()
 		}
 		f.declare(s, name.Str(), m.shape)
-		s.members[name.Str()] = member{m.shape, next}
+		s.members[name.Str()] = shapeMember{m.shape, next}
 		s.required |= next
 		next <<= 1
 	}

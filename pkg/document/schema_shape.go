@@ -27,7 +27,7 @@ type shape struct {
 	// named means that a string has the pattern namePattern.
 	named bool
 
-	members  map[string]member
+	members  map[string]shapeMember
 	required uint64
 	others   *shape // of members without a schema of their own; nil: anything
 	items    *shape
@@ -40,8 +40,8 @@ func newShape() *shape {
 	return &shape{minimum: math.Inf(-1), maximum: math.Inf(1), maxItems: math.MaxInt, maxLength: math.MaxInt}
 }
 
-// member is a member of an object, with its bit among the required ones; 0 if optional.
-type member struct {
+// shapeMember is a member of an object, with its bit among the required ones; 0 if optional.
+type shapeMember struct {
 	shape *shape
 	bit   uint64 // in required
 }

@@ -3,9 +3,14 @@ package document
 import (
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/results"
 )
+
+// metricsMember is the numbers to find in the job's log.
+var metricsMember = member{name: "metrics", oneContainer: true, find: findMetrics}
 
 // metrics reads the metrics of a job and checks each of them.
 func (l *lowering) metrics(job *Job) {
@@ -33,4 +38,23 @@ func (l *lowering) metrics(job *Job) {
 		}
 		job.Metrics = append(job.Metrics, results.Metric{Name: m.Name, Expression: m.Str()})
 	}
+}
+
+// findMetrics finds the metrics in a submission, unless lowering would not add the same.
+func findMetrics(c *compaction) {
+	v, rest := c.cutVariable(results.MetricsVariable)
+	text := v.Get("value").Str()
+	list, err := results.ListMetrics(text)
+	if err != nil || len(list) == 0 || results.FormatMetrics(list) != text || strings.Contains(text, referenceMark) {
+		return
+	}
+	metrics := jsontree.NewObject(v)
+	for _, m := range list {
+		if wrong, _ := results.CheckMetricName(m.Name); wrong != "" || results.CheckExpression(m.Expression) != nil ||
+			metrics.Get(m.Name) != nil {
+			return
+		}
+		metrics.Set(m.Name, jsontree.NewString(m.Expression, v))
+	}
+	c.submit, c.found["metrics"] = rest, metrics
 }

@@ -1,11 +1,18 @@
 package document
 
 import (
+	"slices"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/usage"
 )
 
 // ecsProperties is the fragment with the containers of a task.
 const ecsProperties = "ecsProperties"
+
+// measureMember is whether the attempts of a job are measured.
+var measureMember = member{name: "measure", find: findMeasure}
 
 // measure reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
 // have no effect where nothing can be measured.
@@ -34,4 +41,30 @@ func (l *lowering) measure(job *Job, o Options) {
 		return
 	}
 	job.Measure = m
+}
+
+// findMeasure finds the measurement of a job with one container, unless lowering would not add the same.
+func findMeasure(c *compaction) {
+	v, submit := c.cutVariable(usage.Variable)
+	if v.Get("value").Str() != "1" {
+		return
+	}
+	register, box := c.register, submit.Get("containerOverrides")
+	if box.Get("command").Len() == 0 {
+		register = c.register.Clone()
+		box = register.Get("containerProperties")
+	}
+	command := texts(box.Get("command"))
+	own := command
+	if n := len(usage.Launcher); len(command) > n && slices.Equal(command[:n], usage.Launcher) {
+		own = command[n:]
+	}
+	if len(own) == 0 || !slices.Equal(MeasuredCommand(own), command) {
+		return
+	}
+	if len(own) < len(command) {
+		setCommand(box, own)
+	}
+	c.register, c.submit = register, submit
+	c.found["measure"] = &jsontree.Node{Kind: jsontree.Bool, Text: "true", Source: v.Source, Span: v.Span}
 }

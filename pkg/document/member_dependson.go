@@ -4,13 +4,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// dependsOnMember is the jobs that a job waits for.
+var dependsOnMember = member{name: "dependsOn", in: inSubmission, lower: jobIDs, raise: byNames}
+
 // jobIDs returns the dependencies in the form of SubmitJob: those on submitted jobs, and a
 // SEQUENTIAL dependency of an array on itself, which names no job.
-func jobIDs(arena *jsontree.Arena, depends *jsontree.Node) *jsontree.Node {
-	list := arena.New(jsontree.Array, "", depends)
+func jobIDs(l *lowering, depends *jsontree.Node) *jsontree.Node {
+	list := l.arena.New(jsontree.Array, "", depends)
 	for d := range depends.Children() {
 		if d.Is(jsontree.Object) && d.Get("job") == nil && d.Get("jobName") == nil {
-			list.Append(arena.Clone(d))
+			list.Append(l.arena.Clone(d))
 		}
 	}
 	if list.Len() == 0 {
@@ -54,4 +57,28 @@ func whenOf(when *jsontree.Node) string {
 		return text
 	}
 	return ""
+}
+
+// byNames converts dependencies on ${name} to those of a workflow.
+func byNames(list *jsontree.Node) *jsontree.Node {
+	if list.Len() == 0 {
+		return nil
+	}
+	out := jsontree.NewArray(list)
+	for d := range list.Children() {
+		id, typ := d.Get("jobId"), d.Get("type")
+		name, err := reference(id.Str())
+		switch {
+		case err != nil || typ != nil && typ.Str() == "":
+			out.Append(d.Clone())
+		case typ == nil:
+			out.Append(jsontree.NewString(name, d))
+		default:
+			entry := jsontree.NewObject(d)
+			entry.Set("job", jsontree.NewString(name, id))
+			entry.Set("type", typ.Clone())
+			out.Append(entry)
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -10,6 +11,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
+
+// onFailureMember is how to resubmit a job after a failure.
+var onFailureMember = member{name: "onFailure", oneContainer: true, ofPlatform: true, find: findRungs}
 
 // onFailure reads the rungs of a job and checks each of them.
 func (l *lowering) onFailure(job *Job) {
@@ -110,4 +114,50 @@ func readFactor(p *problems, n *jsontree.Node) float64 {
 		p.report(RuleBadValue, n, n.Span, `write a factor such as "x1.5"`, "%q is not a factor", clip(n.Text))
 	}
 	return f
+}
+
+// findRungs finds the rungs in a submission, unless lowering would not add the same.
+func findRungs(c *compaction) {
+	v, rest := c.cutVariable(ladder.Variable)
+	text := v.Get("value").Str()
+	l, err := ladder.Parse(text)
+	if err != nil || len(l) == 0 || l.Format() != text || strings.Contains(text, referenceMark) {
+		return
+	}
+	rungs := jsontree.NewArray(v)
+	for _, r := range l {
+		entry := jsontree.NewObject(v)
+		entry.Set(string(r.Cause), rungNode(r, v))
+		rungs.Append(entry)
+	}
+	c.submit, c.found["onFailure"] = rest, rungs
+}
+
+// rungNode returns the settings of a rung as a job file has them.
+func rungNode(r ladder.Rung, from *jsontree.Node) *jsontree.Node {
+	n := jsontree.NewObject(from)
+	if r.Cause == ladder.OutOfMemory {
+		n.Set("memory", jsontree.NewString(fmt.Sprintf("x%g", r.Factor), from))
+		n.Set("upTo", sizeNode(int64(r.UpToMiB), from))
+	}
+	if len(r.Codes) > 0 {
+		codes := jsontree.NewArray(from)
+		for _, c := range r.Codes {
+			codes.Append(jsontree.NewInt(int64(c), from))
+		}
+		n.Set("codes", codes)
+	}
+	if r.Attempts > 0 {
+		n.Set("attempts", jsontree.NewInt(int64(r.Attempts), from))
+	}
+	if r.After > 0 {
+		n.Set("after", durationNode(int64(r.After/time.Second), from))
+	}
+	if r.Queue != "" {
+		n.Set("queue", jsontree.NewString(r.Queue, from))
+	}
+	if r.Target != "" {
+		n.Set("target", jsontree.NewString(r.Target, from))
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/checkpoint"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/stage"
 )
 
 // readCheckpoint reads the checkpoint of a job.
@@ -31,4 +32,15 @@ func readCheckpoint(p *problems, m *jsontree.Node, job *Job) {
 	if c.Every = int(n); n == int64(checkpoint.DefaultEvery.Seconds()) {
 		c.Every = 0
 	}
+}
+
+// checkpointOf returns the member of a job for the checkpoint of a document.
+func checkpointOf(c *stage.Checkpoint, from *jsontree.Node) *jsontree.Node {
+	m := jsontree.NewObject(from)
+	m.Set("path", jsontree.NewString(c.Path, from))
+	m.Set("to", jsontree.NewString(c.To, from))
+	if c.Every != 0 {
+		m.Set("every", durationNode(int64(c.Every), from))
+	}
+	return m
 }

@@ -6,6 +6,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
+// arrayMember is the children of an array, and the values in which they differ.
+var arrayMember = member{name: "array", in: inSubmission, native: "arrayProperties", lower: arrayProperties,
+	raise: func(properties *jsontree.Node) *jsontree.Node {
+		if properties.Get("size") == nil {
+			return nil
+		}
+		return properties
+	}, merge: layArray}
+
 // cells returns the values in which the children of the job differ. It returns nil if they
 // differ only in their index, or if the values are unknown.
 func (l *lowering) cells(o Options) *sweep.Sweep {
@@ -82,8 +91,8 @@ func idleMembers(p *problems, job, array, source *jsontree.Node) {
 
 // arrayProperties returns the size of the first array that the job becomes. Its place is that
 // of the array, unless the file gives a size.
-func (l *lowering) arrayProperties() *jsontree.Node {
-	array, size := l.job.Get("array"), l.job.Get("array").Get("size")
+func arrayProperties(l *lowering, array *jsontree.Node) *jsontree.Node {
+	size := array.Get("size")
 	if array.Len() == 1 && size != nil {
 		return l.arena.Clone(array)
 	}
@@ -147,4 +156,22 @@ func (l *lowering) dropCommand() {
 	if command != nil && array.Get("commands") != nil && launcherOf(array) != sweep.Image && !isWithin(l.job, command) {
 		l.job = without(l.job, []string{"command"})
 	}
+}
+
+// layArray merges arrays. Only one of the members that define the children can apply.
+func layArray(below, above *jsontree.Node) *jsontree.Node {
+	if above.Get("size") == nil && ArraySource(above) == nil {
+		return jsontree.Merge(below, above)
+	}
+	return jsontree.Merge(without(below, []string{"size", "matrix", "exclude", "include", "table", "commands"}), above)
+}
+
+// withoutIdleArray drops an array of the defaults that only says how children are started:
+// it is for jobs that are arrays.
+func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
+	array := merged.Get("array")
+	if array == nil || job.Get("array") != nil || array.Get("size") != nil || ArraySource(array) != nil {
+		return merged
+	}
+	return without(merged, []string{"array"})
 }

@@ -1,0 +1,158 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/batchctl/batchctl/pkg/jsontree"
+)
+
+// resourcesMember is what a container gets of its machine: a list of requirements, and the shared memory among the
+// linuxParameters.
+var resourcesMember = member{name: "resources", in: inContainer, native: "resourceRequirements",
+	override: "resourceRequirements", lower: resourceRequirements, find: findResources}
+
+// resourceRequirements lowers resources. Every entry has the location of its member.
+func resourceRequirements(l *lowering, resources *jsontree.Node) *jsontree.Node {
+	list := l.arena.New(jsontree.Array, "", resources)
+	for m := range resources.Children() {
+		typ, value := requirement(&l.problems, m)
+		if value == "" {
+			continue
+		}
+		entry, kind := l.object(m), l.text(typ, m)
+		kind.Span = m.Key
+		entry.Set("type", kind)
+		entry.Set("value", l.text(value, m))
+		list.Append(entry)
+	}
+	if list.Len() == 0 {
+		return nil
+	}
+	return list
+}
+
+// requirement returns AWS's type and value for a member of resources; no value for a
+// member that requests nothing or is unreadable.
+func requirement(p *problems, m *jsontree.Node) (typ, value string) {
+	switch m.Name {
+	case "vcpus":
+		return "VCPU", readCount(p, m)
+	case "memory":
+		if mib := readSize(p, m); mib >= 0 {
+			return "MEMORY", strconv.FormatInt(mib, 10)
+		}
+	case "gpus":
+		// AWS rejects a GPU requirement of 0, which people write to mean none.
+		if n := readCount(p, m); n != "0" {
+			return "GPU", n
+		}
+	}
+	return "", ""
+}
+
+// sharedMemory moves resources.sharedMemory to linuxParameters, where AWS has it.
+func sharedMemory(p *part, job, container *jsontree.Node) {
+	m := job.Get("resources").Get("sharedMemory")
+	if m == nil {
+		return
+	}
+	mib := readSize(&p.problems, m)
+	if mib < 0 {
+		return
+	}
+	linux := container.Get("linuxParameters")
+	if linux == nil {
+		linux = p.object(m)
+		container.Set("linuxParameters", linux)
+	}
+	if other := linux.Get("sharedMemorySize"); other != nil {
+		if isWithin(job, other) == isWithin(job, m) {
+			p.report(RuleMemberConflict, other, other.Key,
+				"remove it: resources.sharedMemory gives the same size, with a unit",
+				"sharedMemorySize is set twice")
+		} else if isWithin(job, other) {
+			return
+		}
+	}
+	linux.Set("sharedMemorySize", p.number(mib, m))
+}
+
+// findResources finds the requirements of a container, if all of them have a short form, and the shared memory.
+func findResources(c *compaction) {
+	list := c.box().Get("resourceRequirements")
+	resources := shortResources(list)
+	if resources != nil {
+		c.taken[list] = true
+	} else {
+		resources = jsontree.NewObject(list)
+	}
+	shared := c.box().Get("linuxParameters").Get("sharedMemorySize")
+	if short := shortSize(shared); short != nil {
+		resources.Set("sharedMemory", short)
+		c.taken[shared] = true
+	}
+	if resources.Len() > 0 {
+		c.found["resources"] = resources
+	}
+}
+
+// shortResources returns the resources member for a list of requirements.
+func shortResources(list *jsontree.Node) *jsontree.Node {
+	if list.Len() == 0 {
+		return nil
+	}
+	out := jsontree.NewObject(list)
+	for entry := range list.Children() {
+		value := entry.Get("value")
+		var name string
+		var short *jsontree.Node
+		switch entry.Get("type").Str() {
+		case "VCPU":
+			name, short = "vcpus", shortCount(value)
+		case "GPU":
+			name, short = "gpus", shortCount(value)
+		case "MEMORY":
+			name, short = "memory", shortMemory(value)
+		}
+		if short == nil || out.Get(name) != nil || name == "gpus" && value.Str() == "0" {
+			return nil
+		}
+		if name == "gpus" && strings.Contains(value.Str(), ".") {
+			short = value.Clone() // only whole numbers are allowed there without quotes
+		}
+		out.Set(name, short)
+	}
+	return out
+}
+
+// shortCount returns a count as a number without quotes; nil if that would change its
+// text.
+func shortCount(value *jsontree.Node) *jsontree.Node {
+	if !value.Is(jsontree.String) {
+		return nil
+	}
+	if n, err := count(value); err != nil || n != value.Str() {
+		return nil
+	}
+	short := jsontree.NewInt(0, value)
+	short.Text = value.Text
+	return short
+}
+
+// shortMemory reads the value of a requirement, which is a string.
+func shortMemory(value *jsontree.Node) *jsontree.Node {
+	mib, err := strconv.ParseInt(value.Str(), 10, 32)
+	if err != nil || mib < 0 || strconv.FormatInt(mib, 10) != value.Str() {
+		return nil
+	}
+	return sizeNode(mib, value)
+}
+
+// shortSize reads a number of MiB.
+func shortSize(n *jsontree.Node) *jsontree.Node {
+	if mib, ok := plainInt(n); ok {
+		return sizeNode(mib, n)
+	}
+	return nil
+}
