@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // speedUps draws the speed-up by size, a plot for every few operations of a workload.
@@ -21,7 +23,7 @@ func (r *Report) speedUps() section {
 		of[curve.Workload] = append(of[curve.Workload], curve)
 	}
 	for _, workload := range workloads {
-		for part := range slices.Chunk(of[workload], seriesColours) {
+		for part := range slices.Chunk(of[workload], draw.Series) {
 			s.Figures = append(s.Figures, r.speedUp(workload, part))
 		}
 	}
@@ -145,7 +147,7 @@ func (r *Report) stacked() section {
 				c.bar(y, b.name, b.parts)
 				y += 40
 			}
-			s.Figures = append(s.Figures, figure{what, picture{what, plotWidth, c.partLegend(y), c.shapes}})
+			s.Figures = append(s.Figures, figure{what, c.picture(what, c.partLegend(y))})
 		}
 	}
 	return s
@@ -157,14 +159,15 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 	for _, part := range parts {
 		sum += part.Seconds
 	}
-	c.text("key", 8, y, display.Truncate(printable(name), 50, "…"))
-	c.text("key end", plotWidth-8, y, digits(sum)+" s")
+	total := digits(sum) + " s"
+	c.Text(8, y, "start", "", draw.Clip(printable(name), plotWidth-24-draw.TextWidth(total)))
+	c.Text(plotWidth-8, y, "end", "", total)
 	x := 8.0
 	for _, part := range parts {
 		width := part.Seconds / sum * (plotWidth - 16)
 		tooltip := fmt.Sprintf("%s, %s: %s seconds, %s", name, part.Name, digits(part.Seconds),
 			percent(part.Seconds/sum))
-		c.rect(fmt.Sprintf("part c%d", slices.Index(partNames, part.Name)), x, y+6, width, 16, tooltip)
+		c.rect("part "+seriesClass(slices.Index(partNames, part.Name)), x, y+6, width, 16, tooltip)
 		x += width
 	}
 }
@@ -173,8 +176,8 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 func (c *canvas) partLegend(y float64) float64 {
 	x := 8.0
 	for i, name := range partNames {
-		c.rect(fmt.Sprintf("part c%d", i), x, y-8, 12, 12, "")
-		c.text("key", x+18, y+2, name)
+		c.rect("part "+seriesClass(i), x, y-8, 12, 12, "")
+		c.Text(x+18, y+2, "start", "", name)
 		x += 100
 	}
 	return y + 14

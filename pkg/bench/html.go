@@ -2,18 +2,23 @@ package bench
 
 import (
 	"bytes"
-	_ "embed" // for report.html.tmpl
+	_ "embed" // for report.html.tmpl and report.css
 	"html/template"
 	"slices"
 	"sync"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 //go:embed report.html.tmpl
 var reportTemplate string
 
+//go:embed report.css
+var reportStyle string
+
 // parsedReport parses the template once, when the first report is written.
 var parsedReport = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("report").Funcs(template.FuncMap{"line": printable, "px": px}).Parse(reportTemplate)
+	return template.New("report").Funcs(template.FuncMap{"line": printable}).Parse(reportTemplate)
 })
 
 // HTML is the report as one page that loads nothing and runs nothing. It follows the
@@ -44,7 +49,10 @@ func (r *Report) HTML() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = t.Execute(&b, p)
+	err = t.Execute(&b, struct {
+		*page
+		Style template.CSS
+	}{p, template.CSS(draw.Sheet(reportStyle, ""))})
 	return b.Bytes(), err
 }
 

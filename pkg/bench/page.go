@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"html/template"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ type section struct {
 // figure is a picture with what it shows.
 type figure struct {
 	Caption string
-	Picture picture
+	Picture template.HTML
 }
 
 // table aligns its first column and the Left ones to the left, all others to the right.

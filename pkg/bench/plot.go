@@ -2,7 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"strings"
+	"html/template"
+	"math"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // The size of a plot in pixels. It is narrow, so that its letters stay readable on a
@@ -15,8 +18,6 @@ const (
 	plotTop    = 12.0
 	plotBottom = plotHeight - 44
 	lineHeight = 17.0
-	// seriesColours is how many colours the style has.
-	seriesColours = 6
 )
 
 // dot is a point of a series. Low and High are its interval, 0 without one.
@@ -57,48 +58,45 @@ type plot struct {
 	rules        []rule
 }
 
-// picture is a drawing before it is written as SVG. Its colours are those of the page's style.
-type picture struct {
-	// Label describes the picture, for screen readers.
-	Label         string
-	Width, Height float64
-	Shapes        []element
+// canvas is a picture in progress. Its colours are those of the page's style. Texts may come from logs.
+type canvas struct{ draw.SVG }
+
+// picture returns the picture with a description for screen readers.
+func (c *canvas) picture(label string, height float64) template.HTML {
+	var s draw.SVG
+	s.Open("svg", "xmlns", "http://www.w3.org/2000/svg", "role", "img", "aria-label", printable(label),
+		"viewBox", draw.ViewBox(plotWidth, height))
+	s.WriteString(c.String())
+	s.Close("svg")
+	return template.HTML(s.String()) // draw escapes every text
 }
 
-// element is an element of a picture: a line, polyline, text, upright (a text read upwards),
-// circle, triangle or rect. Lengths are in pixels.
-type element struct {
-	Form, Class string
-	X, Y        float64
-	// X2 and Y2 are the other end of a line, Width and Height the size of a rect.
-	X2, Y2, Width, Height float64
-	// Points are the corners of a polyline.
-	Points string
-	Text   string
-	// Tooltip is the text that a pointer over the shape shows.
-	Tooltip string
-}
-
-// canvas collects shapes.
-type canvas struct{ shapes []element }
-
-// add adds a shape.
-func (c *canvas) add(s element) { c.shapes = append(c.shapes, s) }
-
-func (c *canvas) line(class string, x1, y1, x2, y2 float64) {
-	c.add(element{Form: "line", Class: class, X: x1, Y: y1, X2: x2, Y2: y2})
-}
-
-func (c *canvas) text(class string, x, y float64, text string) {
-	c.add(element{Form: "text", Class: class, X: x, Y: y, Text: text})
-}
-
+// rect draws a rectangle with a tooltip.
 func (c *canvas) rect(class string, x, y, width, height float64, tooltip string) {
-	c.add(element{Form: "rect", Class: class, X: x, Y: y, Width: width, Height: height, Tooltip: tooltip})
+	c.Titled(printable(tooltip), "rect", "class", class, "x", x, "y", y, "width", width, "height", height)
+}
+
+// axisOver returns an axis that covers the positive values with a margin at both ends. A single
+// value gets a factor of two on each side.
+func axisOver(values []float64, from, to float64) draw.Axis {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if v > 0 {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if low > high { // no value
+		low, high = 1, 1
+	}
+	margin := max(math.Pow(high/low, 0.06), 1.05)
+	if high/low < 2 {
+		margin = 2
+	}
+	return draw.Axis{Low: low / margin, High: high * margin, From: from, To: to, Log: true}
 }
 
 // draw is the plot as a picture.
-func (p *plot) draw() picture {
+func (p *plot) draw() template.HTML {
 	var xs, ys []float64
 	for _, s := range p.series {
 		for _, d := range s.dots {
@@ -117,88 +115,87 @@ func (p *plot) draw() picture {
 	c.axes(x, y, p)
 	for _, r := range p.rules {
 		if r.vertical {
-			c.line(r.class(), x.at(r.value), plotTop, x.at(r.value), plotBottom)
+			c.Line(r.class(), x.At(r.value), plotTop, x.At(r.value), plotBottom)
 		} else {
-			c.line(r.class(), plotLeft, y.at(r.value), plotRight, y.at(r.value))
+			c.Line(r.class(), plotLeft, y.At(r.value), plotRight, y.At(r.value))
 		}
 	}
 	for _, s := range p.series {
 		c.series(x, y, s)
 	}
-	height := p.legend(c)
-	return picture{p.label, plotWidth, height, c.shapes}
+	return c.picture(p.label, p.legend(c))
 }
 
 // axes draws the grid and the names of both axes.
-func (c *canvas) axes(x, y axis, p *plot) {
-	for _, v := range x.ticks() {
-		c.line("grid", x.at(v), plotTop, x.at(v), plotBottom)
-		c.text("tick middle", x.at(v), plotBottom+15, tick(v))
+func (c *canvas) axes(x, y draw.Axis, p *plot) {
+	const most = 6
+	for _, tick := range x.Ticks(most) {
+		c.Line("grid", x.At(tick.Value), plotTop, x.At(tick.Value), plotBottom)
+		c.Text(x.At(tick.Value), plotBottom+15, "middle", "label", tick.Label)
 	}
-	for _, v := range y.ticks() {
-		c.line("grid", plotLeft, y.at(v), plotRight, y.at(v))
-		c.text("tick end", plotLeft-5, y.at(v)+4, tick(v))
+	for _, tick := range y.Ticks(most) {
+		c.Line("grid", plotLeft, y.At(tick.Value), plotRight, y.At(tick.Value))
+		c.Text(plotLeft-5, y.At(tick.Value)+4, "end", "label", tick.Label)
 	}
-	c.text("name middle", (plotLeft+plotRight)/2, plotBottom+33, p.xName)
-	c.add(element{Form: "upright", Class: "name middle", X: 12, Y: (plotTop + plotBottom) / 2, Text: p.yName})
-}
-
-// polyline draws the line through the points of a series.
-func (c *canvas) polyline(class string, x, y axis, dots []dot) {
-	points := make([]string, len(dots))
-	for i, d := range dots {
-		points[i] = px(x.at(d.x)) + "," + px(y.at(d.y))
-	}
-	c.add(element{Form: "polyline", Class: class, Points: strings.Join(points, " ")})
+	c.Text((plotLeft+plotRight)/2, plotBottom+33, "middle", "", p.xName)
+	const left, middle = 12, (plotTop + plotBottom) / 2
+	c.Text(left, middle, "middle", "", p.yName, "transform", fmt.Sprintf("rotate(-90 %d %g)", left, middle))
 }
 
 // series draws a series: its line, intervals and points.
-func (c *canvas) series(x, y axis, s series) {
-	class := fmt.Sprintf("c%d", s.colour%seriesColours)
+func (c *canvas) series(x, y draw.Axis, s series) {
+	class := seriesClass(s.colour)
+	var points []float64
+	for _, d := range s.dots {
+		points = append(points, x.At(d.x), y.At(d.y))
+	}
 	if len(s.dots) > 1 {
-		c.polyline("line "+class, x, y, s.dots)
+		c.Shape("path", "class", "line "+class, "d", draw.Path(points...))
 	}
 	for _, d := range s.dots {
 		if d.low > 0 && d.high > 0 {
-			c.line("line "+class, x.at(d.x), y.at(d.low), x.at(d.x), y.at(d.high))
+			c.Line("line "+class, x.At(d.x), y.At(d.low), x.At(d.x), y.At(d.high))
 			for _, end := range []float64{d.low, d.high} {
-				c.line("line "+class, x.at(d.x)-3, y.at(end), x.at(d.x)+3, y.at(end))
+				c.Line("line "+class, x.At(d.x)-3, y.At(end), x.At(d.x)+3, y.At(end))
 			}
 		}
-		c.marker(class, s.colour, x.at(d.x), y.at(d.y), d.tooltip)
+		c.marker(class, s.colour, x.At(d.x), y.At(d.y), d.tooltip)
 	}
 }
 
 // marker draws a point. Each colour has its own form, for readers who cannot distinguish
 // colours.
 func (c *canvas) marker(class string, form int, x, y float64, tooltip string) {
-	class = "dot " + class
+	class, tooltip = "dot "+class, printable(tooltip)
 	switch form % 3 {
 	case 0:
-		c.add(element{Form: "circle", Class: class, X: x, Y: y, Tooltip: tooltip})
+		c.Titled(tooltip, "circle", "class", class, "cx", x, "cy", y, "r", 3.6)
 	case 1:
 		c.rect(class, x-3.3, y-3.3, 6.6, 6.6, tooltip)
 	default:
-		c.add(element{Form: "triangle", Class: class, X: x, Y: y - 5, Tooltip: tooltip})
+		c.Titled(tooltip, "path", "class", class, "d", draw.Path(x, y-5, x+4.4, y+2.6, x-4.4, y+2.6)+"Z")
 	}
 }
+
+// seriesClass returns the class of a series in the page's style.
+func seriesClass(colour int) string { return fmt.Sprintf("c%d", colour%draw.Series) }
 
 // legend names the series and rules below the plot, and returns the picture's height.
 func (p *plot) legend(c *canvas) float64 {
 	y := plotHeight + 6
 	entry := func(name string) {
-		c.text("key", plotLeft+24, y+4, display.Truncate(printable(name), 58, "…"))
+		c.Text(plotLeft+24, y+4, "start", "", draw.Clip(printable(name), plotRight-plotLeft-24))
 		y += lineHeight
 	}
 	for _, s := range p.series {
 		if s.name == "" {
 			continue
 		}
-		c.marker(fmt.Sprintf("c%d", s.colour%seriesColours), s.colour, plotLeft+9, y, "")
+		c.marker(seriesClass(s.colour), s.colour, plotLeft+9, y, "")
 		entry(s.name)
 	}
 	for _, r := range p.rules {
-		c.line(r.class(), plotLeft, y, plotLeft+18, y)
+		c.Line(r.class(), plotLeft, y, plotLeft+18, y)
 		entry(r.name)
 	}
 	return y

@@ -1,24 +1,20 @@
 package heatmap
 
 import (
+	"cmp"
 	"image"
-	"image/color"
+	"io"
 	"math"
-)
+	"strings"
 
-var (
-	black  = color.RGBA{0x1a, 0x1a, 0x1a, 0xff}
-	grey   = color.RGBA{0x80, 0x80, 0x80, 0xff}
-	white  = color.RGBA{0xff, 0xff, 0xff, 0xff}
-	ground = color.RGBA{0xf2, 0xf2, 0xf2, 0xff}
-	stripe = color.RGBA{0xb0, 0xb0, 0xb0, 0xff}
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // page is a table that is ready to be drawn.
 type page struct {
 	*layout
 	grid    grid
-	letters letters
+	letters draw.Letters
 }
 
 // page calculates the picture.
@@ -27,56 +23,84 @@ func (t *Table) page(o Options) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := newLetters()
+	l, err := draw.NewLetters()
 	if err != nil {
 		return nil, err
 	}
 	return &page{arrange(t, &g, o, l), g, l}, nil
 }
 
+// WriteSVG writes the picture as SVG. Small cells are an image inside.
+func (t *Table) WriteSVG(w io.Writer, o Options) error {
+	p, err := t.page(o)
+	if err != nil {
+		return err
+	}
+	return draw.WriteSVG(w, p.width, p.height, p.description(), func(s draw.Canvas) { drawAll(s, p) })
+}
+
+// WritePNG writes the picture as PNG, with 144 pixels in an inch.
+func (t *Table) WritePNG(w io.Writer, o Options) error {
+	p, err := t.page(o)
+	if err != nil {
+		return err
+	}
+	return draw.WritePNG(w, p.width, p.height, p.letters, func(s draw.Canvas) { drawAll(s, p) })
+}
+
+// description is what a screen reader reads of the picture.
+func (p *page) description() string {
+	return strings.TrimPrefix(p.title+": "+cmp.Or(p.value, "values")+" by "+p.xName+" and "+p.yName, ": ")
+}
+
 // drawAll draws everything at its place.
-func drawAll(s canvas, page *page) {
+func drawAll(s draw.Canvas, page *page) {
 	p, g := page.layout, &page.grid
-	s.fill(0, 0, p.width, p.height, white)
-	s.text(p.left, margin+titleSize/2, p.title, style{titleSize, start, 0, black})
+	s.Fill(0, 0, p.width, p.height, draw.Paint("ground"))
+	s.Label(p.left, margin+titleSize/2, p.title, inked(titleSize, draw.Start, 0))
 	drawCells(s, p, g)
 	drawNumbers(s, p, g)
 	drawAxes(s, p)
 	drawBar(s, p, g)
 	if g.missing {
 		y := p.legendTop()
-		hatch(s, p.barLeft, y, swatch+4, swatch)
-		frame(s, p.barLeft, y, swatch+4, swatch)
-		s.text(p.barLeft+swatch+4+gap, y+swatch/2, noValue, style{noteSize, start, 0, black})
+		draw.Hatch(s, p.barLeft, y, swatch+4, swatch)
+		draw.Frame(s, p.barLeft, y, swatch+4, swatch)
+		s.Label(p.barLeft+swatch+4+gap, y+swatch/2, noValue, inked(noteSize, draw.Start, 0))
 	}
+}
+
+// inked is how the texts beside the cells are drawn.
+func inked(size float64, anchor draw.Anchor, turn float64) draw.Lettering {
+	return draw.Lettering{Size: size, Anchor: anchor, Turn: turn, Colour: draw.Paint("ink")}
 }
 
 // drawCells draws the colours of the cells. Small cells are one image without
 // lines between them.
-func drawCells(s canvas, p *layout, g *grid) {
+func drawCells(s draw.Canvas, p *layout, g *grid) {
 	if g.missing {
-		hatch(s, p.left, p.top, p.plotWidth, p.plotHigh)
+		draw.Hatch(s, p.left, p.top, p.plotWidth, p.plotHigh)
 	}
 	if !p.separated() {
-		s.image(p.left, p.top, p.plotWidth, p.plotHigh, picture(g))
-		frame(s, p.left, p.top, p.plotWidth, p.plotHigh)
+		s.Image(p.left, p.top, p.plotWidth, p.plotHigh, picture(g))
+		draw.Frame(s, p.left, p.top, p.plotWidth, p.plotHigh)
 		return
 	}
 	for j := range g.ny {
 		for i := range g.nx {
 			if v := g.at(i, j); !math.IsNaN(v) {
-				s.fill(p.left+float64(i)*p.cellWidth, p.top+float64(j)*p.cellHigh, p.cellWidth, p.cellHigh,
+				s.Fill(p.left+float64(i)*p.cellWidth, p.top+float64(j)*p.cellHigh, p.cellWidth, p.cellHigh,
 					g.scale.colour(v))
 			}
 		}
 	}
 	for i := 1; i < g.nx; i++ {
 		x := p.left + float64(i)*p.cellWidth
-		s.lines(1, white, line{x, p.top, x, p.top + p.plotHigh})
+		s.Lines(1, draw.Paint("ground"), draw.Segment{x, p.top, x, p.top + p.plotHigh})
 	}
 	for j := 1; j < g.ny; j++ {
 		y := p.top + float64(j)*p.cellHigh
-		s.lines(1, white, line{p.left, y, p.left + p.plotWidth, y})
+		s.Lines(1, draw.Paint("ground"), draw.Segment{p.left, y, p.left + p.plotWidth, y})
 	}
 }
 
@@ -94,7 +118,7 @@ func picture(g *grid) image.Image {
 }
 
 // drawNumbers draws the values in the cells, if they fit.
-func drawNumbers(s canvas, p *layout, g *grid) {
+func drawNumbers(s draw.Canvas, p *layout, g *grid) {
 	if p.numbers == nil {
 		return
 	}
@@ -104,56 +128,59 @@ func drawNumbers(s canvas, p *layout, g *grid) {
 			if math.IsNaN(v) {
 				continue
 			}
-			s.text(p.left+(float64(i)+0.5)*p.cellWidth, p.top+(float64(j)+0.5)*p.cellHigh, p.numbers[j*g.nx+i],
-				style{p.numbersSize, middle, 0, ink(g.scale.colour(v))})
+			s.Label(p.left+(float64(i)+0.5)*p.cellWidth, p.top+(float64(j)+0.5)*p.cellHigh, p.numbers[j*g.nx+i],
+				draw.Lettering{Size: p.numbersSize, Anchor: draw.Middle, Colour: draw.InkOn(g.scale.colour(v))})
 		}
 	}
 }
 
 // drawAxes draws the labels and names of both axes.
-func drawAxes(s canvas, p *layout) {
+func drawAxes(s draw.Canvas, p *layout) {
 	bottom := p.top + p.plotHigh
 	for i, label := range p.xLabels {
 		x := p.left + (float64(i)+0.5)*p.cellWidth
 		if p.turned {
-			s.text(x+1, bottom+gap+labelSize/4, label, style{labelSize, end, 45, black})
+			s.Label(x+1, bottom+gap+labelSize/4, label, inked(labelSize, draw.End, 45))
 		} else {
-			s.text(x, bottom+gap+labelSize/2, label, style{labelSize, middle, 0, black})
+			s.Label(x, bottom+gap+labelSize/2, label, inked(labelSize, draw.Middle, 0))
 		}
 		if label != "" && !p.separated() {
-			s.lines(0.5, grey, line{x, bottom, x, bottom + 3})
+			s.Lines(0.5, draw.Paint("line"), draw.Segment{x, bottom, x, bottom + 3})
 		}
 	}
 	for j, label := range p.yLabels {
 		y := p.top + (float64(j)+0.5)*p.cellHigh
-		s.text(p.left-gap, y, label, style{labelSize, end, 0, black})
+		s.Label(p.left-gap, y, label, inked(labelSize, draw.End, 0))
 		if label != "" && !p.separated() {
-			s.lines(0.5, grey, line{p.left - 3, y, p.left, y})
+			s.Lines(0.5, draw.Paint("line"), draw.Segment{p.left - 3, y, p.left, y})
 		}
 	}
-	s.text(p.left+p.plotWidth/2, p.below()-nameSize/2, p.xName, style{nameSize, middle, 0, black})
-	s.text(p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, style{nameSize, middle, 90, black})
+	s.Label(p.left+p.plotWidth/2, p.below()-nameSize/2, p.xName, inked(nameSize, draw.Middle, 0))
+	s.Label(p.left-gap-p.yLabelsWide-gap-nameSize/2, p.top+p.plotHigh/2, p.yName, inked(nameSize, draw.Middle, 90))
 }
 
+// shades is the number of colours in the drawn scale.
+const shades = 256
+
 // drawBar draws the scale of colours with its numbers.
-func drawBar(s canvas, p *layout, g *grid) {
+func drawBar(s draw.Canvas, p *layout, g *grid) {
 	if g.scale.empty() {
 		return
 	}
 	img := image.NewRGBA(image.Rect(0, 0, 1, shades))
 	for i := range shades {
-		c := g.scale.colours[shades-1-i]
-		if g.scale.low == g.scale.high {
-			c = g.scale.colour(g.scale.low)
+		c := draw.Shade(1 - float64(i)/(shades-1))
+		if g.scale.Low == g.scale.High {
+			c = g.scale.colour(g.scale.Low)
 		}
 		img.SetRGBA(0, i, c)
 	}
-	s.image(p.barLeft, p.top, barWidth, p.barHigh, img)
-	frame(s, p.barLeft, p.top, barWidth, p.barHigh)
+	s.Image(p.barLeft, p.top, barWidth, p.barHigh, img)
+	draw.Frame(s, p.barLeft, p.top, barWidth, p.barHigh)
 	for _, tick := range p.ticks {
-		y := p.top + (1-g.scale.part(tick.value))*p.barHigh
-		s.lines(0.5, grey, line{p.barLeft + barWidth, y, p.barLeft + barWidth + 3, y})
-		s.text(p.ticksLeft(), y, tick.label, style{labelSize, start, 0, black})
+		y := p.top + (1-g.scale.At(tick.Value))*p.barHigh
+		s.Lines(0.5, draw.Paint("line"), draw.Segment{p.barLeft + barWidth, y, p.barLeft + barWidth + 3, y})
+		s.Label(p.ticksLeft(), y, tick.Label, inked(labelSize, draw.Start, 0))
 	}
-	s.text(p.ticksLeft()+p.ticksWide+gap+nameSize/2, p.top+p.barHigh/2, p.value, style{nameSize, middle, 90, black})
+	s.Label(p.ticksLeft()+p.ticksWide+gap+nameSize/2, p.top+p.barHigh/2, p.value, inked(nameSize, draw.Middle, 90))
 }

@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -154,7 +156,7 @@ func TestSVGProperty(t *testing.T) {
 		for _, want := range []string{x.Name, x.Values[0], y.Values[0], o.Title} {
 			found := want == ""
 			for _, got := range texts {
-				found = found || got == oneLine(want) || strings.Contains(got, "…")
+				found = found || got == draw.OneLine(want) || strings.Contains(got, "…")
 			}
 			if !found {
 				t.Fatalf("%q is not among %q", want, texts)
@@ -203,18 +205,18 @@ func TestPNG(t *testing.T) {
 			return float64(i) - 2*float64(j)
 		})
 		p, img := pageOf(t, all, Options{Title: "t"}), decoded(t, all, Options{Title: "t"})
-		if got := img.Bounds().Size(); got != image.Pt(int(p.width*pixels), int(p.height*pixels)) {
+		if got := img.Bounds().Size(); got != image.Pt(int(p.width*draw.Pixels), int(p.height*draw.Pixels)) {
 			t.Fatalf("%v pixels for %v x %v points", got, p.width, p.height)
 		}
 		at := func(x, y float64) color.RGBA {
-			return color.RGBAModel.Convert(img.At(int(x*pixels), int(y*pixels))).(color.RGBA)
+			return color.RGBAModel.Convert(img.At(int(x*draw.Pixels), int(y*draw.Pixels))).(color.RGBA)
 		}
 		for j := range n {
 			for i := range n {
 				// beside the corner, where neither lines nor numbers are
 				got := at(p.left+(float64(i)+0.25)*p.cellWidth, p.top+(float64(j)+0.25)*p.cellHigh)
 				want := p.grid.scale.colour(float64(i) - 2*float64(j))
-				if gone(i, j) && (got.R != got.G || got.G != got.B || got.R < stripe.R) {
+				if gone(i, j) && got.R < draw.Paint("faint").R {
 					t.Errorf("%d of %d: no value is drawn as %v", i, n, got)
 				}
 				if !gone(i, j) && got != want {
@@ -222,13 +224,13 @@ func TestPNG(t *testing.T) {
 				}
 			}
 		}
-		for y, want := range map[float64]color.RGBA{p.top + 1: p.grid.scale.colours[shades-1], p.top + p.barHigh - 1: p.grid.scale.colours[0]} {
+		for y, want := range map[float64]color.RGBA{p.top + 1: draw.Shade(1), p.top + p.barHigh - 1: draw.Shade(0)} {
 			if got := at(p.barLeft+barWidth/2, y); absolute(got, want) > 6 {
 				t.Errorf("the scale at %v: %v, want %v", y, got, want)
 			}
 		}
 		for _, corner := range []image.Point{{}, {img.Bounds().Dx() - 1, 0}, {0, img.Bounds().Dy() - 1}} {
-			if got := color.RGBAModel.Convert(img.At(corner.X, corner.Y)); got != white {
+			if got := color.RGBAModel.Convert(img.At(corner.X, corner.Y)); got != draw.Paint("ground") {
 				t.Errorf("the page at %v: %v", corner, got)
 			}
 		}
@@ -245,7 +247,7 @@ func TestLargest(t *testing.T) {
 	all := table(t, Axis{"x", counted(maxValues, "%d")}, Axis{"y", counted(maxValues, "a long name %d")}, func(i, j int) float64 { return float64((i * 7919) ^ (j * 104729)) })
 	p, img := pageOf(t, all, Options{}), decoded(t, all, Options{})
 	for _, at := range []image.Point{{0, 0}, {999, 0}, {500, 321}, {999, 999}} {
-		got := color.RGBAModel.Convert(img.At(int(p.left*pixels)+at.X, int(p.top*pixels)+at.Y)).(color.RGBA)
+		got := color.RGBAModel.Convert(img.At(int(p.left*draw.Pixels)+at.X, int(p.top*draw.Pixels)+at.Y)).(color.RGBA)
 		want := p.grid.scale.colour(p.grid.at(at.X, at.Y))
 		if onFrame := at != image.Pt(500, 321); !onFrame && got != want {
 			t.Errorf("%v: %v, want %v", at, got, want)
@@ -312,7 +314,7 @@ func TestCombine(t *testing.T) {
 
 // measured is a canvas that notes where texts are.
 type measured struct {
-	letters
+	draw.Letters
 	texts []box
 }
 
@@ -322,17 +324,17 @@ type box struct {
 	left, right, top, bottom float64
 }
 
-func (m *measured) fill(x, y, width, height float64, c color.RGBA)          {}
-func (m *measured) lines(thick float64, c color.RGBA, all ...line)          {}
-func (m *measured) image(left, top, width, height float64, img image.Image) {}
-func (m *measured) text(x, y float64, text string, as style) {
+func (m *measured) Fill(x, y, width, height float64, c color.RGBA)          {}
+func (m *measured) Lines(thick float64, c color.RGBA, all ...draw.Segment)  {}
+func (m *measured) Image(left, top, width, height float64, img image.Image) {}
+func (m *measured) Label(x, y float64, text string, as draw.Lettering) {
 	if text == "" {
 		return
 	}
-	sin, cos := math.Sincos(-as.turn * math.Pi / 180)
+	sin, cos := math.Sincos(-as.Turn * math.Pi / 180)
 	b := box{text, math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
-	w, h := m.width(text, as.size), as.size*capHeight
-	for _, along := range []float64{-float64(as.anchor) * w, (1 - float64(as.anchor)) * w} {
+	w, h := m.Width(text, as.Size), as.Size*draw.CapHeight
+	for _, along := range []float64{-float64(as.Anchor) * w, (1 - float64(as.Anchor)) * w} {
 		for _, down := range []float64{-h / 2, h / 2} {
 			px, py := x+along*cos-down*sin, y+along*sin+down*cos
 			b.left, b.right, b.top, b.bottom = min(b.left, px), max(b.right, px), min(b.top, py), max(b.bottom, py)
@@ -362,7 +364,7 @@ func TestLayoutProperty(t *testing.T) {
 			return size * math.Sin(float64(3*i+j))
 		})
 		p := pageOf(t, all, Options{Title: word.Draw(t, "title"), Value: word.Draw(t, "value")})
-		m := &measured{letters: p.letters}
+		m := &measured{Letters: p.letters}
 		drawAll(m, p)
 		const hair = 0.01
 		for i, b := range m.texts {

@@ -3,6 +3,8 @@ package heatmap
 import (
 	"cmp"
 	"math"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // Sizes, in points.
@@ -34,12 +36,9 @@ const (
 	swatch      = 10.0
 )
 
-// pixels is the number of pixels a point has in a PNG; places are multiples of a
-// pixel, so edges are sharp.
-const pixels = 2
-
-func snap(v float64) float64   { return math.Round(v*pixels) / pixels }
-func snapUp(v float64) float64 { return math.Ceil(v*pixels) / pixels }
+// Positions are multiples of a pixel of the PNG, so that edges are sharp.
+func snap(v float64) float64   { return math.Round(v*draw.Pixels) / draw.Pixels }
+func snapUp(v float64) float64 { return math.Ceil(v*draw.Pixels) / draw.Pixels }
 
 // layout has the positions and sizes of all parts of the picture, in points.
 type layout struct {
@@ -58,14 +57,14 @@ type layout struct {
 	numbersSize float64
 
 	barLeft, barHigh float64
-	ticks            []tick
+	ticks            []draw.Tick
 	ticksWide        float64
 	value            string
 }
 
 // arrange calculates the layout.
-func arrange(t *Table, g *grid, o Options, l letters) *layout {
-	p := &layout{title: oneLine(o.Title)}
+func arrange(t *Table, g *grid, o Options, l draw.Letters) *layout {
+	p := &layout{title: draw.OneLine(o.Title)}
 	p.cells(g, l)
 	p.axes(t, l)
 	p.bar(t, g, o, l)
@@ -75,13 +74,13 @@ func arrange(t *Table, g *grid, o Options, l letters) *layout {
 		leftOf += nameSize + gap
 	}
 	for i, label := range p.xLabels { // the first may reach to the left
-		reach := l.width(label, labelSize) / 2
+		reach := l.Width(label, labelSize) / 2
 		if p.turned {
-			reach = (l.width(label, labelSize) + labelSize/2) * math.Sqrt2 / 2
+			reach = (l.Width(label, labelSize) + labelSize/2) * math.Sqrt2 / 2
 		}
 		leftOf = max(leftOf, reach-(float64(i)+0.5)*p.cellWidth)
 	}
-	if over := (l.width(p.xName, nameSize) - p.plotWidth) / 2; over > 0 {
+	if over := (l.Width(p.xName, nameSize) - p.plotWidth) / 2; over > 0 {
 		leftOf = max(leftOf, over)
 	}
 	p.left = snapUp(margin + leftOf)
@@ -92,8 +91,8 @@ func arrange(t *Table, g *grid, o Options, l letters) *layout {
 	p.barLeft = p.left + p.plotWidth + barDistance
 	p.width = p.right(g, l) + margin
 	if most := max(p.width-p.left-margin, aimWidth); p.title != "" {
-		p.title = l.fit(p.title, titleSize, most)
-		p.width = max(p.width, p.left+l.width(p.title, titleSize)+margin)
+		p.title = l.Fit(p.title, titleSize, most)
+		p.width = max(p.width, p.left+l.Width(p.title, titleSize)+margin)
 	}
 	p.width = snapUp(p.width)
 	p.height = snapUp(max(p.below(), p.legendEnd(g)) + margin)
@@ -101,10 +100,10 @@ func arrange(t *Table, g *grid, o Options, l letters) *layout {
 }
 
 // cells chooses the size of a cell, and whether cells contain numbers.
-func (p *layout) cells(g *grid, l letters) {
+func (p *layout) cells(g *grid, l draw.Letters) {
 	nx, ny := float64(g.nx), float64(g.ny)
 	size := func(aim, n, most float64) float64 {
-		return max(math.Floor(min(aim/n, most)*pixels)/pixels, 1.0/pixels)
+		return max(math.Floor(min(aim/n, most)*draw.Pixels)/draw.Pixels, 1.0/draw.Pixels)
 	}
 	p.cellWidth, p.cellHigh = size(aimWidth, nx, mostCellWidth), size(aimHeight, ny, mostCellHeight)
 	p.cellHigh = max(p.cellHigh, snapUp(leastHeight/ny))
@@ -113,7 +112,7 @@ func (p *layout) cells(g *grid, l letters) {
 			continue
 		}
 		texts := numbers(g)
-		if w := snapUp(l.widest(texts, size) + 8); nx*max(w, p.cellWidth) <= mostWidth {
+		if w := snapUp(l.Widest(texts, size) + 8); nx*max(w, p.cellWidth) <= mostWidth {
 			p.numbers, p.numbersSize = texts, size
 			p.cellWidth = max(p.cellWidth, w)
 		}
@@ -125,22 +124,22 @@ func (p *layout) cells(g *grid, l letters) {
 func (p *layout) separated() bool { return min(p.cellWidth, p.cellHigh) >= separate }
 
 // axes chooses the labels that are shown, and how.
-func (p *layout) axes(t *Table, l letters) {
+func (p *layout) axes(t *Table, l draw.Letters) {
 	labels := func(a Axis) []string {
 		all := make([]string, len(a.Values))
 		for i, v := range a.Values {
-			all[i] = l.fit(oneLine(v), labelSize, labelSpace)
+			all[i] = l.Fit(draw.OneLine(v), labelSize, labelSpace)
 		}
 		return all
 	}
 	p.yLabels = thin(labels(t.y), labelSize*1.3/p.cellHigh)
-	p.yLabelsWide = l.widest(p.yLabels, labelSize)
-	p.yName = l.fit(oneLine(t.y.Name), nameSize, max(p.plotHigh, leastHeight))
-	p.xName = l.fit(oneLine(t.x.Name), nameSize, max(p.plotWidth, labelSpace))
+	p.yLabelsWide = l.Widest(p.yLabels, labelSize)
+	p.yName = l.Fit(draw.OneLine(t.y.Name), nameSize, max(p.plotHigh, leastHeight))
+	p.xName = l.Fit(draw.OneLine(t.x.Name), nameSize, max(p.plotWidth, labelSpace))
 
 	all := labels(t.x)
 	p.xLabelsHigh = labelSize
-	upright := (l.widest(all, labelSize) + 8) / p.cellWidth // cells that a label needs
+	upright := (l.Widest(all, labelSize) + 8) / p.cellWidth // cells that a label needs
 	slanted := labelSize * 1.15 * math.Sqrt2 / p.cellWidth
 	switch {
 	case upright <= 1, slanted > 1 && upright <= 5*slanted:
@@ -148,7 +147,7 @@ func (p *layout) axes(t *Table, l letters) {
 	default:
 		p.turned = true
 		p.xLabels = thin(all, slanted)
-		p.xLabelsHigh = (l.widest(p.xLabels, labelSize) + labelSize) * math.Sqrt2 / 2
+		p.xLabelsHigh = (l.Widest(p.xLabels, labelSize) + labelSize) * math.Sqrt2 / 2
 	}
 }
 
@@ -158,7 +157,7 @@ func thin(labels []string, cells float64) []string {
 	if cells <= 1 {
 		return labels
 	}
-	step := int(math.Round(roundStep(cells)))
+	step := int(math.Round(draw.Step(cells)))
 	if step < 2 {
 		step = 2
 	}
@@ -170,34 +169,34 @@ func thin(labels []string, cells float64) []string {
 }
 
 // bar measures the scale of colours.
-func (p *layout) bar(t *Table, g *grid, o Options, l letters) {
+func (p *layout) bar(t *Table, g *grid, o Options, l draw.Letters) {
 	if g.scale.empty() {
 		return
 	}
 	p.barHigh = snap(min(max(p.plotHigh, leastBar), aimHeight))
-	p.ticks = g.scale.ticks(int(min(max(p.barHigh/35, 3), 10)))
+	p.ticks = g.scale.Ticks(int(min(max(p.barHigh/35, 3), 10)))
 	for _, tick := range p.ticks {
-		p.ticksWide = max(p.ticksWide, l.width(tick.label, labelSize))
+		p.ticksWide = max(p.ticksWide, l.Width(tick.Label, labelSize))
 	}
-	value := oneLine(o.Value)
+	value := draw.OneLine(o.Value)
 	if t.several {
 		value += " (" + string(cmp.Or(o.Combine, Mean)) + ")"
 	}
-	p.value = l.fit(value, nameSize, p.barHigh)
+	p.value = l.Fit(value, nameSize, p.barHigh)
 }
 
 // ticksLeft is where the numbers of the scale begin.
 func (p *layout) ticksLeft() float64 { return p.barLeft + barWidth + 6 }
 
 // right is where the scale ends.
-func (p *layout) right(g *grid, l letters) float64 {
+func (p *layout) right(g *grid, l draw.Letters) float64 {
 	right := p.left + p.plotWidth
-	if over := (l.width(p.xName, nameSize) - p.plotWidth) / 2; over > 0 {
+	if over := (l.Width(p.xName, nameSize) - p.plotWidth) / 2; over > 0 {
 		right += over
 	}
 	for i, label := range p.xLabels { // one that is wider than its cell
 		if !p.turned {
-			right = max(right, p.left+(float64(i)+0.5)*p.cellWidth+l.width(label, labelSize)/2)
+			right = max(right, p.left+(float64(i)+0.5)*p.cellWidth+l.Width(label, labelSize)/2)
 		}
 	}
 	if !g.scale.empty() {
@@ -207,7 +206,7 @@ func (p *layout) right(g *grid, l letters) float64 {
 		}
 	}
 	if g.missing {
-		right = max(right, p.barLeft+swatch+gap+l.width(noValue, noteSize))
+		right = max(right, p.barLeft+swatch+gap+l.Width(noValue, noteSize))
 	}
 	return right
 }

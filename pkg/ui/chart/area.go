@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // Series is the values of one area. NaN is a gap, negative values count as 0.
@@ -71,7 +73,7 @@ func (a Area) SVG() string {
 	for _, s := range a.Series {
 		keys = append(keys, key{s.Name, "area " + s.Class})
 	}
-	limitLabel := strings.TrimSpace(a.LimitName + " " + quantity(limit))
+	limitLabel := strings.TrimSpace(a.LimitName + " " + draw.Number(limit))
 	if hasLimit && !showLimit {
 		keys = append(keys, key{name: limitLabel + " (above the chart)"})
 	}
@@ -80,32 +82,32 @@ func (a Area) SVG() string {
 	height = max(height, top+below+64)
 	bottom := height - below
 
-	step := valueStep(scaleTop, max(int((bottom-top)/44), 2), whole)
-	intervals := max(math.Ceil(scaleTop/step-1e-9), 1)
-	left := 0.0
-	for i := 0.0; i <= intervals; i++ {
-		left = max(left, textWidth(quantity(i*step)))
+	step := draw.Step(scaleTop / max(math.Floor((bottom-top)/44), 2))
+	if whole {
+		step = max(step, 1)
 	}
-	left += 8
-	y := func(v float64) float64 { return bottom - v/(intervals*step)*(bottom-top) }
-	for i := 0.0; i <= intervals; i++ {
-		at := y(i * step)
-		class := "grid"
-		if i == 0 {
+	axis := draw.Axis{High: max(math.Ceil(scaleTop/step-1e-9), 1) * step, From: bottom, To: top}
+	left := 0.0
+	for _, tick := range axis.Multiples(step) {
+		left = max(left, draw.TextWidth(tick.Label)+8)
+	}
+	for _, tick := range axis.Multiples(step) {
+		at, class := axis.At(tick.Value), "grid"
+		if tick.Value == 0 {
 			class = "axis"
 		}
-		d.line(class, left, at, width-1, at)
-		d.text(left-8, at+4, "end", "label", quantity(i*step))
+		d.Line(class, left, at, width-1, at)
+		d.Text(left-8, at+4, "end", "label", tick.Label)
 	}
 
 	desc := "No data."
 	if len(a.Times) == 0 {
-		d.text((left+width)/2, (top+bottom)/2, "middle", "label", "no data")
+		d.Text((left+width)/2, (top+bottom)/2, "middle", "label", "no data")
 	} else {
 		first, last := slices.MinFunc(a.Times, time.Time.Compare), slices.MaxFunc(a.Times, time.Time.Compare)
 		scale := newTimeScale(first, last, left, width-1)
 		d.timeAxis(scale, "axis", bottom, bottom+4, bottom+18, width)
-		a.areas(d, scale, y, a.sample(total, scale))
+		a.areas(d, scale, axis.At, a.sample(total, scale))
 		desc = scale.period()
 		for _, s := range a.Series {
 			desc += " " + s.Name + ": " + withUnit(summary(s.Values[:min(len(s.Values), len(a.Times))]), a.Unit) + "."
@@ -115,13 +117,13 @@ func (a Area) SVG() string {
 		desc += " " + limitLabel + "."
 	}
 	if showLimit {
-		at := y(limit)
-		d.line("limit", left, at, width-1, at, "stroke-dasharray", "6 4")
+		at := axis.At(limit)
+		d.Line("limit", left, at, width-1, at, "stroke-dasharray", "6 4")
 		label := at - 5
 		if label-10 < top {
 			label = at + 14
 		}
-		d.inside(width-5, label, "end", clip(limitLabel, width-left-8))
+		d.inside(width-5, label, "end", draw.Clip(limitLabel, width-left-8))
 	}
 	return d.svg(width, height, a.Title, desc)
 }
@@ -195,17 +197,17 @@ func (a Area) areas(d *drawing, scale timeScale, y func(float64) float64, kept [
 			}
 			if len(upper) > 0 {
 				slices.Reverse(lower)
-				shapes += path(append(upper, lower...)...) + "Z"
+				shapes += draw.Path(append(upper, lower...)...) + "Z"
 			}
 			k++
 		}
 		if shapes == "" {
 			continue
 		}
-		d.open("g")
-		d.element("title", s.Name)
+		d.Open("g")
+		d.Element("title", s.Name)
 		d.filled(n, "area "+s.Class, shapes)
-		d.close("g")
+		d.Close("g")
 	}
 }
 
@@ -220,7 +222,7 @@ func summary(values []float64) string {
 	if math.IsNaN(last) {
 		return "no data"
 	}
-	return "last " + quantity(last) + ", lowest " + quantity(least) + ", highest " + quantity(highest)
+	return "last " + draw.Number(last) + ", lowest " + draw.Number(least) + ", highest " + draw.Number(highest)
 }
 
 // Spark is a small line with an area for a table cell. Unlike other charts it has a fixed size.
@@ -243,7 +245,7 @@ func (s Spark) SVG() string {
 	top := amount(s.Max)
 	desc := summary(s.Values)
 	if top > 0 {
-		desc += ", scale to " + quantity(top)
+		desc += ", scale to " + draw.Number(top)
 	} else {
 		top = 1e-9
 		for _, v := range values {
@@ -255,20 +257,20 @@ func (s Spark) SVG() string {
 		return width - margin - (width-2*margin)*float64(len(values)-1-i)/float64(max(len(values)-1, 1))
 	}
 	bottom := height - margin
-	d.line("axis", 0, height-1, width, height-1)
+	d.Line("axis", 0, height-1, width, height-1)
 	for i := 0; i < len(values); {
 		var line []float64 // without a gap
 		for ; i < len(values) && values[i] >= 0; i++ {
 			line = append(line, x(i), bottom-min(values[i]/top, 1)*(bottom-margin))
 		}
 		if end := len(line); end > 2 {
-			d.shape("path", "class", "area", "d",
-				path(append(slices.Clone(line), line[end-2], height-1, line[0], height-1)...)+"Z")
-			d.shape("path", "class", "line", "d", path(line...), "fill", "none", "stroke-width", 1.5, "stroke-linejoin",
+			d.Shape("path", "class", "area", "d",
+				draw.Path(append(slices.Clone(line), line[end-2], height-1, line[0], height-1)...)+"Z")
+			d.Shape("path", "class", "line", "d", draw.Path(line...), "fill", "none", "stroke-width", 1.5, "stroke-linejoin",
 				"round")
 		}
 		if end := len(line); end == 2 || end > 0 && i == len(values) {
-			d.shape("circle", "class", "dot", "cx", line[end-2], "cy", line[end-1], "r", 1.8)
+			d.Shape("circle", "class", "dot", "cx", line[end-2], "cy", line[end-1], "r", 1.8)
 		}
 		i++
 	}

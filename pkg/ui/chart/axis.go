@@ -1,28 +1,12 @@
 package chart
 
 import (
-	"math"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
-// valueStep returns the distance of ticks from 0 to top so that there are at most most of them: 1, 2 or 5 times a
-// power of ten. Whole makes it an integer.
-func valueStep(top float64, most int, whole bool) float64 {
-	raw := top / float64(most)
-	power := math.Pow(10, math.Floor(math.Log10(raw)))
-	step := 10 * power
-	for _, factor := range []float64{5, 2, 1} {
-		if factor*power >= raw*(1-1e-9) {
-			step = factor * power
-		}
-	}
-	if whole {
-		step = max(step, 1)
-	}
-	return step
-}
-
-// timeScale maps times to x coordinates.
+// timeScale maps times to x coordinates, as draw.Axis does with numbers.
 type timeScale struct {
 	from, to    time.Time
 	left, right float64
@@ -143,10 +127,10 @@ func (s timeScale) ticks() []timeTick {
 func (d *drawing) timeAxis(s timeScale, class string, top, bottom, y, width float64) {
 	free := 0.0 // where the next label may begin
 	for _, t := range s.ticks() {
-		x, half := s.x(t.at), textWidth(t.label)/2
-		d.line(class, x, top, x, bottom)
+		x, half := s.x(t.at), draw.TextWidth(t.label)/2
+		d.Line(class, x, top, x, bottom)
 		if middle := min(max(x, half), width-half); middle-half >= free {
-			d.text(middle, y, "middle", "label", t.label)
+			d.Text(middle, y, "middle", "label", t.label)
 			free = middle + half
 		}
 	}

@@ -3,6 +3,8 @@ package chart
 import (
 	"math"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // Bar is a value with an optional error bar.
@@ -33,13 +35,6 @@ type Bars struct {
 // logRatio is the ratio of the largest to the smallest value from which the axis is logarithmic.
 const logRatio = 50
 
-// valueScale maps values to the share of the axis that they take.
-type valueScale struct {
-	isLog bool
-	// first and last are the ends of the axis; step is the distance of ticks, in decades if the axis is logarithmic.
-	first, last, step float64
-}
-
 // SVG draws the chart.
 func (b Bars) SVG() string {
 	const thick, gap = 14.0, 10.0
@@ -48,11 +43,11 @@ func (b Bars) SVG() string {
 	left, right := 0.0, 0.0
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
-			left, right = max(left, textWidth(bar.Name)+10), max(right, textWidth(bar.text())+16)
+			left, right = max(left, draw.TextWidth(bar.Name)+10), max(right, draw.TextWidth(bar.text())+16)
 		}
 	}
 	if left == 0 {
-		d.text(width/2, 16, "middle", "label", "no data")
+		d.Text(width/2, 16, "middle", "label", "no data")
 		return d.svg(width, 24, b.Title, "No data.")
 	}
 	// Names that do not fit beside the bars go above them: clipped names can look alike.
@@ -61,8 +56,11 @@ func (b Bars) SVG() string {
 		left, pitch, nameHeight = 0, 40, 16
 	}
 	right = width - max(min(right, width*0.35), 20)
-	scale := b.scale(int((right - left) / 70))
-	x := func(v float64) float64 { return left + scale.share(v)*(right-left) }
+	axis, most := b.axis(left, right), int((right-left)/70)
+	x, ticks := axis.At, axis.Ticks(max(most, 3))
+	if axis.Log {
+		ticks = axis.Ticks(most)
+	}
 
 	y := 0.0
 	var desc strings.Builder
@@ -71,65 +69,65 @@ func (b Bars) SVG() string {
 			y += gap
 		}
 		if g.Name != "" {
-			d.text(0, y+13, "start", "label heading", clip(g.Name, width))
+			d.Text(0, y+13, "start", "label heading", draw.Clip(g.Name, width))
 			y += 24
 			desc.WriteString(g.Name + ": ")
 		}
-		for _, v := range scale.ticks() {
-			d.line("grid", x(v), y, x(v), y+pitch*float64(len(g.Bars)))
+		for _, tick := range ticks {
+			d.Line("grid", x(tick.Value), y, x(tick.Value), y+pitch*float64(len(g.Bars)))
 		}
-		d.line("axis", left, y, left, y+pitch*float64(len(g.Bars)))
+		d.Line("axis", left, y, left, y+pitch*float64(len(g.Bars)))
 		for _, bar := range g.Bars {
-			d.open("g")
-			d.element("title", bar.describe(b.Unit))
+			d.Open("g")
+			d.Element("title", bar.describe(b.Unit))
 			if nameHeight > 0 {
-				d.text(6, y+nameHeight-2, "start", "label", clip(bar.Name, width-6))
+				d.Text(6, y+nameHeight-2, "start", "label", draw.Clip(bar.Name, width-6))
 			} else {
-				d.text(left-10, y+pitch/2+4, "end", "label", bar.Name)
+				d.Text(left-10, y+pitch/2+4, "end", "label", bar.Name)
 			}
 			end, middle := left, y+nameHeight+(pitch-nameHeight)/2
 			if v := amount(bar.Value); !math.IsNaN(v) {
 				end = x(v)
-				d.shape("path", "class", "bar "+bar.Class, "d", rectangle(left, middle-thick/2, end-left, thick))
+				d.Shape("path", "class", "bar "+bar.Class, "d", draw.Rectangle(left, middle-thick/2, end-left, thick))
 			}
 			if bar.hasError() {
 				low, high := x(amount(bar.Low)), x(amount(bar.High))
-				d.line("error", low, middle, high, middle)
-				d.line("error", low, middle-3, low, middle+3)
-				d.line("error", high, middle-3, high, middle+3)
+				d.Line("error", low, middle, high, middle)
+				d.Line("error", low, middle-3, low, middle+3)
+				d.Line("error", high, middle-3, high, middle+3)
 				end = max(end, high)
 			}
-			d.text(end+6, middle+4, "start", "label", clip(bar.text(), width-end-6))
-			d.close("g")
+			d.Text(end+6, middle+4, "start", "label", draw.Clip(bar.text(), width-end-6))
+			d.Close("g")
 			desc.WriteString(bar.describe(b.Unit) + ". ")
 			y += pitch
 		}
 	}
 	bottom, free := max(y, pitch), 0.0
-	for _, v := range scale.ticks() {
-		half := textWidth(quantity(v)) / 2
-		if at := min(max(x(v), half), width-half); at-half >= free {
-			d.text(at, bottom+16, "middle", "label", quantity(v))
+	for _, tick := range ticks {
+		half := draw.TextWidth(tick.Label) / 2
+		if at := min(max(x(tick.Value), half), width-half); at-half >= free {
+			d.Text(at, bottom+16, "middle", "label", tick.Label)
 			free = at + half + 4
 		}
 	}
 	title := b.Unit
-	if scale.isLog {
+	if axis.Log {
 		title = strings.TrimPrefix(title+", logarithmic scale", ", ")
 	}
 	height := bottom + 24
 	if title != "" {
 		// Centred on the axis if that keeps it inside the chart.
-		title = clip(title, width)
-		half := textWidth(title) / 2
-		d.text(min(max((left+right)/2, half), width-half), bottom+34, "middle", "label", title)
+		title = draw.Clip(title, width)
+		half := draw.TextWidth(title) / 2
+		d.Text(min(max((left+right)/2, half), width-half), bottom+34, "middle", "label", title)
 		height += 16
 	}
 	return d.svg(width, height, b.Title, strings.TrimSpace(desc.String()))
 }
 
-// scale returns the axis for the values and error bars, with at most about most ticks.
-func (b Bars) scale(most int) valueScale {
+// axis returns the axis for the values and error bars.
+func (b Bars) axis(left, right float64) draw.Axis {
 	least, largest, end := math.Inf(1), 0.0, 1e-9
 	for _, g := range b.Groups {
 		for _, bar := range g.Bars {
@@ -144,35 +142,10 @@ func (b Bars) scale(most int) valueScale {
 	}
 	if largest > logRatio*least {
 		// The smallest bar has to be visible.
-		first := math.Floor(math.Log10(least / 1.5))
-		decades := math.Log10(end) - first
-		return valueScale{isLog: true, first: math.Pow(10, first), last: end,
-			step: math.Ceil(decades / float64(max(most, 1)))}
+		first := math.Pow(10, math.Floor(math.Log10(least/1.5)))
+		return draw.Axis{Low: first, High: end, From: left, To: right, Log: true}
 	}
-	return valueScale{last: end, step: valueStep(end, max(most, 3), false)}
-}
-
-// share returns the position of a value on the axis, from 0 to 1.
-func (s valueScale) share(v float64) float64 {
-	share := v / s.last
-	if s.isLog {
-		share = math.Log(max(v, s.first)/s.first) / math.Log(s.last/s.first)
-	}
-	return min(max(share, 0), 1)
-}
-
-// ticks returns the values of the ticks.
-func (s valueScale) ticks() (values []float64) {
-	for i := 0.0; ; i++ {
-		v := i * s.step
-		if s.isLog {
-			v = s.first * math.Pow(10, v)
-		}
-		if v > s.last*(1+1e-9) {
-			return values
-		}
-		values = append(values, v)
-	}
+	return draw.Axis{High: end, From: left, To: right}
 }
 
 // text returns the text at the end of the bar.
@@ -183,7 +156,7 @@ func (b Bar) text() string {
 	case math.IsNaN(amount(b.Value)):
 		return "–"
 	}
-	return quantity(b.Value)
+	return draw.Number(b.Value)
 }
 
 // hasError reports whether the bar has an error bar that can be drawn.
@@ -196,14 +169,14 @@ func (b Bar) hasError() bool {
 func (b Bar) describe(unit string) string {
 	value := "no value"
 	if !math.IsNaN(amount(b.Value)) {
-		value = withUnit(quantity(b.Value), unit)
+		value = withUnit(draw.Number(b.Value), unit)
 	}
 	if b.Text != "" {
 		value = b.Text
 	}
 	text := b.Name + " " + value
 	if b.hasError() {
-		text += " (" + quantity(b.Low) + " to " + quantity(b.High) + ")"
+		text += " (" + draw.Number(b.Low) + " to " + draw.Number(b.High) + ")"
 	}
 	return text
 }

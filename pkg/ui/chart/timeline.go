@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // Span is a state that a job has for some time.
@@ -50,7 +52,7 @@ func (t Timeline) SVG() string {
 	d := newDrawing(t.ID)
 	width := bounded(t.Width, 640, 200)
 	if len(t.Lanes) == 0 {
-		d.text(width/2, 16, "middle", "label", "no jobs")
+		d.Text(width/2, 16, "middle", "label", "no jobs")
 		return d.svg(width, 24, t.Title, "No jobs.")
 	}
 	from, to := t.bounds()
@@ -59,7 +61,7 @@ func (t Timeline) SVG() string {
 	var keys []key
 	left := 0.0
 	for _, lane := range t.Lanes {
-		left = max(left, textWidth(lane.Name)+10)
+		left = max(left, draw.TextWidth(lane.Name)+10)
 		for _, s := range lane.Spans {
 			if k := s.key(); !slices.Contains(keys, k) && len(keys) < 16 {
 				keys = append(keys, k)
@@ -81,14 +83,14 @@ func (t Timeline) SVG() string {
 	if len(t.Lanes) > tallLanes {
 		d.timeAxis(scale, "grid", bottom, bottom, bottom+16, width)
 	}
-	d.line("axis", left, top, width-1, top)
+	d.Line("axis", left, top, width-1, top)
 	desc := scale.period()
 	for i, lane := range t.Lanes {
 		y := top + pitch*(float64(i)+0.5)
-		d.open("g")
-		d.element("title", lane.Name)
-		d.text(left-10, y+4, "end", "label", clip(lane.Name, left-10))
-		d.close("g")
+		d.Open("g")
+		d.Element("title", lane.Name)
+		d.Text(left-10, y+4, "end", "label", draw.Clip(lane.Name, left-10))
+		d.Close("g")
 		var states []string
 		for _, s := range lane.Spans {
 			end := s.end(scale.to)
@@ -98,17 +100,17 @@ func (t Timeline) SVG() string {
 			}
 			x := min(scale.x(s.From), scale.right-2)
 			length := max(scale.x(end)-x, 2)
-			d.open("g")
-			d.element("title", s.tooltip(end, scale.from.Location()))
+			d.Open("g")
+			d.Element("title", s.tooltip(end, scale.from.Location()))
 			// The label or the hatch tells the state without colour.
-			shape, class := rectangle(x, y-bar/2, length, bar), "span "+s.Class
-			if s.Label != "" && textWidth(s.Label)+10 <= length {
+			shape, class := draw.Rectangle(x, y-bar/2, length, bar), "span "+s.Class
+			if s.Label != "" && draw.TextWidth(s.Label)+10 <= length {
 				d.filled(0, class, shape)
 				d.inside(x+5, y+4, "start", s.Label)
 			} else {
 				d.filled(slices.Index(keys, s.key()), class, shape)
 			}
-			d.close("g")
+			d.Close("g")
 		}
 		if i < describedLanes {
 			desc += " " + lane.Name + ": " + strings.Join(states, ", ") + "."

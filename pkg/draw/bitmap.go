@@ -1,9 +1,9 @@
-package heatmap
+package draw
 
 import (
 	"image"
 	"image/color"
-	"image/draw"
+	stdraw "image/draw"
 	"image/png"
 	"io"
 	"math"
@@ -13,38 +13,37 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// WritePNG writes the picture as PNG, with two pixels for a point: 144 in an inch.
-func (t *Table) WritePNG(w io.Writer, o Options) error {
-	p, err := t.page(o)
-	if err != nil {
-		return err
-	}
-	b := bitmap{image.NewRGBA(image.Rect(0, 0, int(p.width*pixels), int(p.height*pixels))), p.letters}
-	drawAll(b, p)
+// Pixels is the number of pixels that a point has in a PNG. An edge at a multiple of a pixel is sharp.
+const Pixels = 2
+
+// WritePNG writes a picture as PNG.
+func WritePNG(w io.Writer, width, height float64, l Letters, paint func(Canvas)) error {
+	b := bitmap{image.NewRGBA(image.Rect(0, 0, int(width*Pixels), int(height*Pixels))), l}
+	paint(b)
 	return png.Encode(w, b.RGBA)
 }
 
-// bitmap is an image of pixels.
+// bitmap is a Canvas that becomes PNG.
 type bitmap struct {
 	*image.RGBA
-	letters letters
+	letters Letters
 }
 
 // area returns the pixels of a rectangle.
 func area(x, y, width, height float64) image.Rectangle {
-	return image.Rect(int(x*pixels), int(y*pixels), int((x+width)*pixels), int((y+height)*pixels))
+	return image.Rect(int(x*Pixels), int(y*Pixels), int((x+width)*Pixels), int((y+height)*Pixels))
 }
 
-func (b bitmap) fill(x, y, width, height float64, c color.RGBA) {
-	draw.Draw(b, area(x, y, width, height), image.NewUniform(c), image.Point{}, draw.Over)
+func (b bitmap) Fill(x, y, width, height float64, c color.RGBA) {
+	stdraw.Draw(b, area(x, y, width, height), image.NewUniform(c), image.Point{}, stdraw.Over)
 }
 
-func (b bitmap) image(left, top, width, height float64, img image.Image) {
+func (b bitmap) Image(left, top, width, height float64, img image.Image) {
 	enlarge(b, area(left, top, width, height), img)
 }
 
 // enlarge draws img into a rectangle; a pixel that lets something through is left out.
-func enlarge(to draw.Image, r image.Rectangle, img image.Image) {
+func enlarge(to stdraw.Image, r image.Rectangle, img image.Image) {
 	n := img.Bounds().Size()
 	for j := range n.Y {
 		for i := range n.X {
@@ -53,7 +52,7 @@ func enlarge(to draw.Image, r image.Rectangle, img image.Image) {
 				continue
 			}
 			cell := image.Rect(i*r.Dx()/n.X, j*r.Dy()/n.Y, (i+1)*r.Dx()/n.X, (j+1)*r.Dy()/n.Y).Add(r.Min)
-			draw.Draw(to, cell, image.NewUniform(c), image.Point{}, draw.Src)
+			stdraw.Draw(to, cell, image.NewUniform(c), image.Point{}, stdraw.Src)
 		}
 	}
 }
@@ -72,46 +71,46 @@ func (b bitmap) outline(left, top, right, bottom float64) outline {
 
 // at converts a point of the page.
 func (o outline) at(x, y float64) (float32, float32) {
-	return float32(x*pixels - float64(o.in.Min.X)), float32(y*pixels - float64(o.in.Min.Y))
+	return float32(x*Pixels - float64(o.in.Min.X)), float32(y*Pixels - float64(o.in.Min.Y))
 }
 
 // paint fills the outline, with smooth edges.
 func (b bitmap) paint(o outline, c color.RGBA) {
 	mask := image.NewAlpha(image.Rectangle{Max: o.in.Size()})
 	o.Draw(mask, mask.Rect, image.Opaque, image.Point{})
-	draw.DrawMask(b, o.in, image.NewUniform(c), image.Point{}, mask, image.Point{}, draw.Over)
+	stdraw.DrawMask(b, o.in, image.NewUniform(c), image.Point{}, mask, image.Point{}, stdraw.Over)
 }
 
-func (b bitmap) lines(thick float64, c color.RGBA, all ...line) {
+func (b bitmap) Lines(thick float64, c color.RGBA, all ...Segment) {
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, l := range all {
-		left, top = min(left, l.x1, l.x2), min(top, l.y1, l.y2)
-		right, bottom = max(right, l.x1, l.x2), max(bottom, l.y1, l.y2)
+		left, top = min(left, l[0], l[2]), min(top, l[1], l[3])
+		right, bottom = max(right, l[0], l[2]), max(bottom, l[1], l[3])
 	}
 	o := b.outline(left-thick, top-thick, right+thick, bottom+thick)
 	for _, l := range all { // each is a rectangle that reaches half its thickness to both sides
-		dx, dy := l.x2-l.x1, l.y2-l.y1
+		dx, dy := l[2]-l[0], l[3]-l[1]
 		half := thick / 2 / math.Hypot(dx, dy)
 		dx, dy = dx*half, dy*half
-		o.MoveTo(o.at(l.x1-dy, l.y1+dx))
-		o.LineTo(o.at(l.x2-dy, l.y2+dx))
-		o.LineTo(o.at(l.x2+dy, l.y2-dx))
-		o.LineTo(o.at(l.x1+dy, l.y1-dx))
+		o.MoveTo(o.at(l[0]-dy, l[1]+dx))
+		o.LineTo(o.at(l[2]-dy, l[3]+dx))
+		o.LineTo(o.at(l[2]+dy, l[3]-dx))
+		o.LineTo(o.at(l[0]+dy, l[1]-dx))
 		o.ClosePath()
 	}
 	b.paint(o, c)
 }
 
-func (b bitmap) text(x, y float64, text string, as style) {
-	width := b.letters.width(text, as.size)
-	sin, cos := math.Sincos(-as.turn * math.Pi / 180)
-	long, high := width+as.size, as.size // a glyph may reach beyond its width
+func (b bitmap) Label(x, y float64, text string, as Lettering) {
+	width := b.letters.Width(text, as.Size)
+	sin, cos := math.Sincos(-as.Turn * math.Pi / 180)
+	long, high := width+as.Size, as.Size // a glyph may reach beyond its width
 	across, up := long*math.Abs(cos)+high*math.Abs(sin), long*math.Abs(sin)+high*math.Abs(cos)
 	o := b.outline(x-across, y-up, x+across, y+up)
-	scale := as.size / float64(b.letters.em())
+	scale := as.Size / float64(b.letters.em())
 	b.letters.glyphs(text, func(g sfnt.GlyphIndex, start fixed.Int26_6) {
 		point := func(p fixed.Point26_6) (float32, float32) {
-			along, down := float64(start+p.X)*scale-float64(as.anchor)*width, float64(p.Y)*scale+capHeight/2*as.size
+			along, down := float64(start+p.X)*scale-float64(as.Anchor)*width, float64(p.Y)*scale+CapHeight/2*as.Size
 			return o.at(x+along*cos-down*sin, y+along*sin+down*cos)
 		}
 		segments, _ := b.letters.font.LoadGlyph(new(sfnt.Buffer), g, b.letters.em(), nil)
@@ -128,5 +127,5 @@ func (b bitmap) text(x, y float64, text string, as style) {
 			}
 		}
 	})
-	b.paint(o, as.colour)
+	b.paint(o, as.Colour)
 }
