@@ -140,7 +140,7 @@ var mayImport = map[string][]string{
 	"pkg/bench":               {"pkg/catalog", "pkg/draw", "pkg/results", "workloads/measure"},
 	"pkg/draw":                nil,
 	"pkg/heatmap":             {"pkg/draw"},
-	"pkg/graph":               nil,
+	"pkg/graph":               {"pkg/draw"},
 	"pkg/replay":              {"pkg/batch", "pkg/local/attempt", "pkg/local/model"},
 	"pkg/jsontree":            {"pkg/diag"},
 	"pkg/yamltree":            {"pkg/diag", "pkg/jsontree"},

@@ -51,7 +51,7 @@ func (s *SVG) Titled(tooltip, name string, attributes ...any) {
 		s.Shape(name, attributes...)
 		return
 	}
-	s.tag(">", name, attributes)
+	s.Open(name, attributes...)
 	s.Element("title", tooltip)
 	s.Close(name)
 }

@@ -2,7 +2,10 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // DOT is the graph for Graphviz, from left to right. Arrays are boxes with a depth,
@@ -67,8 +70,8 @@ func dotShape(n Node) string {
 	case Join:
 		text = ", shape=ellipse"
 	}
-	if n.Status != "" {
-		text += fmt.Sprintf(", color=%s", quoted(colourOf(n.Status)))
+	if slices.Contains(statuses, n.Status) {
+		text += fmt.Sprintf(", color=%s", quoted(draw.Light(n.Status)))
 	}
 	if n.Critical {
 		width = 4

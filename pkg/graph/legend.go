@@ -71,8 +71,8 @@ func (p *painter) entry(e entry, x, y, text int) {
 	if e.status != "" {
 		p.rect("fill "+statusClass(e.status), x, y+30, 120, 100, 20)
 	} else {
-		p.printf(`<path class="%s" d="M%s %sH%s" marker-end="url(#batchctl-%s)"/>`+"\n",
-			p.class("sample "+edgeClass(e.edge, e.critical)), px(x), px(y+80), px(x+250), tipOf(e.edge, e.critical))
+		p.Shape("path", "class", p.class("sample "+edgeClass(e.edge, e.critical)),
+			"d", "M"+px(x)+" "+px(y+80)+"H"+px(x+250), "marker-end", tipOf(e.edge, e.critical))
 	}
 	p.text("small", text, y+120, e.text)
 }

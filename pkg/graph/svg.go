@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // SVG is the graph as a picture: from left to right, each node in the column of the
@@ -12,15 +14,15 @@ import (
 // prefers. A legend stands below it where kinds of edges or the colours of children's
 // statuses need one; a status itself is written in its box. The error is a *CycleError
 // or an *EdgeError.
-func (g *Graph) SVG() (string, error) { return g.draw(false) }
+func (g *Graph) SVG() (string, error) { return g.paint(false) }
 
 // SVGFragment is the picture of SVG as a part of an HTML page. It has no style sheet of its
 // own and no style attributes: the page takes Stylesheet. Class names begin with "graph-",
 // that of the svg element is graph-picture. The size is that of SVG, so a wide picture needs
 // an element around it that scrolls. The ids of the arrow heads are the same in every picture.
-func (g *Graph) SVGFragment() (string, error) { return g.draw(true) }
+func (g *Graph) SVGFragment() (string, error) { return g.paint(true) }
 
-func (g *Graph) draw(inline bool) (string, error) {
+func (g *Graph) paint(inline bool) (string, error) {
 	c, err := g.check()
 	if err != nil {
 		return "", err
@@ -45,9 +47,9 @@ func (g *Graph) draw(inline bool) (string, error) {
 // painter writes the elements of the picture.
 type painter struct {
 	*layout
+	draw.SVG
 	inline bool
 	dx, dy int // where the layout begins
-	body   strings.Builder
 }
 
 // class is the value of a class attribute.
@@ -61,17 +63,9 @@ func (p *painter) class(names string) string {
 // px is a length in pixels.
 func px(tenths int) string { return strconv.FormatFloat(float64(tenths)/pixel, 'f', -1, 64) }
 
-// escaped is a text as XML's text or attribute. What XML cannot say at all is not in a
-// cleaned text.
-func escaped(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;").Replace(text)
-}
-
-func (p *painter) printf(format string, args ...any) { fmt.Fprintf(&p.body, format, args...) }
-
 // text writes a line of text whose ground is at y.
 func (p *painter) text(class string, x, y int, text string) {
-	p.printf(`<text class="%s" x="%s" y="%s">%s</text>`+"\n", p.class(class), px(x), px(y), escaped(text))
+	p.Element("text", text, "class", p.class(class), "x", px(x), "y", px(y))
 }
 
 // heading writes the graph's name and the queue of all, and returns their height.
@@ -126,24 +120,24 @@ func (p *painter) edge(i int) {
 	if len(l.types) > 0 {
 		title += " (" + clean(l.label("")) + ")"
 	}
-	p.printf(`<path class="%s" d="%s" marker-end="url(#batchctl-%s)"><title>%s</title></path>`+"\n",
-		p.class(edgeClass(l.style(), l.critical)), path.String(), tipOf(l.style(), l.critical), escaped(title))
+	p.Titled(title, "path", "class", p.class(edgeClass(l.style(), l.critical)), "d", path.String(),
+		"marker-end", tipOf(l.style(), l.critical))
 }
 
 // tipLength is how much of an edge its arrow head stands for, so that it ends in a point.
 const tipLength = 50
 
-// tipOf is the arrow head of a type of edge.
+// tipOf refers to the arrow head of a type of edge.
 func tipOf(style string, critical bool) string {
 	switch {
 	case style == Failure:
-		return "tip-failure"
+		return "url(#batchctl-tip-failure)"
 	case critical:
-		return "tip-critical"
+		return "url(#batchctl-tip-critical)"
 	case style == NToN:
-		return "tip-wide"
+		return "url(#batchctl-tip-wide)"
 	}
-	return "tip"
+	return "url(#batchctl-tip)"
 }
 
 // node draws a box and its text, and around them the link.
@@ -157,9 +151,10 @@ func (p *painter) node(i int) {
 		class, title, name = class+" critical", append(title, criticalPath), name+", "+criticalPath
 	}
 	if n.Link != "" {
-		p.printf(`<a href="%s" aria-label="%s">`+"\n", escaped(clean(n.Link)), escaped(name))
+		p.Open("a", "href", clean(n.Link), "aria-label", name)
 	}
-	p.printf(`<g class="%s"><title>%s</title>`+"\n", p.class(class), escaped(strings.Join(title, "\n")))
+	p.Open("g", "class", p.class(class))
+	p.Element("title", strings.Join(title, "\n"))
 	radius := 60
 	if n.Kind == Join {
 		radius = min(b.height/2, 240)
@@ -187,15 +182,15 @@ func (p *painter) node(i int) {
 	if b.bar {
 		p.bar(n.counts(), x+padding, line+40, b.width-2*padding)
 	}
-	p.printf("</g>\n")
+	p.Close("g")
 	if n.Link != "" {
-		p.printf("</a>\n")
+		p.Close("a")
 	}
 }
 
 func (p *painter) rect(class string, x, y, width, height, radius int) {
-	p.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="%s"/>`+"\n", p.class(class), px(x), px(y),
-		px(width), px(height), px(radius))
+	p.Shape("rect", "class", p.class(class), "x", px(x), "y", px(y), "width", px(width), "height", px(height),
+		"rx", px(radius))
 }
 
 // bar draws the counts as parts of a line. Each is long enough to be seen.
@@ -236,36 +231,42 @@ func (p *painter) page(name string) string {
 	if links || p.inline {
 		role = "group"
 	}
-	style, parts := "", []rules{basicRules}
-	if links {
-		parts = slices.Insert(parts, 0, linkRules)
-	}
+	rules := basicRules
 	if critical {
-		parts = slices.Insert(parts, 0, criticalRules)
+		rules += criticalRules
+	}
+	if links {
+		rules += linkRules
 	}
 	if p.inline {
 		class = classPrefix + "picture"
-	} else {
-		// Every rule begins with the picture's class, because a page that holds the picture reads it too.
-		style = "<style>\n" + styleSheet("."+class+" ", "", parts...) + "</style>\n"
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="%s" role="%s" aria-label="%s" width="%[4]s" height="%[5]s" viewBox="0 0 %[4]s %[5]s">`+"\n",
-		class, role, escaped(label), px(width), px(height)) + style + p.tips(critical) +
-		fmt.Sprintf(`<rect class="%s" width="%s" height="%s"/>`+"\n", p.class("ground"), px(width), px(height)) +
-		p.body.String() + "</svg>\n"
+	var s draw.SVG
+	s.Open("svg", "xmlns", "http://www.w3.org/2000/svg", "class", class, "role", role, "aria-label", label,
+		"width", px(width), "height", px(height), "viewBox", "0 0 "+px(width)+" "+px(height))
+	if !p.inline {
+		// Every rule begins with the picture's class, because a page that holds the picture reads it too.
+		s.WriteString("<style>\n" + draw.Sheet(rules+lastRules, "."+class+" ") + "</style>\n")
+	}
+	p.tips(&s, critical)
+	s.Shape("rect", "class", p.class("ground"), "width", px(width), "height", px(height))
+	s.WriteString(p.String())
+	s.Close("svg")
+	return s.String()
 }
 
-// tips are the definitions of the arrow heads.
-func (p *painter) tips(critical bool) string {
-	var out strings.Builder
-	out.WriteString("<defs>\n")
+// tips writes the definitions of the arrow heads.
+func (p *painter) tips(s *draw.SVG, critical bool) {
+	s.Open("defs")
 	for _, t := range tips {
 		if t.id == "tip-critical" && !critical {
 			continue
 		}
-		fmt.Fprintf(&out, `<marker id="batchctl-%s" class="%s" viewBox="0 0 8 8" refX="%s" refY="4" markerWidth="%[4]s" markerHeight="%[4]s" `+
-			`markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5 8 4 0 7.5Z"/></marker>`+"\n", t.id,
-			p.class(t.class), t.refX, t.size)
+		s.Open("marker", "id", "batchctl-"+t.id, "class", p.class(t.class), "viewBox", "0 0 8 8", "refX", t.refX,
+			"refY", "4", "markerWidth", t.size, "markerHeight", t.size, "markerUnits", "userSpaceOnUse",
+			"orient", "auto")
+		s.Shape("path", "d", "M0 0.5 8 4 0 7.5Z")
+		s.Close("marker")
 	}
-	return out.String() + "</defs>\n"
+	s.Close("defs")
 }
