@@ -377,6 +377,49 @@ func TestRootOrder(t *testing.T) {
 	}
 }
 
+// TestMonitoredQueues checks that the alarm and the dashboard add up the metrics of each queue, which AWS Batch
+// publishes by the name of the queue.
+func TestMonitoredQueues(t *testing.T) {
+	var queues, watched []string
+	var dashboard string
+	for _, template := range Infra() {
+		e, err := infra.Evaluate(template.Body, map[string]string{"Project": "p2"}, nil, "us-east-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range e.Resources() {
+			switch name, _ := r.Text("JobQueueName"); r.Type {
+			case "AWS::Batch::JobQueue":
+				queues = append(queues, name)
+			case "AWS::CloudWatch::Dashboard":
+				dashboard, _ = r.Text("DashboardBody")
+			case "AWS::CloudWatch::Alarm":
+				for n := 0; ; n++ {
+					queue, ok := r.Text("Metrics", strconv.Itoa(n), "MetricStat", "Metric", "Dimensions", "0", "Value")
+					if !ok && n > 0 {
+						break
+					}
+					if ok {
+						watched = append(watched, queue)
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(queues)
+	slices.Sort(watched)
+	if !slices.Equal(queues, watched) || len(queues) == 0 {
+		t.Errorf("the alarm watches %q of the queues %q", watched, queues)
+	}
+	if !json.Valid([]byte(dashboard)) {
+		t.Errorf("the dashboard is not JSON: %s", dashboard)
+	}
+	list := `JobQueueName=(\"` + strings.Join(queues, `\" OR \"`) + `\")`
+	if n := strings.Count(dashboard, list); n != 3 {
+		t.Errorf("%d graphs have %s, want 3: %s", n, list, dashboard)
+	}
+}
+
 // fixedNames are the names that do not depend on the project, and why they are not in each other's way.
 var fixedNames = map[string]string{
 	"AWS::Logs::LogGroup /aws/batch/job": "the log group of AWS Batch itself, which BatchLogGroup creates once per account; the default is not to",

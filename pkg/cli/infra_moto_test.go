@@ -235,7 +235,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	stacks := []string{"network", "endpoints", "data", "iam", "ecr", "gpu-host", "batch", "ecs", "observability", "budget"}
 	// Before anything exists, the price comes from the templates alone. Elsewhere it is unknown, or from a file.
 	out, _ := u.types(exit.Change, "infra diff --prefix p2 --parameter Nat=true")
-	u.wants(out, "+32.85 USD  NatGateway  NAT gateway\n", "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "7 stacks together cost +185.70 USD a month (us-east-1, prices of 2026-07-20)\n")
+	u.wants(out, "+32.85 USD  NatGateway  NAT gateway\n", "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "7 stacks together cost +186.40 USD a month (us-east-1, prices of 2026-07-20)\n")
 	out, _ = u.types(exit.Change, "infra diff --prefix p2 --parameter Zones=3 --only network --only endpoints --region eu-west-1")
 	u.wants(out, "the change costs 0 USD a month, without what is unknown (eu-west-1, prices of 2026-07-20)\n", "unknown: BatchEndpoint, EcrApiEndpoint and 8 others: no price of vpc-endpoint in eu-west-1 (prices of 2026-07-20)\n")
 	u.write("eu.csv", "# date: 2026-11-01\nregion,item,usd_per_hour\neu-west-1,vpc-endpoint,0.011\n")
@@ -244,7 +244,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	for _, prefix := range []string{"batchctl", "p2"} {
 		out, said := u.types(exit.OK, "infra deploy --yes --prefix "+prefix+moto)
 		u.wants(out, "+14.60 USD  EcrApiEndpoint ", "interface endpoint in 2 zones\n", "the change costs +146.00 USD a month (us-east-1, prices of 2026-07-20)\n", "+3.00 USD  Dashboard ",
-			"plus usage: images, 0.1 USD for each GB a month\n", "10 stacks together cost +149.20 USD a month (us-east-1, prices of 2026-07-20)\n")
+			"plus usage: images, 0.1 USD for each GB a month\n", "10 stacks together cost +149.90 USD a month (us-east-1, prices of 2026-07-20)\n")
 		for _, name := range stacks {
 			u.wants(said, "stack "+prefix+"-"+name+": created\n")
 		}

@@ -79,6 +79,8 @@ func TestQuotes(t *testing.T) {
 		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": {"Ref": "P"}}`: "= 0..0\n? R: the price of this type of VPC endpoint is unknown",
 		`"Type": "AWS::EC2::VPCEndpoint", "Properties": {"VpcEndpointType": "Interface", "SubnetIds": ["a", {"Ref": "P"}, "c"]}`: "R 21.9..21.9 interface endpoint in 3 zones\n= 21.9..21.9\n" +
 			"+ traffic through interface endpoints, 0.01 USD for each GB",
+		`"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"Expression": "SUM(METRICS())"}, {"MetricStat": {}}, {"MetricStat": {}}]}`: "R 0.2..0.2 alarm on 2 metrics\n" +
+			"= 0.2..0.2",
 		`"Type": "AWS::EC2::Volume", "Properties": {"Size": 100}`:                                                                        "R 10..10 volume of 100 GB, gp2\n= 10..10",
 		`"Type": "AWS::EC2::Volume", "Properties": {"Size": "100", "VolumeType": "gp3", "Iops": 4000, "Throughput": 225}`:                "R 17..17 volume of 100 GB, gp3\n= 17..17",
 		`"Type": "AWS::EC2::Volume", "Properties": {"Size": 100, "VolumeType": "gp3", "Iops": 3000, "Throughput": 125}`:                  "R 8..8 volume of 100 GB, gp3\n= 8..8",

@@ -75,7 +75,7 @@ func (q quoting) quote(r EvaluatedResource) quote {
 	case "AWS::KMS::Key", "AWS::KMS::ReplicaKey":
 		return q.monthly("KMS key", catalog.KMSKey)
 	case "AWS::CloudWatch::Alarm":
-		return q.monthly("alarm", catalog.Alarm)
+		return q.alarm(r)
 	case "AWS::CloudWatch::Dashboard":
 		return q.monthly("dashboard", catalog.Dashboard)
 	case "AWS::Logs::MetricFilter":
@@ -127,6 +127,17 @@ func (q quoting) monthly(what, item string, usage ...string) quote {
 		return quote{unknown: q.noPrice(what), usage: usage}
 	}
 	return quote{what: what, low: usd, high: usd, usage: usage}
+}
+
+// alarm returns the quote of an alarm, which costs the same for each metric that it watches.
+func (q quoting) alarm(r EvaluatedResource) quote {
+	out := q.monthly("alarm", catalog.Alarm)
+	metrics, _ := r.get("Metrics").list()
+	metrics = slices.DeleteFunc(metrics, func(m value) bool { return m.get("MetricStat").isAbsent() })
+	if n := len(metrics); n > 1 {
+		out.how, out.low, out.high = fmt.Sprintf(" on %d metrics", n), out.low*float64(n), out.high*float64(n)
+	}
+	return out
 }
 
 // each names a cost of use with its price, if the table has it: "images, 0.1 USD for each GB a month".
