@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/draw"
 )
 
@@ -160,7 +161,7 @@ func (c *canvas) bar(y float64, name string, parts []Part) {
 		sum += part.Seconds
 	}
 	total := digits(sum) + " s"
-	c.Text(8, y, "start", "", draw.Clip(printable(name), plotWidth-24-draw.TextWidth(total)))
+	c.Text(8, y, "start", "", draw.Clip(diag.Printable(name), plotWidth-24-draw.TextWidth(total)))
 	c.Text(plotWidth-8, y, "end", "", total)
 	x := 8.0
 	for _, part := range parts {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/draw"
 )
 
@@ -18,7 +19,7 @@ var reportStyle string
 
 // parsedReport parses the template once, when the first report is written.
 var parsedReport = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("report").Funcs(template.FuncMap{"line": printable}).Parse(reportTemplate)
+	return template.New("report").Funcs(template.FuncMap{"line": diag.Printable}).Parse(reportTemplate)
 })
 
 // HTML is the report as one page that loads nothing and runs nothing. It follows the

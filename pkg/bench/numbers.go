@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // digits prints three significant digits: 0.0123, 1.23, 12.3, 1234. Below a thousandth
@@ -55,21 +55,5 @@ func visible(text string) string {
 	if len(text) > longestText {
 		text = strings.ToValidUTF8(text[:longestText], "") + "…"
 	}
-	return printable(text)
-}
-
-// printable is a text on one line, with unprintable characters in Go's notation.
-func printable(text string) string {
-	var b strings.Builder
-	for i, r := range text {
-		switch _, size := utf8.DecodeRuneInString(text[i:]); {
-		case unicode.IsPrint(r) && r != utf8.RuneError:
-			b.WriteRune(r)
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(text[i]), 16))
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
+	return diag.Printable(text)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/mattn/go-runewidth"
 )
 
@@ -97,13 +98,13 @@ func (p *page) text() string {
 			b.WriteString("\n" + visible(s.Heading) + "\n")
 		}
 		for _, sentence := range s.Sentences {
-			b.WriteString(printable(sentence) + "\n")
+			b.WriteString(diag.Printable(sentence) + "\n")
 		}
 		if s.Table != nil {
 			b.WriteString(s.Table.text())
 		}
 		for _, item := range s.Items {
-			b.WriteString("- " + printable(item) + "\n")
+			b.WriteString("- " + diag.Printable(item) + "\n")
 		}
 	}
 	return b.String()
@@ -205,7 +206,7 @@ func (t *table) markdown() string {
 // markdown escapes what would format, link or end a cell.
 func markdown(text string) string {
 	var b strings.Builder
-	for _, r := range printable(text) {
+	for _, r := range diag.Printable(text) {
 		switch r {
 		case '<':
 			b.WriteString("&lt;")

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/draw"
 )
 
@@ -64,7 +65,7 @@ type canvas struct{ draw.SVG }
 // picture returns the picture with a description for screen readers.
 func (c *canvas) picture(label string, height float64) template.HTML {
 	var s draw.SVG
-	s.Open("svg", "xmlns", "http://www.w3.org/2000/svg", "role", "img", "aria-label", printable(label),
+	s.Open("svg", "xmlns", "http://www.w3.org/2000/svg", "role", "img", "aria-label", diag.Printable(label),
 		"viewBox", draw.ViewBox(plotWidth, height))
 	s.WriteString(c.String())
 	s.Close("svg")
@@ -73,7 +74,7 @@ func (c *canvas) picture(label string, height float64) template.HTML {
 
 // rect draws a rectangle with a tooltip.
 func (c *canvas) rect(class string, x, y, width, height float64, tooltip string) {
-	c.Titled(printable(tooltip), "rect", "class", class, "x", x, "y", y, "width", width, "height", height)
+	c.Titled(diag.Printable(tooltip), "rect", "class", class, "x", x, "y", y, "width", width, "height", height)
 }
 
 // axisOver returns an axis that covers the positive values with a margin at both ends. A single
@@ -166,7 +167,7 @@ func (c *canvas) series(x, y draw.Axis, s series) {
 // marker draws a point. Each colour has its own form, for readers who cannot distinguish
 // colours.
 func (c *canvas) marker(class string, form int, x, y float64, tooltip string) {
-	class, tooltip = "dot "+class, printable(tooltip)
+	class, tooltip = "dot "+class, diag.Printable(tooltip)
 	switch form % 3 {
 	case 0:
 		c.Titled(tooltip, "circle", "class", class, "cx", x, "cy", y, "r", 3.6)
@@ -184,7 +185,7 @@ func seriesClass(colour int) string { return fmt.Sprintf("c%d", colour%draw.Seri
 func (p *plot) legend(c *canvas) float64 {
 	y := plotHeight + 6
 	entry := func(name string) {
-		c.Text(plotLeft+24, y+4, "start", "", draw.Clip(printable(name), plotRight-plotLeft-24))
+		c.Text(plotLeft+24, y+4, "start", "", draw.Clip(diag.Printable(name), plotRight-plotLeft-24))
 		y += lineHeight
 	}
 	for _, s := range p.series {

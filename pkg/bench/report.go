@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
@@ -83,13 +84,13 @@ func (s *Side) Text() string {
 		if why == "" {
 			why = "no log has a result line"
 		}
-		fmt.Fprintf(&b, "Nothing was measured on the %s side: %s\n", s.Name, printable(why))
+		fmt.Fprintf(&b, "Nothing was measured on the %s side: %s\n", s.Name, diag.Printable(why))
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%s side: %s\n", s.Name, printable(s.Environment.String()))
+	fmt.Fprintf(&b, "%s side: %s\n", s.Name, diag.Printable(s.Environment.String()))
 	total, seen := 0.0, map[Key]bool{}
 	for _, row := range s.Rows {
-		b.WriteString(printable(row.line()) + "\n")
+		b.WriteString(diag.Printable(row.line()) + "\n")
 		if row.measured() && !seen[row.Key] {
 			total += s.Fastest(row.Key)[0].Summary.Median
 			seen[row.Key] = true
@@ -100,7 +101,7 @@ func (s *Side) Text() string {
 		fmt.Fprintf(&b, "The total excludes %s: %s\n", text.Count(len(busy), "row"), notMeasurement)
 	}
 	for _, d := range s.Damaged {
-		fmt.Fprintf(&b, "Left out line %d of a log: %s\n", d.Line, printable(d.Reason))
+		fmt.Fprintf(&b, "Left out line %d of a log: %s\n", d.Line, diag.Printable(d.Reason))
 	}
 	return b.String()
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // WriteMarkdown writes a table of GitHub Flavored Markdown. What would format, link or
@@ -33,7 +35,7 @@ func (t *Table) WriteMarkdown(w io.Writer) error {
 // markdown escapes what is more than text in a cell of a table. An underline between
 // letters is not.
 func markdown(text string) string {
-	text = visible(text)
+	text = diag.Printable(text)
 	var b strings.Builder
 	for i := range len(text) {
 		switch c := text[i]; c {

@@ -3,11 +3,9 @@ package results
 import (
 	"bufio"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/mattn/go-runewidth"
 )
 
@@ -24,7 +22,7 @@ func (t *Table) WriteText(w io.Writer, widest int) error {
 	}
 	cells := func(line []Value) []string { return shown(line, widest) }
 	for i := range head {
-		head[i] = cut(visible(head[i]), widest)
+		head[i] = cut(diag.Printable(head[i]), widest)
 	}
 	measure(head)
 	for row := range t.forPeople() {
@@ -62,7 +60,7 @@ func shown(line []Value, widest int) []string {
 		case Null:
 			all[i] = "null"
 		default:
-			all[i] = cut(visible(v.Text), widest)
+			all[i] = cut(diag.Printable(v.Text), widest)
 		}
 	}
 	return all
@@ -92,24 +90,3 @@ func (t *Table) rightAligned() []bool {
 	}
 	return right
 }
-
-// visible is text in one line, with everything that does not print in Go's notation.
-func visible(text string) string {
-	if strings.IndexFunc(text, hides) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for i, r := range text {
-		switch _, size := utf8.DecodeRuneInString(text[i:]); {
-		case !hides(r):
-			b.WriteRune(r)
-		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(text[i]), 16))
-		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		}
-	}
-	return b.String()
-}
-
-func hides(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/batchctl/batchctl/pkg/text"
 )
@@ -74,14 +73,4 @@ func Shown(url string) string {
 		host = host[at+1:]
 	}
 	return "https://" + host + "/" + file
-}
-
-// printable escapes control characters, so that a name cannot move the cursor of a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -387,5 +388,5 @@ func join(errs []error) error {
 func (s *Stager) say(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fmt.Fprintf(s.Stderr, "batchctl: %s\n", printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(s.Stderr, "batchctl: %s\n", diag.Printable(fmt.Sprintf(format, args...)))
 }

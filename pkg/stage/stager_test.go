@@ -301,7 +301,7 @@ func TestProgress(t *testing.T) {
 		if err == nil {
 			err = s.In(t.Context(), d)
 		}
-		want := "batchctl: input s3://b/?[2J/ -> DIR/y: 3 files, 100 B in 0.0 s (2 already there)\n" +
+		want := "batchctl: input s3://b/\\x1b[2J/ -> DIR/y: 3 files, 100 B in 0.0 s (2 already there)\n" +
 			"batchctl: 1 of 2 inputs in progress: 3.0 GiB so far in 30.0 s, 107.4 MB/s\n" +
 			"batchctl: 1 of 2 inputs in progress: 3.0 GiB so far in 60.0 s, 53.7 MB/s\n" +
 			"batchctl: input https://host/x -> DIR/x: 1 file, 6.5 GiB in 70.0 s, 100.0 MB/s (1 without a checksum to verify)\n"
