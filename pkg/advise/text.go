@@ -100,26 +100,15 @@ func (p Proposal) Members() string {
 	return `"resources": { ` + strings.Join(sizes, ", ") + " }"
 }
 
-// SizeText is a size in MiB for people.
-func SizeText(mib float64) string {
-	switch {
-	case mib >= 1024:
-		return fmt.Sprintf("%.4g GiB", mib/1024)
-	case mib > 0 && mib < 1:
-		return fmt.Sprintf("%.4g KiB", mib*1024)
-	}
-	return fmt.Sprintf("%.4g MiB", mib)
-}
+// SizeText is a measured size in MiB for people.
+func SizeText(mib float64) string { return text.Size(mib * MiB) }
 
 // RequestText is a requested size in MiB for people; "-" for none.
 func RequestText(mib int64) string {
-	switch {
-	case mib == 0:
+	if mib == 0 {
 		return "-"
-	case mib >= 1024 && mib%256 == 0:
-		return SizeText(float64(mib))
 	}
-	return fmt.Sprintf("%d MiB", mib)
+	return text.ExactSize(mib * MiB)
 }
 
 // CPUsText is a number of processors for people.

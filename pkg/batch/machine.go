@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Capacity is what a machine offers to jobs, or a part of it.
@@ -60,8 +61,8 @@ func (c Capacity) Excess(need Capacity) string {
 
 // Of compares c with a whole: "1 of 2 vCPU, 512 MiB of 7.6 GiB". GPUs appear only if one of the two has some.
 func (c Capacity) Of(whole Capacity) string {
-	text := fmt.Sprintf("%s of %s vCPU, %s of %s", number(c.VCPUs), number(whole.VCPUs), memory(c.MemoryMiB),
-		memory(whole.MemoryMiB))
+	text := fmt.Sprintf("%s of %s vCPU, %s of %s", number(c.VCPUs), number(whole.VCPUs), text.Size(c.MemoryMiB<<20),
+		text.Size(whole.MemoryMiB<<20))
 	if c.GPUs > 0 || whole.GPUs > 0 {
 		text += fmt.Sprintf(", %d of %d GPU", c.GPUs, whole.GPUs)
 	}
@@ -72,14 +73,6 @@ func (c Capacity) Of(whole Capacity) string {
 func (m Machine) InUse() string {
 	used := Capacity{m.Total.VCPUs - m.Free.VCPUs, m.Total.MemoryMiB - m.Free.MemoryMiB, m.Total.GPUs - m.Free.GPUs}
 	return used.Of(m.Total)
-}
-
-// memory formats an amount of memory: 512 MiB, 7.6 GiB.
-func memory(mib int64) string {
-	if mib < 1024 {
-		return fmt.Sprintf("%d MiB", mib)
-	}
-	return strings.TrimSuffix(strconv.FormatFloat(float64(mib)/1024, 'f', 1, 64), ".0") + " GiB"
 }
 
 // number formats a number of vCPUs.

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"path"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // diskCheck examines the file systems that fill up.
@@ -44,7 +46,7 @@ func (c *diskCheck) check() {
 // space judges a file system. The image of a GPU job is 5 to 20 GiB, and takes twice that while
 // it is unpacked.
 func (c *diskCheck) space(dir string, s Space) {
-	free := fmt.Sprintf("%s of %s free", size(s.FreeBytes), size(s.Bytes))
+	free := fmt.Sprintf("%s of %s free", text.Size(s.FreeBytes), text.Size(s.Bytes))
 	evidence := seen("statfs "+dir, free)
 	remedy := "a larger volume in the launch template (BlockDeviceMappings); on this host: sudo docker system prune"
 	if c.kind == Container {

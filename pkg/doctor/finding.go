@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -137,11 +136,3 @@ func nonEmpty(texts ...string) (out []string) {
 }
 
 const gib = 1 << 30
-
-// size formats bytes for people.
-func size(n uint64) string {
-	if n >= gib {
-		return strconv.FormatFloat(float64(n)/gib, 'f', 1, 64) + " GiB"
-	}
-	return strconv.FormatUint(n>>20, 10) + " MiB"
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // memoryCheck examines memory, and /dev/shm in a container.
@@ -27,15 +29,15 @@ func (c *memoryCheck) check() {
 		c.sharedMemory()
 		return
 	}
-	text, ok := c.host.read("proc/meminfo")
+	meminfo, ok := c.host.read("proc/meminfo")
 	if !ok {
 		return
 	}
-	total, free := kilobytes(text, "MemTotal:"), kilobytes(text, "MemAvailable:")
+	total, free := kilobytes(meminfo, "MemTotal:"), kilobytes(meminfo, "MemAvailable:")
 	if total == 0 {
 		return
 	}
-	summary := fmt.Sprintf("%s of %s memory available", size(free), size(total))
+	summary := fmt.Sprintf("%s of %s memory available", text.Size(free), text.Size(total))
 	if free < total/20 {
 		c.report.warning("memory-low", "little memory is free: "+summary,
 			"when none is free, the kernel kills processes: jobs, or the agent",
@@ -77,12 +79,12 @@ func (c *memoryCheck) cgroup() {
 }
 
 // readLimit formats a limit of a control group; very large numbers mean none.
-func readLimit(text string) string {
-	n, err := strconv.ParseUint(text, 10, 64)
+func readLimit(limit string) string {
+	n, err := strconv.ParseUint(limit, 10, 64)
 	if err != nil || n >= 1<<60 {
 		return "none"
 	}
-	return size(n)
+	return text.Size(n)
 }
 
 // sharedMemory checks /dev/shm, which is 64 MiB unless the job requests more.
@@ -94,13 +96,13 @@ func (c *memoryCheck) sharedMemory() {
 	if err != nil || s.Bytes == 0 {
 		return
 	}
-	what := "/dev/shm is " + size(s.Bytes)
+	what := "/dev/shm is " + text.Size(s.Bytes)
 	if s.Bytes > 64<<20 || !c.gpu {
-		c.report.ok("shared-memory", what, seen("statfs /dev/shm", size(s.FreeBytes)+" free"))
+		c.report.ok("shared-memory", what, seen("statfs /dev/shm", text.Size(s.FreeBytes)+" free"))
 		return
 	}
 	c.report.warning("shared-memory-small", what+", Docker's default",
 		"PyTorch's DataLoader workers and NCCL between GPUs need more: they fail with \"bus error\" or \"unhandled system error\"",
 		`"sharedMemory": "8 GiB" in the job file (linuxParameters.sharedMemorySize, in MiB)`,
-		seen("statfs /dev/shm", size(s.Bytes)))
+		seen("statfs /dev/shm", text.Size(s.Bytes)))
 }

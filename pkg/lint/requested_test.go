@@ -91,11 +91,3 @@ func TestDemands(t *testing.T) {
 		})
 	}
 }
-
-func TestMemoryWords(t *testing.T) {
-	for mib, want := range map[float64]string{512: "512 MiB", 1024: "1 GiB", 1536: "1.5 GiB", 1537: "1537 MiB", 262144: "256 GiB", 1 << 20: "1 TiB", 5 << 18: "1.25 TiB", 1<<20 + 1024: "1025 GiB"} {
-		if got := formatMemory(mib); got != want {
-			t.Errorf("%v: %s", mib, got)
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // jobRung is a rung of a job's onFailure.
@@ -61,7 +62,7 @@ func ladderRules() []*Rule {
 					asked := r.Job.resolved().requestsFor("MEMORY").total
 					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
 						r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s",
-							formatMemory(most), formatMemory(asked)),
+							text.ExactSize(most*(1<<20)), text.ExactSize(asked*(1<<20))),
 							"raise upTo, or remove the rung", r.Node.Get("upTo"))
 					}
 				}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -195,11 +194,11 @@ func checkMaxArraySize(p *Pass) {
 // checkMaxMemory reports jobs that request more memory than the policy allows.
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
-	checkLimit(p, "MEMORY", float64(most), most > 0, formatMemory)
+	checkLimit(p, "MEMORY", float64(most), most > 0, func(mib float64) string { return text.ExactSize(mib * (1 << 20)) })
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
-			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", formatMemory(float64(most)),
-				formatMemory(float64(r.Rung.UpToMiB))), "", r.Node.Get("upTo"))
+			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", text.ExactSize(most<<20),
+				text.ExactSize(r.Rung.UpToMiB<<20)), "", r.Node.Get("upTo"))
 		}
 	}
 }
@@ -275,25 +274,13 @@ func (d requested) spread() string {
 	return ""
 }
 
-// formatMemory formats an amount of memory in the largest unit of job files that keeps
-// it short: 2 TiB, 64.5 GiB, 700 MiB.
-func formatMemory(mib float64) string {
-	switch {
-	case mib >= 1<<20 && math.Mod(mib, 1<<18) == 0:
-		return decimal(mib/(1<<20)) + " TiB"
-	case mib >= 1024 && math.Mod(mib, 256) == 0:
-		return decimal(mib/1024) + " GiB"
-	}
-	return decimal(mib) + " MiB"
-}
-
 // inMiB formats an amount of memory in MiB, as in requests of AWS, and in a larger unit.
 func inMiB(mib float64) string {
-	text := decimal(mib) + " MiB"
-	if short := formatMemory(mib); short != text {
-		text += " (" + short + ")"
+	size := decimal(mib) + " MiB"
+	if short := text.ExactSize(mib * (1 << 20)); short != size {
+		size += " (" + short + ")"
 	}
-	return text
+	return size
 }
 
 // inUnits formats a time as the job's file does: 24h in a job file, and also in seconds

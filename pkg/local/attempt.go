@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
-	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // run carries out an attempt once its record is in the journal's file, up to noted. There the next
@@ -64,7 +64,7 @@ func (e *Engine) conclude(t *model.Task, o model.Outcome, cause error) (next rea
 func concluded(t *model.Task, o model.Outcome, cause error, limit int64) model.Event {
 	ended := attempt.Concluded(t, o, cause)
 	if o.LogCut { // after the retry strategy has matched AWS Batch's reason
-		ended.Ended.StatusReason += "; the log was cut at its limit of " + logs.SizeText(limit)
+		ended.Ended.StatusReason += "; the log was cut at its limit of " + text.ExactSize(limit)
 	}
 	if len(o.Without) > 0 && ended.Ended.StatusReason == model.ReasonExited {
 		ended.Ended.StatusReason += "; without effect here: " + strings.Join(o.Without, ", ")

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // moreSpace is the advice for a container whose disk is full.
@@ -55,9 +55,9 @@ func (d *disk) reserve(dir string, n int64, what string,
 	if n > free-others {
 		beside := ""
 		if others > 0 {
-			beside = fmt.Sprintf(", of which other transfers need %s", stage.Size(others))
+			beside = fmt.Sprintf(", of which other transfers need %s", text.Size(others))
 		}
-		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, stage.Size(n), dir, stage.Size(free),
+		return nil, fmt.Errorf("%s needs %s, and %s has %s free%s: %s", what, text.Size(n), dir, text.Size(free),
 			beside, moreSpace)
 	}
 	r := &need{device: device}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Publish uploads a file, or the files of a directory, under their hashes to a staging location, s3://bucket/prefix
@@ -126,14 +127,14 @@ func (p *publication) publish(ctx context.Context, name string) (in stage.Input,
 		return stage.Input{From: p.to.join(all[0].sha()).String(), SHA256: all[0].sha(),
 			Executable: all[0].executable()}, nil
 	}
-	text := manifest(entries(all))
-	if len(text) > maxManifest {
+	list := manifest(entries(all))
+	if len(list) > maxManifest {
 		return in, fmt.Errorf("%s has too many files: their list would have more than %s", name,
-			stage.Size(maxManifest))
+			text.Size(maxManifest))
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(list)
 	at := p.to.join(hex.EncodeToString(sum[:]) + manifestSuffix)
-	return stage.Input{From: at.String(), Tree: true}, p.list(ctx, at, text)
+	return stage.Input{From: at.String(), Tree: true}, p.list(ctx, at, list)
 }
 
 // file uploads one file, unless it exists.

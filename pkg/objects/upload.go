@@ -16,8 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-
-	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 const (
@@ -65,7 +64,7 @@ func (s *Store) upload(ctx context.Context, from string, to location, moved *tal
 // send uploads one file. sums are its checksums, if known: the file must still match them.
 func (s *Store) send(ctx context.Context, f *source, at location, sums *sums) error {
 	if f.size > maxObject {
-		return fileErrorf("%s has %s, more than an S3 object can have", f, stage.Size(f.size))
+		return fileErrorf("%s has %s, more than an S3 object can have", f, text.Size(f.size))
 	}
 	opened, err := f.open()
 	if err != nil {

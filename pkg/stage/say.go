@@ -10,7 +10,7 @@ import (
 
 // Describe describes the result of one input or output.
 func Describe(m Moved, took time.Duration) string {
-	result := fmt.Sprintf("%s, %s in %s", text.Count(m.Files, "file"), Size(m.Bytes), seconds(took))
+	result := fmt.Sprintf("%s, %s in %s", text.Count(m.Files, "file"), text.Size(m.Bytes), seconds(took))
 	if r := rate(m.Bytes, took); r != "" {
 		result += ", " + r
 	}
@@ -33,22 +33,9 @@ func describeShort(m Moved, took time.Duration) string {
 		return Describe(m, took)
 	}
 	if m.Files == 1 {
-		return Size(m.Bytes)
+		return text.Size(m.Bytes)
 	}
-	return text.Count(m.Files, "file") + ", " + Size(m.Bytes)
-}
-
-// Size formats a number of bytes, such as "1.5 MiB".
-func Size(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n)/1024, 0
-	for value >= 1024 {
-		value, unit = value/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", value, units[unit])
+	return text.Count(m.Files, "file") + ", " + text.Size(m.Bytes)
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/sweep"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // The exit codes of a job whose files could not be staged, although its program did not start or
@@ -369,7 +370,7 @@ func (s *Stager) all(ctx context.Context, moves []move, stop context.CancelCause
 			mu.Unlock()
 			took := time.Since(begin)
 			bytes := s.Carrier.Transferred() - before
-			s.say("%d of %d %ss in progress: %s so far in %s, %s", n, len(moves), moves[0].what, Size(bytes),
+			s.say("%d of %d %ss in progress: %s so far in %s, %s", n, len(moves), moves[0].what, text.Size(bytes),
 				seconds(took), rate(bytes, took))
 		}
 	}

@@ -209,7 +209,7 @@ func TestShortNames(t *testing.T) {
 	if exit, err := s.Run(t.Context(), []string{"sh", "-c", "mkdir " + s.Dir + "/out"}); exit != 0 || err != nil {
 		t.Fatalf("%d %v", exit, err)
 	}
-	for _, want := range []string{"batchctl: input count.py, 440 B\n", "batchctl: input data, 3 files, 4.0 KiB\n", "batchctl: input s3://b/x -> ", "batchctl: output out, 65 B\n"} {
+	for _, want := range []string{"batchctl: input count.py, 440 B\n", "batchctl: input data, 3 files, 4 KiB\n", "batchctl: input s3://b/x -> ", "batchctl: output out, 65 B\n"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("no %q in\n%s", want, stderr)
 		}
@@ -302,9 +302,9 @@ func TestProgress(t *testing.T) {
 			err = s.In(t.Context(), d)
 		}
 		want := "batchctl: input s3://b/\\x1b[2J/ -> DIR/y: 3 files, 100 B in 0.0 s (2 already there)\n" +
-			"batchctl: 1 of 2 inputs in progress: 3.0 GiB so far in 30.0 s, 107.4 MB/s\n" +
-			"batchctl: 1 of 2 inputs in progress: 3.0 GiB so far in 60.0 s, 53.7 MB/s\n" +
-			"batchctl: input https://host/x -> DIR/x: 1 file, 6.5 GiB in 70.0 s, 100.0 MB/s (1 without a checksum to verify)\n"
+			"batchctl: 1 of 2 inputs in progress: 3 GiB so far in 30.0 s, 107.4 MB/s\n" +
+			"batchctl: 1 of 2 inputs in progress: 3 GiB so far in 60.0 s, 53.7 MB/s\n" +
+			"batchctl: input https://host/x -> DIR/x: 1 file, 6.52 GiB in 70.0 s, 100.0 MB/s (1 without a checksum to verify)\n"
 		if got := strings.ReplaceAll(stderr.String(), s.Dir, "DIR"); err != nil || got != want {
 			t.Errorf("%v\n%swant\n%s", err, got, want)
 		}

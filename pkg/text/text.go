@@ -2,6 +2,8 @@
 package text
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -45,4 +47,29 @@ func list(names []string, separator string) string {
 		return strings.Join(names, "")
 	}
 	return strings.Join(names[:last], ", ") + separator + names[last]
+}
+
+// binary are the units of sizes, each 1024 of the unit before it.
+var binary = [...]string{" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"}
+
+// Size returns a number of bytes with three figures, as people compare measured sizes: "100 B", "1.5 MiB", "2.93 GiB".
+func Size[N int | int64 | uint64 | float64](bytes N) string {
+	value, unit := float64(bytes), 0
+	for math.Round(value) >= 1024 && unit < len(binary)-1 {
+		value, unit = value/1024, unit+1
+	}
+	if value >= 100 {
+		return fmt.Sprintf("%.0f", value) + binary[unit]
+	}
+	return fmt.Sprintf("%.3g", value) + binary[unit]
+}
+
+// ExactSize returns a number of bytes without rounding, for limits and requests, which people write again: "512 MiB",
+// "1.25 GiB", "1537 MiB". The unit is the largest in which quarters suffice.
+func ExactSize[N int | int64 | float64](bytes N) string {
+	value, unit := float64(bytes), 0
+	for value >= 1024 && math.Mod(value, 256) == 0 && unit < len(binary)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return strconv.FormatFloat(value, 'f', -1, 64) + binary[unit]
 }

@@ -1,10 +1,36 @@
 package text_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/text"
 )
+
+func TestSize(t *testing.T) {
+	for got, want := range map[string]string{
+		text.Size(0):                       "0 B",
+		text.Size(100):                     "100 B",
+		text.Size(1023):                    "1023 B",
+		text.Size(1536):                    "1.5 KiB",
+		text.Size(uint64(3 << 30)):         "3 GiB",
+		text.Size(2995.2 * (1 << 20)):      "2.92 GiB",
+		text.Size(700 << 20):               "700 MiB",
+		text.Size(1<<20 - 1):               "1 MiB",
+		text.Size(int64(math.MaxInt64)):    "8 EiB",
+		text.ExactSize(0):                  "0 B",
+		text.ExactSize(1000 << 20):         "1000 MiB",
+		text.ExactSize(1536 << 20):         "1.5 GiB",
+		text.ExactSize(1537 << 20):         "1537 MiB",
+		text.ExactSize(5 << 38):            "1.25 TiB",
+		text.ExactSize(1025 << 30):         "1025 GiB",
+		text.ExactSize(1000.5 * (1 << 20)): "1000.5 MiB",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
 
 func TestCount(t *testing.T) {
 	for got, want := range map[string]string{

@@ -162,10 +162,10 @@ func TestErrorThatSpoilsNothing(t *testing.T) {
 	c := open(t, m)
 	m.fail("alloc", CodeOutOfMemory)
 	err := c.Do(func() error { _, err := c.Alloc(3 << 30); return err })
-	want(t, err, "allocate 3.0 GiB of GPU 0 (Toy), which has 256.0 MiB of 1.0 GiB free: alloc: CUDA error 2 (OUT_OF_MEMORY)")
+	want(t, err, "allocate 3 GiB of GPU 0 (Toy), which has 256 MiB of 1 GiB free: alloc: CUDA error 2 (OUT_OF_MEMORY)")
 	m.fail("info", 1)
 	err = c.Do(func() error { _, err := c.Alloc(100); return err })
-	want(t, err, "allocate 100 bytes of GPU 0 (Toy): alloc: CUDA error 2 (OUT_OF_MEMORY)")
+	want(t, err, "allocate 100 B of GPU 0 (Toy): alloc: CUDA error 2 (OUT_OF_MEMORY)")
 	err = c.Do(func() error { _, err := c.Alloc(0); return err })
 	want(t, err, "allocate memory of GPU 0 (Toy): invalid size of 0 bytes")
 	if err := c.Close(); err != nil {
@@ -187,7 +187,7 @@ func TestLeaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = c.Close()
-	form := regexp.MustCompile(`^GPU 0 \(Toy\) was closed before this was freed: a mark \(card_test.go:\d+\), 5.0 MiB of memory \(card_test.go:\d+\)$`)
+	form := regexp.MustCompile(`^GPU 0 \(Toy\) was closed before this was freed: a mark \(card_test.go:\d+\), 5 MiB of memory \(card_test.go:\d+\)$`)
 	if err == nil || !form.MatchString(err.Error()) {
 		t.Errorf("got %v", err)
 	}

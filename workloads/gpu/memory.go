@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Memory is a piece of a card's memory.
@@ -24,10 +26,10 @@ func (c *Card) Alloc(size int64) (*Memory, error) {
 	}
 	p, err := c.driver.Alloc(size)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %s of %s: %w", amount(size), c.freeMemory(), c.note(err))
+		return nil, fmt.Errorf("allocate %s of %s: %w", text.Size(size), c.freeMemory(), c.note(err))
 	}
 	m := &Memory{Pointer: p, Bytes: size, card: c}
-	c.hold(m, amount(size)+" of memory", func() error { return c.driver.Free(p) })
+	c.hold(m, text.Size(size)+" of memory", func() error { return c.driver.Free(p) })
 	return m, nil
 }
 
@@ -37,7 +39,7 @@ func (c *Card) freeMemory() string {
 	if err != nil {
 		return c.String()
 	}
-	return fmt.Sprintf("%s, which has %s of %s free", c, amount(free), amount(total))
+	return fmt.Sprintf("%s, which has %s of %s free", c, text.Size(free), text.Size(total))
 }
 
 // Free gives the memory back.
@@ -56,10 +58,10 @@ func (c *Card) AllocHost(size int64) (*HostMemory, error) {
 	}
 	p, err := c.driver.AllocHost(size)
 	if err != nil {
-		return nil, fmt.Errorf("allocate %s of pinned memory of the host: %w", amount(size), c.note(err))
+		return nil, fmt.Errorf("allocate %s of pinned memory of the host: %w", text.Size(size), c.note(err))
 	}
 	m := &HostMemory{Data: unsafe.Slice((*byte)(p), size), card: c}
-	c.hold(m, amount(size)+" of pinned memory", func() error { return c.driver.FreeHost(p) })
+	c.hold(m, text.Size(size)+" of pinned memory", func() error { return c.driver.FreeHost(p) })
 	return m, nil
 }
 
@@ -118,15 +120,4 @@ func (c *Card) freeAll() error {
 	}
 	return errors.Join(append([]error{fmt.Errorf("%s was closed before this was freed: %s", c,
 		strings.Join(names, ", "))}, errs...)...)
-}
-
-// amount prints a size in MiB or GiB, and small ones in bytes.
-func amount(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

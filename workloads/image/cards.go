@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/workloads/gpu"
 	"github.com/batchctl/batchctl/workloads/gpu/gemm"
 	"github.com/batchctl/batchctl/workloads/gpu/pixels"
@@ -108,7 +109,7 @@ func (e *cards) check(op Operation, p Params, s Shape) error {
 	if need := slotBytes(s, to, 1); need > least.memoryBudget {
 		side := math.Sqrt(float64(s.W) * float64(s.H) * float64(least.memoryBudget) / float64(need))
 		return fmt.Errorf("%s of an image of %v needs %s of memory for input and output, and %v has %s free for them; choose images of at most about %dx%[6]d, or run with --device cpu",
-			op.Name, s, measure.Size(need), least.card, measure.Size(least.memoryBudget), int(side))
+			op.Name, s, text.Size(need), least.card, text.Size(least.memoryBudget), int(side))
 	}
 	_, err := e.launch(op, p, to, s)
 	return err

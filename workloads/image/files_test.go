@@ -283,10 +283,10 @@ func TestInspectAgainstMemory(t *testing.T) {
 	path := put(t, filepath.Join(t.TempDir(), "black.png"), encoded(t, png.Encode, black))
 	for _, test := range []struct {
 		operation, want string
-	}{{"sobel", "needs 274.7 MiB"}, {"resize-half", "needs 263.2 MiB"}, {"normalise", "needs 412.0 MiB"}} {
+	}{{"sobel", "needs 275 MiB"}, {"resize-half", "needs 263 MiB"}, {"normalise", "needs 412 MiB"}} {
 		c := config{runner: runner{engine: processor{}}, operations: []string{test.operation}}
 		_, err := c.inspectOne(path, measure.Memory{Bytes: 200 << 20, Source: "the container"})
-		if err == nil || !strings.Contains(err.Error(), "black.png, an image of 4000x4000, "+test.want+" of memory, and the container has 200.0 MiB available; omit it or make it smaller") {
+		if err == nil || !strings.Contains(err.Error(), "black.png, an image of 4000x4000, "+test.want+" of memory, and the container has 200 MiB available; omit it or make it smaller") {
 			t.Errorf("%s: got %v", test.operation, err)
 		}
 		if _, err := c.inspectOne(path, measure.Memory{Bytes: 500 << 20, Source: "the container"}); err != nil {
@@ -315,7 +315,7 @@ func TestInspectProgressive(t *testing.T) {
 
 // TestGeneratedAgainstMemory checks that written images count with a copy of the largest one.
 func TestGeneratedAgainstMemory(t *testing.T) {
-	for output, want := range map[string]string{"": "needs 114.4 MiB", "out": "needs 206.0 MiB"} {
+	for output, want := range map[string]string{"": "needs 114 MiB", "out": "needs 206 MiB"} {
 		c := config{runner: runner{engine: processor{}}, operations: []string{"resize-half"}, sizes: []int{4000}, batches: []int{2, 1}, output: output}
 		err := c.checkGenerated(measure.Memory{Bytes: 100 << 20, Source: "the container"})
 		if err == nil || !strings.Contains(err.Error(), "a batch of 2 images of 4000x4000 "+want) {

@@ -127,7 +127,7 @@ func TestCheckMemory(t *testing.T) {
 	}{
 		{product{gpu.Float64, 10000}, 24 << 30, ""},
 		{product{gpu.Float32, 40000}, 24 << 30, ""},
-		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, and the container has 24.0 GiB available; choose --sizes of at most 32700"},
+		{product{gpu.Float64, 40000}, 24 << 30, "40000x40000 float64 multiplication needs 35.8 GiB of memory, and the container has 24 GiB available; choose --sizes of at most 32700"},
 		{product{gpu.Float64, 1_000_000}, 24 << 30, "needs 21.8 TiB"},
 		{product{gpu.Float32, 1000}, 1, "give the job more memory"},
 		{product{gpu.Float64, 40000}, 0, ""}, // unknown

@@ -56,14 +56,11 @@ func TestMemoryCheck(t *testing.T) {
 		t.Error(err)
 	}
 	err := memory.Check("a thing", 3<<30, "take less")
-	if want := "a thing needs 3.0 GiB of memory, and the container has 2.0 GiB available; take less"; err == nil || err.Error() != want {
+	if want := "a thing needs 3 GiB of memory, and the container has 2 GiB available; take less"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := (Memory{}).Check("a thing", 1<<60, ""); err != nil {
 		t.Errorf("an unknown limit refused: %v", err)
-	}
-	if got := Size(1 << 19); got != "0.5 MiB" {
-		t.Error(got)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Memory is the memory that a workload may still allocate.
@@ -29,20 +31,8 @@ func (m Memory) Check(what string, bytes int64, advice string) error {
 	if m.Bytes == 0 || bytes <= m.Bytes {
 		return nil
 	}
-	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, Size(bytes), m.Source, Size(m.Bytes),
+	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, text.Size(bytes), m.Source, text.Size(m.Bytes),
 		advice)
-}
-
-// Size prints bytes in MiB, GiB or TiB.
-func Size(bytes int64) string {
-	value := float64(bytes) / (1 << 20)
-	for _, unit := range []string{"MiB", "GiB"} {
-		if value < 1024 {
-			return fmt.Sprintf("%.1f %s", value, unit)
-		}
-		value /= 1024
-	}
-	return fmt.Sprintf("%.1f TiB", value)
 }
 
 func available(root fs.FS) Memory {

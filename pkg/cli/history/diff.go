@@ -22,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	record "github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // diffRuns is batchctl diff.
@@ -235,7 +236,7 @@ func figureText(unit string, v *float64) string {
 	case v == nil:
 		return "unmeasured"
 	case unit == "bytes":
-		return advise.SizeText(*v / (1 << 20))
+		return text.Size(*v)
 	}
 	return advise.CPUsText(*v)
 }

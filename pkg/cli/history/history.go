@@ -157,7 +157,7 @@ func figuresOf(r attemptRow) figures {
 	used, busy := "-", "-"
 	if len(r.Usage) > 0 {
 		if peak := r.Usage[0].PeakMemory; peak != nil {
-			used = advise.SizeText(float64(*peak) / advise.MiB)
+			used = text.Size(*peak)
 		}
 		if seconds := r.Usage[0].CPUSeconds; seconds != nil && r.Usage[0].Seconds > 0 {
 			busy = advise.CPUsText(*seconds / r.Usage[0].Seconds)

@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/secret"
-	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
 )
@@ -342,5 +341,5 @@ func measure(ctx context.Context, files []*document.File, location string) (map[
 
 // DescribePublished returns the number and size of the files that are uploaded.
 func DescribePublished(p plan.Published) string {
-	return text.Count(p.Files, "file") + ", " + stage.Size(p.Bytes)
+	return text.Count(p.Files, "file") + ", " + text.Size(p.Bytes)
 }

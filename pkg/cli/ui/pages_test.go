@@ -58,7 +58,7 @@ var views = []struct {
 	{"/check", nil, 200, []string{"public.ecr.aws"}},
 	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + uitest.ArrayID + "/results", "bench.json", "doctor.json"}[:3]},
 	{"/reports/cost", []string{"cost"}, 200, []string{"calibration", "last 7d"}},
-	{"/reports/sizes", []string{"advise"}, 200, []string{"40 measured of 41 attempts, 1 out of memory", "3.013 GiB", "memory 3.25 GiB, 1 vCPU: enough for 99 % of runs", "saves 5.76 of 7.68 USD", "cpu: 4 jobs on m5.xlarge",
+	{"/reports/sizes", []string{"advise"}, 200, []string{"40 measured of 41 attempts, 1 out of memory", "3.01 GiB", "memory 3.25 GiB, 1 vCPU: enough for 99 % of runs", "saves 5.76 of 7.68 USD", "cpu: 4 jobs on m5.xlarge",
 		`"resources": { "vcpus": 1, "memory": "3328 MiB" }`, "By depth: explains 80 %", "No proposal: no measured runs", `"measure": true`, "last 30d"}},
 	{"/reports/compare?good=" + uitest.PrepareID + "&bad=" + uitest.ReportID, []string{"diff"}, 200, []string{"likely cause", "container.command[2]", "echo preparing", "echo report", "700 MiB", "unmeasured", "same: image, queue",
 		"unknown: the image's digest", "batchctl diff " + uitest.PrepareID, `label="prepare SUCCEEDED"`}},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/api/logsapi"
-	"github.com/batchctl/batchctl/pkg/local/logs"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -71,7 +71,7 @@ func (a *API) answer(c *call.Call) (any, error) {
 		return nil, wire.ClientException("read request: %v", err)
 	case len(body) > limit:
 		return nil, &wire.Fault{Type: "ClientException", Status: http.StatusRequestEntityTooLarge,
-			Message: "The request is larger than " + logs.SizeText(int64(limit)) + "."}
+			Message: "The request is larger than " + text.ExactSize(int64(limit)) + "."}
 	}
 	c.Body = body
 	// The scope of the signature has the service, so the operation must be found first.

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Log is the output of an attempt. The command writes directly to the file, so no buffer of the
@@ -114,17 +115,8 @@ func (l *Log) keepLimit() int64 {
 
 // limitNotice is the last line of a log that has reached its limit.
 func limitNotice(limit int64) string {
-	return "\nbatchctl: the log has reached its limit of " + SizeText(limit) +
+	return "\nbatchctl: the log has reached its limit of " + text.ExactSize(limit) +
 		"; the job continues, but batchctl does not keep the rest of its output\n"
-}
-
-// SizeText formats a number of bytes in the largest unit that is exact.
-func SizeText(n int64) string {
-	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
-	for n >= 1024 && n%1024 == 0 && len(units) > 1 {
-		n, units = n/1024, units[1:]
-	}
-	return strconv.FormatInt(n, 10) + " " + units[0]
 }
 
 // Close ends the watch. Output after the last sample needs no sample: its time is that of the file.

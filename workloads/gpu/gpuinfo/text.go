@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/workloads/gpu"
 )
 
@@ -158,15 +159,12 @@ func (d Device) ability() string {
 
 // memory is the total and, if it is known, the free memory.
 func (d Device) memory() string {
-	text := gib(d.MemoryBytes)
+	size := text.Size(d.MemoryBytes)
 	if d.FreeBytes > 0 {
-		text += ", " + gib(d.FreeBytes) + " free"
+		size += ", " + text.Size(d.FreeBytes) + " free"
 	}
-	return text
+	return size
 }
-
-// gib formats a size in bytes.
-func gib(size int64) string { return fmt.Sprintf("%.1f GiB", float64(size)/(1<<30)) }
 
 // readings adds NVML's readings of one device, a line for each group that has any.
 func (p *page) readings(now gpu.Readings, pci string) {

@@ -145,7 +145,7 @@ func TestOutOfMemory(t *testing.T) {
 		_, err = c.Alloc(40 << 20)
 		return errors.Join(err, m.Free())
 	})
-	if err == nil || !strings.Contains(err.Error(), "allocate 40.0 MiB of GPU 0 (Fake GPU), which has 24.0 MiB of 64.0 MiB free: cuMemAlloc: CUDA error 2 (OUT_OF_MEMORY)") {
+	if err == nil || !strings.Contains(err.Error(), "allocate 40 MiB of GPU 0 (Fake GPU), which has 24 MiB of 64 MiB free: cuMemAlloc: CUDA error 2 (OUT_OF_MEMORY)") {
 		t.Errorf("got %v", err)
 	}
 	if closed != nil {

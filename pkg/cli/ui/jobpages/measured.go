@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/history"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
 
@@ -196,7 +197,7 @@ func bytesText(n *int64) string {
 	if n == nil {
 		return ""
 	}
-	return advise.SizeText(float64(*n) / advise.MiB)
+	return text.Size(*n)
 }
 
 // measures are the figures over the children of an array: as a column of numbers in a unit, and as text.

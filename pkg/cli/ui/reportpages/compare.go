@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/compare"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
@@ -104,7 +105,7 @@ func figureText(unit string, v *float64) string {
 	case v == nil:
 		return "unmeasured"
 	case unit == "bytes":
-		return advise.SizeText(*v / advise.MiB)
+		return text.Size(*v)
 	}
 	return strings.TrimSpace(advise.CPUsText(*v) + " " + unit)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/logs"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -70,7 +71,7 @@ func (es events) putLogEvents(_ *call.Call, in *wire.PutLogEventsInput) (*wire.P
 	count, err := es.store.Put(file, events)
 	if errors.Is(err, logs.ErrFull) { // CloudWatch has no such limit, so it has no error for it
 		return nil, call.Invalid("The log stream %s has reached the local engine's limit of %s (batchctl serve --log-limit). Create another one.",
-			*in.LogStreamName, logs.SizeText(es.store.Limit()))
+			*in.LogStreamName, text.ExactSize(es.store.Limit()))
 	}
 	if err != nil {
 		return nil, err
