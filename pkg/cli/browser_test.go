@@ -163,10 +163,6 @@ func newBrowserUser(t *testing.T) *user {
   { "jobQueueName": "cpu-job-queue", "state": "ENABLED", "priority": 7, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "local" }] },
   { "jobQueueName": "night", "state": "ENABLED", "priority": 1, "computeEnvironmentOrder": [{ "order": 1, "computeEnvironment": "local" }] }
 ] }`,
-		"host.json": `{ "kind": "gpu-host", "system": "Amazon Linux 2023", "kernel": "6.1.156", "gpu": "yes", "findings": [
-  { "id": "agent-log-error", "topic": "ECS agent", "severity": "warning", "summary": "the ECS agent's log has errors since it registered", "remedy": "see /var/log/ecs/ecs-agent.log" },
-  { "id": "disk-full", "topic": "disk", "severity": "broken", "summary": "the root file system is full", "remedy": "use a larger volume" }
-], "notChecked": [{ "what": "the instance profile", "why": "the metadata service did not answer" }] }`,
 		"calibration.json": `{ "name": "calibration", ` + browserDefaults + `, "jobs": [
   { "name": "prepare", "command": ["sh", "-c", "echo preparing; sleep 1; echo done"] },
   { "name": "sweep", "array": { "matrix": { "lr": ["0.1", "0.01", "0.001"], "seed": ["1", "2", "3", "4"] } }, "dependsOn": ["prepare"],
@@ -188,16 +184,9 @@ func newBrowserUser(t *testing.T) *user {
   "command": ["sh", "-c", "printf '<img src=x onerror=pwned(13)>\\n</script><script>pwned(14)</script>\\n\\033[31mred\\033[0m \\033[1;44mbold on blue\\033[0m\\n'; printf 'user\\342\\200\\256txt.exe\\n'; printf 'a\\000b\\n'; head -c 10000000 /dev/zero | tr '\\000' x; echo; echo last line"] }`,
 		"hostile-results.json": `{ "name": "hostile-results", ` + browserJob + `, "array": { "size": 2 },
   "command": ["sh", "-c", "echo '{\"<img src=x onerror=pwned(15)>\": 1, \"score\": 2, \"text\": \"</script><script>pwned(16)</script>\"}'"] }`,
-		"fair.json": `{ "shareDecaySeconds": 600 }`,
-		"trace.swf": "; UnixStartTime: 0\n1 0 0 600 1 -1 -1 1 900 -1 1 7 1 1 1 -1 -1 -1\n2 60 60 600 1 -1 1024 1 900 -1 1 7 1 1 1 -1 -1 -1\n3 120 90 600 1 -1 -1 1 900 -1 1 8 1 1 1 -1 -1 -1\n",
 	} {
 		u.write(name, text)
 	}
-	benchmark, err := os.ReadFile(filepath.Join("..", "bench", "testdata", "both.benchmark.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.write("benchmark.json", string(benchmark))
 	u.types(1, "submit calibration.json --wait")
 	u.types(0, "ui --export copy calibration")
 	u.types(0, "submit hostile.json hostile-results.json --wait")

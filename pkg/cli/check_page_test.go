@@ -20,7 +20,7 @@ func TestCheckPageWithTargetFlags(t *testing.T) {
 		"no flag": {}, "target": {Name: target.Local}, "state directory": {StateDir: state}, "profile": {Profile: "p", Name: target.Local}, "region": {Region: "eu-west-1", Name: target.Local},
 		"endpoint": {EndpointURL: "http://127.0.0.1:1", Name: target.Local}, "aws": {Name: target.AWS, Region: "us-east-1", EndpointURL: "http://127.0.0.1:1"},
 	} {
-		s := uisource.New(t.Context(), Main, jobs.Options{Target: o}, ".", target.Local)
+		s := uisource.New(t.Context(), Main, jobs.Options{Target: o}, target.Local)
 		s.Commands.HasFlag = commandHasFlag
 		check := (&jobpages.Check{Source: s}).Routes().Data["POST /check"]
 		body, _ := json.Marshal(map[string]string{"Text": `{"name":"a","image":"x:1","command":["a"],"nope":1}`})

@@ -282,6 +282,7 @@ func BadValue(c *cli.Context, err error) error {
 
 // removed holds the flags that a command no longer has, each with what holds instead.
 var removed = map[string]string{
+	"ui --files":      "the pages read the files of this directory; CHANGELOG.md says why the flag was removed",
 	"serve --lenient": "the engine rejects what AWS Batch rejects; CHANGELOG.md says why the flag was removed",
 }
 

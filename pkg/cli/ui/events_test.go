@@ -51,7 +51,7 @@ func published(t *testing.T, run func(context.Context, func([]byte)) error, duri
 func TestJobTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := uitest.Recording()
-		s := &server{Source: source.New(t.Context(), r.Run, jobs.Options{}, "", target.Local)}
+		s := &server{Source: source.New(t.Context(), r.Run, jobs.Options{}, target.Local)}
 		line := "status " + uitest.PrepareID
 		first := r.Known[line].Out
 		n := 0
@@ -113,7 +113,7 @@ func logTopic(t *testing.T, f func(ctx context.Context, out io.Writer) int) func
 		}
 		return f(ctx, s.Out)
 	}
-	s := &server{Source: source.New(t.Context(), run, jobs.Options{}, "", target.Local)}
+	s := &server{Source: source.New(t.Context(), run, jobs.Options{}, target.Local)}
 	topic, ok := (&eventStream{Source: s.Source}).topic("log:j")
 	if !ok {
 		t.Fatal("no topic")

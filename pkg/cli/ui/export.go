@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -21,8 +20,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -52,8 +49,7 @@ type copier struct {
 	files  int
 }
 
-// export is batchctl ui --export: it writes the pages of jobs, or of the last submission, and of the benchmarks in the
-// directory of --files.
+// export is batchctl ui --export: it writes the pages of jobs, or of the last submission.
 func export(ctx context.Context, con *term.Console, run source.Run, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,15 +98,11 @@ func (c *copier) copy(ctx context.Context) error {
 		args = append(args, "--submission", c.Options.Submission)
 	}
 	found, err := source.AskJSON[[]types.JobDetail](ctx, c.Commands, c.Age(), args...)
-	benchmarks := reportfiles.Find(c.Source.Files).Benchmarks
-	if err != nil && (len(benchmarks) == 0 || len(c.Options.Args) > 0 || c.Options.Submission != "") {
+	if err != nil {
 		return err
 	}
-	if failed := c.Observer.Query(ctx, 0); failed != nil { // the pages name the target
-		if len(benchmarks) == 0 {
-			return failed
-		}
-		found = nil
+	if err := c.Observer.Query(ctx, 0); err != nil { // the pages name the target
+		return err
 	}
 	children := map[string][]string{}
 	for _, d := range found {
@@ -126,7 +118,7 @@ func (c *copier) copy(ctx context.Context) error {
 			c.export.Pages[child] = fileOf(child)
 		}
 	}
-	if err := c.overview(ctx, found, benchmarks); err != nil {
+	if err := c.overview(ctx, found); err != nil {
 		return err
 	}
 	for _, d := range found {
@@ -171,21 +163,9 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 }
 
 // overview writes index.html.
-func (c *copier) overview(ctx context.Context, found []types.JobDetail, benchmarks []reportfiles.Benchmark) error {
-	for i, b := range benchmarks {
-		name := "index.html"
-		if len(found) > 0 || i > 0 {
-			name = "benchmark-" + strconv.Itoa(i+1) + ".html"
-		}
-		if err := c.write(name, reportpages.BenchmarkPage(b), page.Exported{}); err != nil {
-			return err
-		}
-	}
+func (c *copier) overview(ctx context.Context, found []types.JobDetail) error {
 	if len(found) == 0 {
-		if len(benchmarks) == 0 {
-			return exit.Fail(exit.NotDone, "there is no job to export").Try("list the jobs: batchctl list")
-		}
-		return nil
+		return exit.Fail(exit.NotDone, "there is no job to export").Try("list the jobs: batchctl list")
 	}
 	var ids []string
 	for _, d := range found {

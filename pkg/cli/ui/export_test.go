@@ -27,7 +27,7 @@ import (
 func exportTo(t *testing.T, r *uitest.Replies, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, notes bytes.Buffer
-	o := options{Options: jobs.Options{Command: "ui", Args: args, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: dir}
+	o := options{Options: jobs.Options{Command: "ui", Args: args, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, export: dir}
 	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.Run, o)
 	return out.String(), notes.String(), err
 }
@@ -278,7 +278,7 @@ func (closedWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 
 func TestExportFails(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: ".", export: "full"}
+	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, export: "full"}
 	r := uitest.Recording()
 	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.Run, o); err == nil {
 		t.Error("an address that was not printed is no error")
@@ -318,25 +318,6 @@ func TestExportFails(t *testing.T) {
 	if _, notes, err := exportTo(t, r, "rest"); err != nil || !strings.Contains(notes, "8 pages") {
 		t.Errorf("%q, %v", notes, err)
 	}
-}
-
-// TestExportBenchmark copies a benchmark, without and with jobs.
-func TestExportBenchmark(t *testing.T) {
-	t.Chdir(t.TempDir())
-	writeReports(t)
-	r := uitest.Recording()
-	if _, _, err := exportTo(t, r, "both"); err != nil || !strings.Contains(filesIn(t, "both")["benchmark-1.html"], "gemm") {
-		t.Errorf("%v", err)
-	}
-	r.Known["status"] = uitest.Reply{Err: "batchctl: no jobs\n", Status: 1}
-	if _, _, err := exportTo(t, r, "alone"); err != nil {
-		t.Error(err)
-	}
-	pages := filesIn(t, "alone")
-	if len(pages) != 1 || !strings.Contains(pages["index.html"], "gemm") {
-		t.Errorf("%d pages", len(pages))
-	}
-	checkCopy(t, "index.html", pages["index.html"])
 }
 
 // TestChosenChildren copies the failed children of a large array first.

@@ -25,8 +25,6 @@ func UICommand(con *term.Console, run source.Run, hasFlag func(command, flag str
 			&cli.BoolFlag{Name: "no-open", Usage: "print the address, but do not open a browser"},
 			&cli.IntFlag{Name: "port", Usage: "listen on this `PORT` of 127.0.0.1 (default: any free port)"},
 			&cli.BoolFlag{Name: "allow-changes", Usage: "let the pages submit, stop, retry and replay jobs"},
-			&cli.StringFlag{Name: "files", Value: ".",
-				Usage: "the `DIRECTORY` of the queue files, benchmark reports and doctor reports that the pages show"},
 			&cli.StringFlag{Name: "export", Usage: "write pages to this `DIRECTORY` and exit"},
 		),
 		Action: func(c *cli.Context) error {
@@ -35,8 +33,7 @@ func UICommand(con *term.Console, run source.Run, hasFlag func(command, flag str
 				return err
 			}
 			o := options{Options: of, noOpen: c.Bool("no-open"), port: c.Int("port"),
-				allowChanges: c.Bool("allow-changes"), files: c.String("files"), export: c.String("export"),
-				hasFlag: hasFlag}
+				allowChanges: c.Bool("allow-changes"), export: c.String("export"), hasFlag: hasFlag}
 			switch {
 			case o.port < 0 || o.port > 65535:
 				return exit.Usage("--port %d is not a port", o.port).
@@ -56,6 +53,6 @@ type options struct {
 	jobs.Options
 	noOpen, allowChanges bool
 	port                 int    // 0 is any
-	files, export        string // directories
+	export               string // a directory
 	hasFlag              func(command, flag string) bool
 }

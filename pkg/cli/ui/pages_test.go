@@ -56,7 +56,7 @@ var views = []struct {
 	{"/jobs/" + uitest.ArrayID + "/children/measurements", []string{"status ID", "history"}, 200, []string{`{"measured":true,"name":"peak memory MiB","values":[100,200,300,null]}`, `"name":"busy CPUs"`}},
 	{"/workflows/" + uitest.RunID, []string{"status --submission"}, 200, []string{"calibration", "array of 4", "Dependent Job failed"}},
 	{"/check", nil, 200, []string{"public.ecr.aws"}},
-	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + uitest.ArrayID + "/results", "bench.json", "doctor.json"}[:3]},
+	{"/reports", []string{"status"}, 200, []string{"by=tag:team", "/jobs/" + uitest.ArrayID + "/results"}},
 	{"/reports/cost", []string{"cost"}, 200, []string{"calibration", "last 7d"}},
 	{"/reports/sizes", []string{"advise"}, 200, []string{"40 measured of 41 attempts, 1 out of memory", "3.01 GiB", "memory 3.25 GiB, 1 vCPU: enough for 99 % of runs", "saves 5.76 of 7.68 USD", "cpu: 4 jobs on m5.xlarge",
 		`"resources": { "vcpus": 1, "memory": "3328 MiB" }`, "By depth: explains 80 %", "No proposal: no measured runs", `"measure": true`, "last 30d"}},
@@ -66,26 +66,22 @@ var views = []struct {
 	{"/reports/whatif", []string{"top"}, 200, []string{"maxvCpus", `value="local"`, `value="job.json"`}},
 	{whatIfAddress, []string{"what-if"}, 200, []string{"20m (10m to 40m)", "→ 2m (1m to 4m)", "→ $7.50", "the jobs of share vision wait 12m", `"maxvCpus": 512`, "vCPUs of share audio after the change", "--without-share=vision",
 		`"computeEnvironmentName": "local"`, "Copy for apply", `"jobQueue": "default"`, "Copy for the platform file", `<option value="SPOT" selected>`, `<option value="fair" selected>`, `value="vision:0.5"`}},
-	{"/reports/whatif?queue=default&policy=policy.json", []string{"policy"}, 200, []string{`<option value="policy.json" selected>`, "batchctl forecast --policy=policy.json default"}},
-	{"/reports/sizing", []string{"top"}, 200, []string{"recorded history", "trace.swf", "Each run counts once"}},
-	{"/reports/sizing?queue=default&trace=history&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: local maxvCpus 64 with t3a, maxvCpus 64, $3.75", "23 sets tried", "a cheaper set may exist", "120 jobs", "waited 1m (median)",
+	{"/reports/sizing", []string{"top"}, 200, []string{"recorded history", "Each run counts once"}},
+	{"/reports/sizing?queue=default&wait=30m", []string{"sizing"}, 200, []string{"the cheapest set that keeps 95 % of the waits below 30m: local maxvCpus 64 with t3a, maxvCpus 64, $3.75", "23 sets tried", "a cheaper set may exist", "120 jobs", "waited 1m (median)",
 		"3 rows skipped: no duration", "the present vCPUs", `"computeResources": {`, "Copy for apply", `"computeEnvironment": "local"`, "Copy for the platform file"}},
 	{"/reports/accuracy", []string{"accuracy"}, 200, []string{"Queue default has <strong>poor forecasts</strong>", "82 %", "-12s", "poor: do not rely on it", "55 %", "4m", "too few to tell", "batchctl forecast --accuracy"}},
-	{"/reports/benchmark?file=bench.json", []string{"file bench.json"}, 200, []string{"gemm", "2.00"}},
-	{"/platform", []string{"file doctor.json"}, 200, []string{"the driver is missing"}},
+	{"/platform", nil, 200, []string{"There is no platform file here"}},
 	{"/platform/drift", []string{"apply"}, 200, []string{"1 difference", "priority"}},
 }
 
 // whatIfAddress proposes every kind of change.
 const whatIfAddress = "/reports/whatif?queue=default&environment=local&max=512&types=g6e.12xlarge&share=vision&file=job.json&count=200&reclaims=0.05&type=SPOT&policy=fair&weight=vision:0.5"
 
-// writeReports writes one file of each kind that the pages recognise to the current directory.
-func writeReports(t *testing.T) {
+// writeJobFile writes the job file that the pages offer to the current directory.
+func writeJobFile(t *testing.T) {
 	t.Helper()
-	for name, text := range map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile, "job.json": jobpages.ExampleJob, "policy.json": uitest.PolicyFile, "trace.swf": "; no jobs\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile("job.json", []byte(jobpages.ExampleJob), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -210,7 +206,7 @@ func badText(text string) string {
 // TestPages renders every page for the recording.
 func TestPages(t *testing.T) {
 	s := serverOf(t, uitest.Recording(), nil)
-	writeReports(t)
+	writeJobFile(t)
 	h := s.handler()
 	for _, v := range views {
 		w := get(h, v.address)
@@ -386,8 +382,6 @@ func commandsOf(address string, commands []string) (lines []string) {
 			lines = append(lines, "forecast --accuracy")
 		case "accuracy of default":
 			lines = append(lines, "forecast --accuracy default")
-		case "policy":
-			lines = append(lines, uitest.PolicyLine)
 		case "what-if":
 			lines = append(lines, uitest.WhatIfLine)
 		case "plan --when":
@@ -410,7 +404,7 @@ func commandsOf(address string, commands []string) (lines []string) {
 func TestHostileData(t *testing.T) {
 	r := uitest.Recording()
 	s := serverOf(t, r, nil)
-	writeReports(t)
+	writeJobFile(t)
 	h := s.handler()
 	var pages []string
 	for _, v := range views {
@@ -430,11 +424,7 @@ func TestHostileData(t *testing.T) {
 	sample := rand.New(rand.NewPCG(seed, 0)) // of the variants: all of them take minutes
 	for _, v := range views {
 		for _, line := range commandsOf(v.address, v.commands) {
-			file, isFile := strings.CutPrefix(line, "file ")
 			original := r.Known[line].Out
-			if isFile {
-				original = map[string]string{"bench.json": uitest.BenchmarkFile, "doctor.json": uitest.DoctorFile}[file]
-			}
 			if original == "" {
 				t.Fatalf("%s: no recording of %s", v.address, line)
 			}
@@ -442,14 +432,7 @@ func TestHostileData(t *testing.T) {
 				if sample.IntN(variants(t, map[bool]int{true: 6, false: 40}[strings.HasSuffix(name, "is hostile 0")])) > 0 {
 					continue
 				}
-				text := write()
-				if isFile {
-					if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				} else {
-					r.Set(line, uitest.IndentJSON(text))
-				}
+				r.Set(line, uitest.IndentJSON(write()))
 				s.Forget()
 				if line == "status" || strings.HasPrefix(line, "list --array") {
 					s.list(r)
@@ -462,11 +445,7 @@ func TestHostileData(t *testing.T) {
 					t.Errorf("%s, %s: %s\n  %s", v.address, line, name, bad)
 				}
 			}
-			if isFile {
-				writeReports(t)
-			} else {
-				r.Set(line, original)
-			}
+			r.Set(line, original)
 			s.Forget()
 			s.list(r)
 		}
@@ -500,7 +479,7 @@ func problemsOf(h http.Handler, address string, known map[string]bool) (bad stri
 // TestHostileRequests has hostile texts in the address: in ids, queries and forms.
 func TestHostileRequests(t *testing.T) {
 	s := serverOf(t, uitest.Recording(), nil)
-	writeReports(t)
+	writeJobFile(t)
 	h := s.handler()
 	var pages []string
 	for _, v := range views {
@@ -517,7 +496,7 @@ func TestHostileRequests(t *testing.T) {
 			"/jobs/" + path + "/measurements", "/jobs/" + path + "/children/measurements", "/reports/sizes?since=" + query, "/reports/compare?good=" + query,
 			"/reports/compare?good=" + query + "&bad=" + query, "/reports/cost?by=" + query, "/reports/cost?by=tag:" + query, "/queues/" + path + "/forecast", "/queues/" + path + "/when", "/queues/default/when?job=" + query,
 			"/queues/default?forecast=1&job=" + query, "/reports/whatif?queue=" + query, "/reports/whatif?share=" + query, "/reports/whatif?max=" + query, "/reports/whatif?environment=local&types=" + query,
-			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/whatif?policy=" + query, "/reports/whatif?type=" + query, "/reports/whatif?queue=default&weight=" + query, "/reports/whatif?queue=default&weight=1:" + query, "/reports/sizing?trace=" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query, "/reports/benchmark?file=" + query,
+			"/reports/whatif?file=" + query, "/reports/whatif?reclaims=" + query, "/reports/whatif?policy=" + query, "/reports/whatif?type=" + query, "/reports/whatif?queue=default&weight=" + query, "/reports/whatif?queue=default&weight=1:" + query, "/reports/sizing?queue=" + query, "/reports/sizing?wait=" + query, "/reports/cost?since=" + query,
 			"/jobs/" + uitest.ArrayID + "/results?value=" + query, "/" + path, "/assets/" + path} {
 			if bad := problemsOf(h, address, known); bad != "" && bad != "no tag" && !strings.HasPrefix(address, "/assets/") {
 				t.Errorf("%.100s: %s", address, bad)

@@ -23,7 +23,7 @@ func serverOf(t *testing.T, r *uitest.Replies, change func(*options)) *server {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("BATCHCTL_TARGET", "")
-	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, files: "."}
+	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}}
 	if change != nil {
 		change(&o)
 	}

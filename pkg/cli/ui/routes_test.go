@@ -26,12 +26,12 @@ func TestUnknownAddresses(t *testing.T) {
 	s := serverOf(t, r, nil)
 	h := s.handler()
 	for address, want := range map[string]int{"/nope": 404, "/queues/nope": 404, "/jobs/nope": 404, "/jobs/nope/explain": 404, "/jobs/nope/results": 404, "/jobs/nope/nope": 404,
-		"/workflows/nope": 404, "/reports/nope": 404, "/reports/benchmark?file=/etc/passwd": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
+		"/workflows/nope": 404, "/reports/nope": 404, "/assets/nope.js": 404, "/assets/frame.html": 404, "/assets/..%2fui.go": 404,
 		"/jobs/nope/children": 404, "/reports/cost?since=1y": 400, "/reports/cost?by=user": 400, "/reports/sizes?since=1y": 400, "/queues/-x/forecast": 404, "/queues/default/when?job=/etc/passwd": 400,
 		"/reports/whatif?queue=nope": 400, "/reports/whatif?max=512": 400, "/reports/whatif?environment=local&max=x": 400, "/reports/whatif?environment=local&max=-1": 400,
 		"/reports/whatif?file=../x.json": 400, "/reports/whatif?reclaims=x": 400, "/reports/whatif?environment=local&type=ec2": 400, "/reports/whatif?type=SPOT": 400,
 		"/reports/whatif?policy=/etc/passwd": 400, "/reports/whatif?queue=default&weight=vision": 400, "/reports/whatif?queue=default&weight=:2": 400,
-		"/reports/sizing?trace=/etc/passwd": 400, "/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
+		"/reports/sizing?wait=1y": 400, "/reports/sizing?queue=nope": 400, "/reports/compare?good=--platform": 400, "/reports/compare?good=nope&bad=nope": 404,
 		"/jobs/nope/measurements": 404, "/jobs/-x/measurements": 404, "/jobs?sort=colour": 400, "/jobs?from=-1": 400, "/jobs?n=x": 400, "/jobs/rows?group=x": 400,
 		"/jobs/" + uitest.PrepareID + "/children": 400, "/": 303, "/favicon.ico": 303} {
 		w := get(h, address)
@@ -91,8 +91,8 @@ func TestNoFlagsInAddresses(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range []string{"job", "good", "bad", "since", "by", "file", "queue", "trace", "wait", "environment", "max", "types", "share", "count", "reclaims", "type", "policy", "weight", "topic"} {
-			for _, path := range []string{"/reports/compare", "/reports/cost", "/reports/sizes", "/reports/benchmark", "/reports/sizing", "/reports/whatif", "/queues/default", "/queues/default/when"} {
+		for _, name := range []string{"job", "good", "bad", "since", "by", "file", "queue", "wait", "environment", "max", "types", "share", "count", "reclaims", "type", "policy", "weight", "topic"} {
+			for _, path := range []string{"/reports/compare", "/reports/cost", "/reports/sizes", "/reports/sizing", "/reports/whatif", "/queues/default", "/queues/default/when"} {
 				address := path + "?" + name + "=" + flag
 				check(get(h, address), address)
 			}
@@ -136,7 +136,7 @@ func TestManyResults(t *testing.T) {
 func TestTargetFails(t *testing.T) {
 	r := uitest.Recording()
 	s := serverOf(t, r, nil)
-	writeReports(t)
+	writeJobFile(t)
 	h := s.handler()
 	for line := range r.Known {
 		r.Known[line] = uitest.Reply{Err: "batchctl: cannot reach the target\n  start it\n", Status: 3}
@@ -273,7 +273,7 @@ func TestBrowserLeaves(t *testing.T) {
 func TestGuardedServer(t *testing.T) {
 	r := uitest.Recording()
 	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
-	writeReports(t)
+	writeJobFile(t)
 	ln, err := web.Listen(0)
 	if err != nil {
 		t.Fatal(err)
@@ -371,9 +371,6 @@ func TestGuardedServer(t *testing.T) {
 	}
 	// The browser gets everything, compressed, and with the headers of the guard.
 	for _, v := range views {
-		if v.commands != nil && strings.HasPrefix(v.commands[0], "file ") && strings.Contains(v.address, "benchmark") {
-			continue // there is no file
-		}
 		answer := send("GET", v.address, "", with()...)
 		text, _ := io.ReadAll(answer.Body)
 		if answer.StatusCode != v.status || answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("X-Content-Type-Options") != "nosniff" ||

@@ -48,7 +48,7 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 	if !target.Exists(name, in.Platform) {
 		return nil, target.Unknown(name, in.Platform)
 	}
-	c := source.New(ctx, run, o.Options, o.files, name)
+	c := source.New(ctx, run, o.Options, name)
 	c.Commands.HasFlag = o.hasFlag
 	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges,
 		groups: groupsOf(c, in.Platform, o.allowChanges)}, nil

@@ -624,10 +624,6 @@ const journeys = {
     await page.click('.pill:has-text("accuracy")');
     await page.waitForURL('**value=accuracy');
     await inspect(page, 'report-results', {dark: true});
-    await v.go('/reports');
-    await page.locator('.card', {hasText: 'Benchmarks'}).locator('a').click();
-    await page.waitForSelector('text=speed-up');
-    await inspect(page, 'report-benchmark', {dark: true});
     await v.leave();
   },
 
@@ -637,7 +633,7 @@ const journeys = {
     await page.click('nav >> text=Platform');
     await page.waitForSelector('text=differences between the files and the target');
     const text = await page.innerText('main');
-    for (const part of ['night', 'requiredTags', 'the root file system is full', 'Amazon Linux 2023']) assert.ok(text.includes(part), part);
+    for (const part of ['night', 'requiredTags']) assert.ok(text.includes(part), part);
     await inspect(page, 'platform');
     await v.leave();
   },
@@ -662,7 +658,7 @@ const journeys = {
     for (const options of [{viewport: {width: 720, height: 450}, deviceScaleFactor: 2}, {viewport: {width: 390, height: 844}, isMobile: true, hasTouch: true}, {viewport: {width: 320, height: 640}}]) {
       const zoomed = await visitor(config.local, options);
       for (const to of ['/queues', '/queues/cpu-job-queue', '/jobs', '/jobs?group=workflow', '/jobs/' + sweep, '/jobs/' + sweep + ':5', '/jobs/' + sweep + '/results', '/jobs/' + newest('hostile'), workflow(), '/check', '/reports',
-        '/reports/cost', '/reports/sizes', `/reports/compare?good=${sweep}:4&bad=${sweep}:5`, '/queues/cpu-job-queue?forecast=1', '/reports/whatif', '/reports/sizing', '/reports/accuracy', '/reports/benchmark?file=benchmark.json', '/platform', '/nowhere']) {
+        '/reports/cost', '/reports/sizes', `/reports/compare?good=${sweep}:4&bad=${sweep}:5`, '/queues/cpu-job-queue?forecast=1', '/reports/whatif', '/reports/sizing', '/reports/accuracy', '/platform', '/nowhere']) {
         if (to === '/nowhere') { await zoomed.page.goto(new URL(config.local.address).origin + to); zoomed.problems.length = 0; } else await zoomed.go(to);
         await fits(zoomed.page, to + ' at ' + options.viewport.width);
       }

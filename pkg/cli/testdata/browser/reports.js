@@ -142,10 +142,10 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       await v.go('/reports/whatif?queue=cpu-job-queue');
       await page.selectOption('select[name=type]', 'SPOT');
       await page.fill('input[name=reclaims]', '0.05');
-      await page.selectOption('select[name=policy]', 'fair.json');
+      await page.selectOption('select[name=policy]', 'fair');
       await page.focus('form button');
       await page.keyboard.press('Enter');
-      await page.waitForSelector('pre:has-text(\'"shareDecaySeconds": 600\')');
+      await page.waitForSelector('pre:has-text(\'"type": "SPOT"\')');
       assert.match(await page.innerText('pre >> nth=0'), /"type": "SPOT"/);
       assert.deepEqual(Object.keys(JSON.parse(await page.innerText('pre >> nth=1')).queues), ['cpu', 'default']);
       for (const [at, name] of ['Copy for apply', 'Copy for the platform file'].entries()) {
@@ -159,7 +159,6 @@ module.exports = ({config, desktop, phone, cli, newest, until, visitor, loaded, 
       await until(async () => await page.evaluate(() => getSelection().toString()) === await page.innerText('.patch pre >> nth=0'), 'without the permission, the text is selected');
       await checked(page, 'what-if-account');
       await v.go('/reports/sizing');
-      await page.selectOption('select[name=trace]', 'trace.swf');
       await page.selectOption('select[name=queue]', 'cpu-job-queue');
       await page.selectOption('select[name=wait]', '8h');
       await page.focus('form button');

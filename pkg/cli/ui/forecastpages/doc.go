@@ -1,3 +1,3 @@
-// Package forecastpages has the pages about forecasts: of a queue, of a proposed change and of a trace, and how good
-// earlier forecasts were.
+// Package forecastpages has the pages about forecasts: of a queue, of a proposed change and of recorded jobs, and how
+// good earlier ones were.
 package forecastpages

@@ -12,7 +12,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
@@ -296,7 +295,7 @@ type whenLine struct {
 // whenPart shows when the jobs of a file would start if they were submitted now.
 func (s *Forecasts) whenPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "when", Part: true}
-	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: reportfiles.Find(s.Files).JobFiles}
+	v := whenView{Name: r.PathValue("name"), Job: r.FormValue("job"), Files: jobFiles(".")}
 	p.Body = v
 	if v.Job == "" {
 		return p, nil
@@ -328,8 +327,8 @@ func (s *Forecasts) whenPart(r *http.Request) (page.Page, error) {
 
 // jobFile returns the path of a job file that the pages list.
 func (s *Forecasts) jobFile(name string) (string, error) {
-	if !slices.Contains(reportfiles.Find(s.Files).JobFiles, name) {
-		return "", page.BadRequest(fmt.Errorf("%s is not a job file below %s", show.Text(name), s.FilesDirectory()))
+	if !slices.Contains(jobFiles("."), name) {
+		return "", page.BadRequest(fmt.Errorf("%s is not a job file below this directory", show.Text(name)))
 	}
-	return filepath.Join(s.Files, name), nil
+	return filepath.FromSlash(name), nil
 }

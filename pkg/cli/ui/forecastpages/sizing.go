@@ -1,15 +1,14 @@
 package forecastpages
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/forecast"
@@ -30,9 +29,9 @@ type sizingDocument struct {
 
 // sizingView is what the page of the sizing report shows.
 type sizingView struct {
-	Queue, Trace, MaxWait   string
-	Queues, Traces, Choices []string
-	// Verdict names the cheapest set of queues; "" before a trace was chosen.
+	Queue, MaxWait  string
+	Queues, Choices []string
+	// Verdict names the cheapest set of queues; "" before a limit was chosen.
 	Verdict, Searched, Jobs, Waited, Command string
 	Skipped                                  []string
 	Rows                                     [][]string
@@ -46,11 +45,10 @@ var maxWaits = []string{"5m", "15m", "30m", "1h", "2h", "8h", "24h"}
 // mostSets is how many sets of queues the page shows.
 const mostSets = 50
 
-// sizingPage runs a trace against sets of queues.
+// sizingPage runs the recorded jobs against sets of queues.
 func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "sizing", Title: "Sizing report", Section: "reports"}
-	v := sizingView{Queue: r.FormValue("queue"), Trace: r.FormValue("trace"), MaxWait: r.FormValue("wait"),
-		Choices: maxWaits}
+	v := sizingView{Queue: r.FormValue("queue"), MaxWait: cmp.Or(r.FormValue("wait"), "30m"), Choices: maxWaits}
 	snapshot, err := s.Observer.Latest(r.Context())
 	if err != nil {
 		return p, err
@@ -58,27 +56,14 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 	for _, q := range snapshot.Queues {
 		v.Queues = append(v.Queues, q.Name)
 	}
-	v.Traces = append([]string{"history"}, reportfiles.Find(s.Files).Traces...)
-	if v.MaxWait == "" {
-		v.MaxWait = "30m"
-	}
 	switch {
 	case v.Queue != "" && !slices.Contains(v.Queues, v.Queue):
 		return p, page.BadRequest(fmt.Errorf("queue %s: choose one of the target's", v.Queue))
 	case !slices.Contains(maxWaits, v.MaxWait):
 		return p, page.BadRequest(fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", ")))
-	case v.Trace != "" && !slices.Contains(v.Traces, v.Trace):
-		return p, page.BadRequest(fmt.Errorf("trace %s: choose history, or a file below %s", v.Trace,
-			s.FilesDirectory()))
-	case v.Trace != "" && v.Trace != "history" && v.Queue == "" && len(v.Queues) > 1:
-		return p, page.BadRequest(fmt.Errorf("choose the queue for the jobs of %s", show.Text(v.Trace)))
 	}
-	if v.Trace != "" {
-		trace := v.Trace
-		if trace != "history" {
-			trace = filepath.Join(s.Files, trace)
-		}
-		args := []string{"forecast", "--replay=" + trace, "--max-wait=" + v.MaxWait}
+	if r.FormValue("wait") != "" {
+		args := []string{"forecast", "--replay=history", "--max-wait=" + v.MaxWait}
 		if v.Queue != "" {
 			args = append(args, v.Queue)
 		}
@@ -99,7 +84,7 @@ func (v *sizingView) fill(d sizingDocument) {
 	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)),
 		forecast.Searched(d.Tried), text.Count(d.Jobs, "job"), d.views()
 	if len(d.Waited) == 2 {
-		v.Waited = fmt.Sprintf("In the trace, the jobs waited %s (median); 95 %% waited at most %s.",
+		v.Waited = fmt.Sprintf("The jobs waited %s (median); 95 %% waited at most %s.",
 			forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))
 	}
 	for _, why := range slices.Sorted(maps.Keys(d.Skipped)) {

@@ -3,13 +3,11 @@ package forecastpages
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 )
@@ -17,15 +15,15 @@ import (
 // whatIf is the form of a proposed change. All members are as typed; "" changes nothing.
 type whatIf struct {
 	Queue, Environment, MaxvCpus, Types, Share, File, Count, Reclaims string
-	// Type is EC2 or SPOT. Policy can be none, fair or a file. Weight is the factor of a share, such as vision:0.5.
+	// Type is EC2 or SPOT. Policy can be none or fair. Weight is the factor of a share, such as vision:0.5.
 	Type, Policy, Weight string
 }
 
 // whatIfView is what the page about proposed changes shows.
 type whatIfView struct {
 	whatIf
-	Queues, Environments, Files, Policies []string
-	Outlook                               *outlookView
+	Queues, Environments, Files []string
+	Outlook                     *outlookView
 }
 
 // whatIfPage shows what a change of a queue would do. It changes nothing.
@@ -48,8 +46,7 @@ func (s *Forecasts) whatIfPage(r *http.Request) (page.Page, error) {
 			}
 		}
 	}
-	found := reportfiles.Find(s.Files)
-	v.Files, v.Policies = found.JobFiles, found.Policies
+	v.Files = jobFiles(".")
 	proposed, err := s.proposed(v)
 	if err != nil {
 		return p, page.BadRequest(err)
@@ -95,7 +92,7 @@ func (s *Forecasts) proposed(v whatIfView) (flags []string, err error) {
 		}
 		flags = append(flags, fmt.Sprintf("--set=%s.type=%s", v.Environment, v.Type))
 	}
-	policy, err := s.proposedPolicy(v)
+	policy, err := v.proposedPolicy()
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +124,7 @@ func (s *Forecasts) proposed(v whatIfView) (flags []string, err error) {
 }
 
 // proposedPolicy returns the flags of forecast for the scheduling policy of the form.
-func (s *Forecasts) proposedPolicy(v whatIfView) (flags []string, err error) {
+func (v whatIfView) proposedPolicy() (flags []string, err error) {
 	if v.Policy+v.Weight == "" {
 		return nil, nil
 	}
@@ -142,10 +139,8 @@ func (s *Forecasts) proposedPolicy(v whatIfView) (flags []string, err error) {
 	case v.Policy == "":
 	case v.Policy == "none" || v.Policy == "fair":
 		flags = append(flags, fmt.Sprintf("--set=%s.schedulingPolicy=%s", queue, v.Policy))
-	case slices.Contains(v.Policies, v.Policy):
-		flags = append(flags, "--policy="+filepath.Join(s.Files, v.Policy))
 	default:
-		return nil, fmt.Errorf("%s is not a scheduling policy below %s", show.Text(v.Policy), s.FilesDirectory())
+		return nil, fmt.Errorf("policy %s: want none or fair", show.Text(v.Policy))
 	}
 	if v.Weight != "" {
 		share, text, ok := strings.Cut(v.Weight, ":")

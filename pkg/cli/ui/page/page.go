@@ -222,17 +222,16 @@ var functions = template.FuncMap{
 	"took":         show.Took,
 	"milliseconds": func(at *int64) int64 { return aws.ToInt64(at) },
 	// pkg/ui/chart and pkg/graph draw these pictures, and escape all text in them.
-	"svg":        func(text string) template.HTML { return template.HTML(text) },
-	"data":       data,
-	"value":      show.Value,
-	"short_time": show.ShortTime,
-	"segment":    url.PathEscape,
-	"query":      url.QueryEscape,
-	"lines":      func(text string) []string { return strings.Split(text, "\n") },
-	"has":        func(list []string, v string) bool { return slices.Contains(list, v) },
-	"list":       func(v ...string) []string { return v },
-	"json_of":    jsonOf,
-	"image":      image,
+	"svg":     func(text string) template.HTML { return template.HTML(text) },
+	"data":    data,
+	"value":   show.Value,
+	"segment": url.PathEscape,
+	"query":   url.QueryEscape,
+	"lines":   func(text string) []string { return strings.Split(text, "\n") },
+	"has":     func(list []string, v string) bool { return slices.Contains(list, v) },
+	"list":    func(v ...string) []string { return v },
+	"json_of": jsonOf,
+	"image":   image,
 	"index_of": func(id string) string {
 		_, index, _ := batch.SplitChildID(id)
 		return strconv.Itoa(index)

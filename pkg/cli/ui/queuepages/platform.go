@@ -11,7 +11,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -26,14 +25,12 @@ type platformView struct {
 	File   string
 	Policy []setting
 	// Queues are the queues of the platform file.
-	Queues  []setting
-	Doctors []reportfiles.DoctorReport
-	Problem string
+	Queues []setting
 	// DriftCommand compares the queue files with the target.
 	DriftCommand string
 }
 
-// Platform shows the platform file, the queue files and the reports of doctor.
+// Platform shows the platform file and the queue files.
 type Platform struct {
 	*source.Source
 	// File is the platform file; nil without one.
@@ -50,11 +47,9 @@ func (s *Platform) Routes() page.Routes {
 	}
 }
 
-// platformPage shows the policy, the queues as code, and the recorded reports of doctor.
+// platformPage shows the policy and the queues as code.
 func (s *Platform) platformPage(*http.Request) (page.Page, error) {
-	found := reportfiles.Find(s.Files)
-	v := platformView{Doctors: found.Doctors, Problem: found.Problem,
-		DriftCommand: show.Text(s.Commands.Line("apply", s.Files, "--check"))}
+	v := platformView{DriftCommand: show.Text(s.Commands.Line("apply", ".", "--check"))}
 	if s.File != nil && s.File.Root != nil {
 		v.File = show.Text(filepath.ToSlash(s.File.Root.Source.Name))
 		for child := range s.File.Root.Get("policy").Children() {
@@ -111,7 +106,7 @@ type drift struct {
 // driftPart compares the queue files with the target.
 func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "drift", Part: true}
-	args := []string{"apply", s.Files, "--check", "--output", "json"}
+	args := []string{"apply", ".", "--check", "--output", "json"}
 	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)
 	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message,
 		"no file creates resources") {
@@ -120,8 +115,7 @@ func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	v.Command, v.Apply = show.Text(s.Commands.Line("apply", s.Files, "--check")),
-		show.Text(s.Commands.Line("apply", s.Files))
+	v.Command, v.Apply = show.Text(s.Commands.Line("apply", ".", "--check")), show.Text(s.Commands.Line("apply", "."))
 	p.Body = v
 	return p, nil
 }

@@ -1,2 +1,2 @@
-// Package reportpages has the pages about what ran: cost, right-sizing, comparisons and benchmarks.
+// Package reportpages has the pages about what ran: cost, right-sizing and comparisons.
 package reportpages

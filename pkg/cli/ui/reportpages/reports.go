@@ -9,25 +9,23 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
-	"github.com/batchctl/batchctl/pkg/cli/ui/reportfiles"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
 
-// Reports show the reports: cost, right-sizing, comparisons and benchmarks.
+// Reports show the reports: cost, right-sizing and comparisons.
 type Reports struct{ *source.Source }
 
 // Routes are the addresses of the group.
 func (s *Reports) Routes() page.Routes {
 	return page.Routes{
 		Pages: map[string]func(*http.Request) (page.Page, error){
-			"/reports":           s.reportsPage,
-			"/reports/cost":      s.costReport,
-			"/reports/sizes":     s.sizesReport,
-			"/reports/compare":   s.comparePage,
-			"/reports/benchmark": s.benchmarkPage,
+			"/reports":         s.reportsPage,
+			"/reports/cost":    s.costReport,
+			"/reports/sizes":   s.sizesReport,
+			"/reports/compare": s.comparePage,
 		},
 	}
 }
@@ -46,10 +44,9 @@ func (s *Reports) reportsPage(r *http.Request) (page.Page, error) {
 		}
 	}
 	p.Body = struct {
-		reportfiles.Reports
 		Arrays []joblist.Job
 		Tags   []string
-	}{reportfiles.Find(s.Files), arrays, s.Observer.Jobs.TagNames()}
+	}{arrays, s.Observer.Jobs.TagNames()}
 	return p, nil
 }
 
@@ -93,40 +90,4 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 		Spans            []string
 	}{found, since, by, drawn, spans}
 	return p, nil
-}
-
-// benchmarkPage shows one benchmark.
-func (s *Reports) benchmarkPage(r *http.Request) (page.Page, error) {
-	p := page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports"}
-	all := reportfiles.Find(s.Files).Benchmarks
-	at := slices.IndexFunc(all, func(b reportfiles.Benchmark) bool { return b.Path == r.FormValue("file") })
-	if at < 0 {
-		return p, page.ErrNotFound
-	}
-	return BenchmarkPage(all[at]), nil
-}
-
-// BenchmarkPage returns the page of a benchmark.
-func BenchmarkPage(b reportfiles.Benchmark) page.Page {
-	shownBars := chart.Bars{ID: "times", Title: "Median time", Unit: "s"}
-	for _, pair := range b.Comparison.Pairs {
-		group := chart.BarGroup{Name: show.Text(pair.Name())}
-		for i, side := range []*reportfiles.BenchmarkSummary{pair.Base, pair.Other} {
-			if side != nil {
-				group.Bars = append(group.Bars,
-					chart.Bar{Name: []string{show.Text(b.Comparison.Base.Name), show.Text(b.Comparison.Other.Name)}[i],
-						Value: side.Median, Low: side.Min,
-						High: side.Max, Class: fmt.Sprintf("share-%d", i), Text: show.ShortTime(side.Median)})
-			}
-		}
-		shownBars.Groups = append(shownBars.Groups, group)
-	}
-	drawn := ""
-	if len(shownBars.Groups) > 0 {
-		drawn = page.Bars(shownBars)
-	}
-	return page.Page{Template: "benchmark", Title: "Benchmark", Section: "reports", Body: struct {
-		reportfiles.Benchmark
-		Chart string
-	}{b, drawn}}
 }

@@ -157,14 +157,3 @@ func Took(from, to *int64) string {
 	}
 	return term.Took(from, to, time.Now())
 }
-
-// ShortTime formats a measured time with three figures: 10.1 µs, 24.9 ms, 1.2 s.
-func ShortTime(s float64) string {
-	switch {
-	case s < 1e-3:
-		return fmt.Sprintf("%.3g µs", s*1e6)
-	case s < 1:
-		return fmt.Sprintf("%.3g ms", s*1e3)
-	}
-	return fmt.Sprintf("%.3g s", s)
-}

@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
-	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -21,18 +20,14 @@ type Source struct {
 	Observer *Observer
 	// Options are the options of commands about jobs.
 	Options jobs.Options
-	// Files is the directory of the queue files and reports that the pages show.
-	Files string
 	// target is the name of the target.
 	target string
 }
 
-// New returns the source of pages about the target with this name. Its commands end with ctx. files is the directory of
-// --files.
-func New(ctx context.Context, run Run, o jobs.Options, files, name string) *Source {
+// New returns the source of pages about the target with this name. Its commands end with ctx.
+func New(ctx context.Context, run Run, o jobs.Options, name string) *Source {
 	c := newCommander(ctx, run, o.Target)
-	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, Files: files,
-		target: name}
+	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, target: name}
 }
 
 // Label names the target for people.
@@ -43,14 +38,6 @@ func (s *Source) Label() string {
 		return s.Observer.snapshot.Target
 	}
 	return s.target
-}
-
-// FilesDirectory is the directory of --files, for the pages.
-func (s *Source) FilesDirectory() string {
-	if s.Files == "." {
-		return "this directory"
-	}
-	return show.Text(s.Files)
 }
 
 // Age returns how old a description may be that a page shows.

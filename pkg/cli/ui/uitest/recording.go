@@ -65,7 +65,6 @@ func Recording() *Replies {
 	diff := "diff " + PrepareID + " " + ReportID
 	r.Known[diff] = Reply{Out: r.Known[diff].Out, Status: differs}
 	r.Known["plan job.json --when"] = Reply{Out: r.Known["plan job.json --when"].Out, Status: differs}
-	r.Known[PolicyLine] = r.Known[WhatIfLine]
 	r.Known["plan -"] = Reply{Out: "1 job: submit\nnext: batchctl submit\n", Status: differs}
 	r.Known["cost -"] = Reply{Out: "0.01 USD\n"}
 	return r
@@ -139,9 +138,6 @@ func (r *Replies) Count(line string) (n int) {
 
 // WhatIfLine is the command for a proposed change.
 const WhatIfLine = "forecast --set=local.maxvCpus=512 --set=local.instanceTypes+=g6e.12xlarge --set=local.type=SPOT --set=default.schedulingPolicy=fair --set=default.weightFactor=vision:0.5 --without-share=vision --spot-reclaims=0.05 --add-jobs=job.json*200 default"
-
-// PolicyLine is the command for a policy file.
-const PolicyLine = "forecast --policy=policy.json default"
 
 // recorded are command lines and what they print.
 const recorded = `$ status 273ad2f0-651c-4ce8-b72e-58f2d99d6e91
