@@ -114,7 +114,7 @@ func For(g Group, requested history.Resources, m Market) Advice {
 	for _, attempt := range g.Attempts {
 		a.Hours += attempt.Duration().Hours()
 		several = several || len(attempt.Usage) > 1
-		if requested == (history.Resources{}) && attempt.Number <= 1 && attempt.Requested != (history.Resources{}) {
+		if requested == (history.Resources{}) && attempt.Number == 1 && attempt.Requested != (history.Resources{}) {
 			a.Requested = attempt.Requested
 		}
 	}

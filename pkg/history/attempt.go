@@ -15,8 +15,7 @@ import (
 type Attempt struct {
 	// Target is where the job ran: "local", or the account and Region.
 	Target string `json:"target"`
-	// Job is the job's id, id:index for a child. Number is the attempt's number, from 1. It is 0 for the last attempt of
-	// a job whose outcome an older version recorded without its attempts.
+	// Job is the job's id, id:index for a child. Number is the attempt's number, from 1.
 	Job    string `json:"job"`
 	Number int    `json:"attempt"`
 	Name   string `json:"name"`

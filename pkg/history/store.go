@@ -65,11 +65,6 @@ func (s Store) Add(attempts ...Attempt) error {
 	if err != nil {
 		return err
 	}
-	if len(files) == 0 {
-		if files, err = s.migrate(); err != nil {
-			return err
-		}
-	}
 	wanted := map[key]*Attempt{}
 	for _, a := range attempts {
 		if !a.isValid() {
@@ -114,14 +109,6 @@ func (s Store) All() iter.Seq2[Attempt, error] {
 			yield(Attempt{}, err)
 			return
 		}
-		if len(files) == 0 {
-			for _, a := range s.earlier() {
-				if !yield(a, nil) {
-					return
-				}
-			}
-			return
-		}
 		all, err := s.read(files)
 		for _, a := range all {
 			if !yield(a, nil) {
@@ -156,7 +143,7 @@ type key struct {
 func (a Attempt) key() key { return key{batch.WithoutAccount(a.Target), a.Job, a.Number} }
 
 // isValid reports whether the row has what identifies an attempt.
-func (a Attempt) isValid() bool { return a.Target != "" && a.Job != "" && a.Number >= 0 }
+func (a Attempt) isValid() bool { return a.Target != "" && a.Job != "" && a.Number > 0 }
 
 // with returns the row with everything that a later row of the same attempt knows.
 func (a Attempt) with(later Attempt) Attempt {
@@ -200,7 +187,7 @@ func (s Store) files() (numbers []int, err error) {
 	for _, e := range entries {
 		name, isRow := strings.CutSuffix(e.Name(), ".jsonl")
 		name, isOurs := strings.CutPrefix(name, "attempts-")
-		if n, err := strconv.Atoi(name); isRow && isOurs && err == nil && n >= 0 {
+		if n, err := strconv.Atoi(name); isRow && isOurs && err == nil && n > 0 {
 			numbers = append(numbers, n)
 		}
 	}
@@ -215,10 +202,16 @@ func (s Store) path(number int) string {
 
 // append writes text to the newest file, or to a new one, with one write. It begins a line even after one that a
 // crash cut off.
-func (s Store) append(files []int, text []byte) (err error) {
+func (s Store) append(files []int, text []byte) error {
 	limit := s.fileSize
 	if limit == 0 {
 		limit = fileSize
+	}
+	if len(files) == 0 {
+		if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+			return err
+		}
+		files = []int{1}
 	}
 	number := files[len(files)-1]
 	info, err := os.Stat(s.path(number))
@@ -226,7 +219,7 @@ func (s Store) append(files []int, text []byte) (err error) {
 		return err
 	}
 	created := err != nil
-	if err == nil && info.Size() >= limit || number == migrated {
+	if err == nil && info.Size() >= limit {
 		number, created = number+1, true
 		files = append(files, number)
 	}
@@ -301,7 +294,6 @@ func decode(line []byte) (a Attempt, ok bool) {
 func (s Store) read(files []int) ([]Attempt, error) {
 	var all []Attempt
 	at := map[key]int{}
-	numbered := map[key]bool{} // jobs with a row that has a number
 	err := s.each(files, func(line []byte) bool {
 		a, ok := decode(line)
 		if !ok {
@@ -314,13 +306,9 @@ func (s Store) read(files []int) ([]Attempt, error) {
 		}
 		at[k] = len(all)
 		all = append(all, a)
-		if k.number > 0 {
-			k.number = 0
-			numbered[k] = true
-		}
 		return true
 	})
-	return slices.DeleteFunc(all, func(a Attempt) bool { return a.Number == 0 && numbered[a.key()] }), err
+	return all, err
 }
 
 // find reads the recorded rows of some attempts. It skips damaged lines, which All reports.

@@ -218,46 +218,6 @@ func TestSeveralWriters(t *testing.T) {
 	}
 }
 
-func TestMigration(t *testing.T) {
-	s := Store{Dir: t.TempDir()}
-	text := `{"seen":"2026-01-02T03:04:05Z","target":"local","id":"1","name":"a","queue":"arn:aws:batch:us-east-1:123456789012:job-queue/cpu","definition":"arn:aws:batch:us-east-1:123456789012:job-definition/d:4","status":"FAILED","reason":"r","exitCode":3,"containerReason":"OutOfMemoryError: x","createdAt":1,"startedAt":2,"stoppedAt":9,"sum":"0123456789abcdef"}
-garbage
-{"target":"local","id":"2","name":"array","status":"FAILED","size":2,"children":{"FAILED":2}}
-{"target":"local","id":"3:1","name":"b","status":"SUCCEEDED","startedAt":7}
-{"target":"local","id":"4","name":"never started","status":"FAILED"}
-`
-	outcomes := filepath.Join(s.Dir, "outcomes.jsonl")
-	if err := os.WriteFile(outcomes, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	exit := int32(3)
-	old := Attempt{Target: "local", Job: "1", Name: "a", Queue: "cpu", Definition: "d:4", Status: "FAILED", Reason: "r", ExitCode: &exit,
-		Container: "OutOfMemoryError: x", CreatedAt: 1, StartedAt: 2, StoppedAt: 9}
-	other := Attempt{Target: "local", Job: "3:1", Name: "b", Status: "SUCCEEDED", StartedAt: 7}
-	got, problems := all(s)
-	if diff := cmp.Diff([]Attempt{old, other}, got); diff != "" || problems != nil {
-		t.Error("before the first row:", diff, problems)
-	}
-	if files, _ := s.files(); files != nil {
-		t.Errorf("reading wrote files %d", files)
-	}
-	// The same job, which the service still has: its attempts replace the row without a number.
-	seen := row("1", 2)
-	seen.Target = "local"
-	add(t, s, seen)
-	got, _ = all(s)
-	if diff := cmp.Diff([]Attempt{other, seen}, got); diff != "" {
-		t.Error("after the first row:", diff)
-	}
-	add(t, s, row("5", 1))
-	if got, _ = all(s); len(got) != 3 {
-		t.Errorf("%d rows: the migration runs once", len(got))
-	}
-	if after, _ := os.ReadFile(outcomes); string(after) != text {
-		t.Error("outcomes.jsonl changed")
-	}
-}
-
 // TestKeyOf checks that the quick way reads the same key as the decoder, or none.
 func TestKeyOf(t *testing.T) {
 	for _, target := range []string{"local", "aws 123456789012 eu-west-1", "aws eu-west-1 at http://x", `a"b\`} {

@@ -193,10 +193,6 @@ func printRows(con *term.Console, rows []attemptRow) error {
 		if r.StartedAt > 0 {
 			started = time.UnixMilli(r.StartedAt).Format("2006-01-02 15:04")
 		}
-		number := "-" // of the row of a job from before attempts were recorded
-		if r.Number > 0 {
-			number = strconv.Itoa(r.Number)
-		}
 		reason := ""
 		if r.Status == "FAILED" {
 			reason = cmp.Or(r.Container, r.Reason)
@@ -204,7 +200,7 @@ func printRows(con *term.Console, rows []attemptRow) error {
 				reason = fmt.Sprintf("exit code %d", *r.ExitCode)
 			}
 		}
-		t.Row(r.Name, batch.ShortID(r.Job), number, string(r.Status), started,
+		t.Row(r.Name, batch.ShortID(r.Job), strconv.Itoa(r.Number), string(r.Status), started,
 			term.Took(&r.StartedAt, &r.StoppedAt, now), f.memory, f.cpus,
 			cmp.Or(batch.Name(r.Queue), "-"), cmp.Or(r.InstanceType, "-"), f.usd, reason)
 	}

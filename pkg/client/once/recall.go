@@ -59,8 +59,7 @@ func (c *Client) Keep(jobs ...types.JobDetail) error {
 	}
 	r := attempts.Recorder{Client: c.Client, Target: c.Ledger.Target, Store: c.Ledger.History(),
 		Machines: c.Machines, Measured: c.Measured, ImageDigests: c.ImageDigests}
-	err := r.Record(jobs) // first: the first row of a history comes after the outcomes of earlier versions
-	return errors.Join(err, c.Ledger.Remember(jobs...))
+	return errors.Join(r.Record(jobs), c.Ledger.Remember(jobs...))
 }
 
 // Forgotten returns jobs of the ledger that the service has forgotten, newest first and at most

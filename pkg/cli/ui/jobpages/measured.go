@@ -128,12 +128,9 @@ func lastOfChildren(id string, all []history.Attempt) map[int]history.Attempt {
 
 // rowOf returns the row of a container.
 func rowOf(a history.Attempt, u usage.Usage) measuredRow {
-	row := measuredRow{Attempt: "–", Container: show.Text(u.Container), Status: string(a.Status),
+	row := measuredRow{Attempt: strconv.Itoa(a.Number), Container: show.Text(u.Container), Status: string(a.Status),
 		Memory: memoryOf(a, u), CPUs: processorsOf(a, u), Read: bytesText(u.BytesRead),
 		Written: bytesText(u.BytesWritten)}
-	if a.Number > 0 {
-		row.Attempt = strconv.Itoa(a.Number)
-	}
 	if u.Seconds > 0 {
 		row.Seconds = show.Seconds(u.Seconds)
 	}
