@@ -24,9 +24,6 @@ type Edge struct {
 	Node, TypeNode *jsontree.Node
 }
 
-// Edges yields the dependencies of all jobs.
-func (p *Pass) Edges() []Edge { return edgeList.of(p) }
-
 // edgeList holds the dependencies of all jobs.
 var edgeList = newFact(func(p *Pass, old []Edge) []Edge {
 	edges := old[:0]

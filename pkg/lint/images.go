@@ -114,13 +114,9 @@ func imageArch(ref string) string {
 	return catalog.X86
 }
 
-// checkPublicImages reports public images whose container must start batchctl.
-func checkPublicImages(p *Pass) {
-	for _, i := range p.Images() {
-		by := i.throughBatchctl()
-		if by == "" || !isPublicImage(i.Image.Str()) {
-			continue
-		}
+// checkPublicImage reports a public image whose container must start batchctl.
+func checkPublicImage(i Image) {
+	if by := i.throughBatchctl(); by != "" && isPublicImage(i.Image.Str()) {
 		i.Site.Report(fmt.Sprintf("%s batchctl in the image, and the public image %s almost certainly does not contain it", by, quote(i.Image.Str())),
 			"build an image from it that has batchctl in its PATH", i.Image)
 	}

@@ -40,13 +40,28 @@ func in(of scope, paths ...string) selector {
 // the value in messages.
 type condition func(s Site, n *jsontree.Node, label string)
 
-// row returns a rule that reports errors, or warnings if its confidence is low.
-func row(name string, c Confidence, at selector, holds condition, doc, source string) *Rule {
-	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source}
+// rule returns a rule that reports errors, or warnings if its confidence is low. It calls a function for the whole
+// pass.
+func rule(name string, c Confidence, run func(*Pass), doc, source string) *Rule {
+	r := &Rule{Name: name, Severity: diag.Error, Confidence: c, Doc: doc, Source: source, Run: run}
 	if c == Low {
 		r.Severity = diag.Warning
 	}
-	r.Run = func(p *Pass) { at.check(p, at.scope(p), holds) }
+	return r
+}
+
+// over returns a rule that calls a function for each of the things that a function of the pass returns.
+func over[T any](name string, c Confidence, all func(*Pass) []T, checkOne func(T), doc, source string) *Rule {
+	return rule(name, c, func(p *Pass) {
+		for _, one := range all(p) {
+			checkOne(one)
+		}
+	}, doc, source)
+}
+
+// row returns a rule that checks the values of a selector.
+func row(name string, c Confidence, at selector, holds condition, doc, source string) *Rule {
+	r := rule(name, c, func(p *Pass) { at.check(p, at.scope(p), holds) }, doc, source)
 	r.checkIn = func(p *Pass, sites []Site) { at.check(p, sites, holds) }
 	if !slices.Contains(at.paths, "") {
 		return r.onlyWith(at.paths...)
@@ -125,8 +140,22 @@ func both(one, other condition) condition {
 
 // needed is needs for objects without a name of their own.
 func needed(what string, members ...string) condition {
-	required := needs(members...)
-	return func(s Site, n *jsontree.Node, _ string) { required(s, n, what) }
+	return called(what, needs(members...))
+}
+
+// called gives a value another name in messages.
+func called(what string, holds condition) condition {
+	return func(s Site, n *jsontree.Node, _ string) { holds(s, n, what) }
+}
+
+// once checks a value of a submission only if it is not a copy of this member of the definition, because a compact job
+// writes the value once for both.
+func once(member string, holds condition) condition {
+	return func(s Site, n *jsontree.Node, label string) {
+		if s.Node != s.Submit || !sameLocation(n, s.Register.Get(member)) {
+			holds(s, n, label)
+		}
+	}
 }
 
 // unlessMeant skips a condition that would report a mistake a second time: in a compact
@@ -245,8 +274,13 @@ func chars(least, most int) condition {
 
 // like requires a string that matches; the words describe the pattern.
 func like(p pattern, form, hint string) condition {
+	return valid(func(s string) bool { return p().MatchString(s) }, form, hint)
+}
+
+// valid requires a string for which a function is true; the words describe it.
+func valid(isValid func(string) bool, form, hint string) condition {
 	return func(s Site, n *jsontree.Node, label string) {
-		if n.Is(jsontree.String) && !p().MatchString(n.Text) {
+		if n.Is(jsontree.String) && !isValid(n.Text) {
 			s.Report(fmt.Sprintf("%s must be %s, not %s", label, form, quote(n.Text)), hint, n)
 		}
 	}

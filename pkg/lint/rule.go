@@ -85,6 +85,12 @@ func (r *Rule) keepingMeaning() *Rule {
 	return r
 }
 
+// shownBy gives the rule evidence other than that of its source.
+func (r *Rule) shownBy(e Evidence) *Rule {
+	r.Evidence = e
+	return r
+}
+
 const (
 	// policySource is the source of the rules for limits that an organisation sets itself.
 	policySource = "the platform file's policy"

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -16,63 +15,45 @@ import (
 // what batchctl adds for children with different values (matrix, table and command list).
 func arrayRules() []*Rule {
 	return []*Rule{
-		(&Rule{
-			Name: "array-size-min", Severity: diag.Error, Confidence: High,
-			Doc:    "An array job has at least 2 children.",
-			Source: apiReference + ", ArrayProperties.size",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
-						j.Report(fmt.Sprintf("an array must have at least %d children, not %d", catalog.MinArraySize,
-							size), "to submit a single job, remove the array", arraySize(j.Job))
-					}
-				}
-			},
-		}).onlyWith("arrayProperties"),
-		(&Rule{
-			Name: "array-size-max", Severity: diag.Error, Confidence: High,
-			Doc:    "An array job has at most 10,000 children.",
-			Source: apiReference + ", ArrayProperties.size; " + userGuide + ", service quotas",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if size, ok := arraySize(j.Job).Int(); ok && size > catalog.MaxArraySize {
-						j.Report(fmt.Sprintf("an array must have at most %d children, not %d", catalog.MaxArraySize,
-							size),
-							tooManyHint(j, size), arraySize(j.Job))
-					}
-				}
-			},
-		}).onlyWith("arrayProperties"),
+		over("array-size-min", High, (*Pass).Submits, checkMinArray,
+			"An array job has at least 2 children.", api("ArrayProperties.size")).onlyWith("arrayProperties"),
+		over("array-size-max", High, (*Pass).Submits, checkMaxArray,
+			"An array job has at most 10,000 children.", api("ArrayProperties.size")+"; "+guide("service quotas")).
+			onlyWith("arrayProperties"),
 		check("array-variable-reserved", High, requirers, checkReservedVariables,
 			"For an array with a matrix, a table or a command list, batchctl sets MATRIX_ plus the name of each axis, and the variables that tell a child its "+
 				"values. If the job sets one of them too, either value would overwrite the other.",
 			ourArrays).onlyWith("environment"),
-		{
-			Name: "matrix-exclude-unused", Severity: diag.Warning, Confidence: High,
-			Doc:    "Another entry of exclude already removes the same cells, so this one has no effect. Often it was meant to remove others.",
-			Source: ourArrays,
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if exclude := j.Array.Get("exclude"); exclude.Len() > 1 && j.Array.Get("matrix") != nil {
-						checkUnusedExcludes(j, exclude)
-					}
-				}
-			},
-		},
-		{
-			Name: "command-list-idle-children", Severity: diag.Warning, Confidence: High,
-			Doc:    "The array has more children than its command list has lines, so some children would do nothing.",
-			Source: ourArrays,
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					// The lines of a list in S3 are unknown here, and Lines is empty.
-					if s := j.Sweep; s != nil && s.Kind == sweep.Commands && s.List == "" && s.Size > len(s.Lines) {
-						j.Report(fmt.Sprintf("%d children share a list of %d lines", s.Size, len(s.Lines)),
-							fmt.Sprintf("set the size to %d", len(s.Lines)), j.Array.Get("size"))
-					}
-				}
-			},
-		},
+		warns(over("matrix-exclude-unused", High, (*Pass).Submits, checkUnusedExcludes,
+			"Another entry of exclude already removes the same cells, so this one has no effect. Often it was meant to remove others.",
+			ourArrays)),
+		warns(over("command-list-idle-children", High, (*Pass).Submits, checkIdleChildren,
+			"The array has more children than its command list has lines, so some children would do nothing.",
+			ourArrays)),
+	}
+}
+
+// checkMinArray reports an array without children, or with only one.
+func checkMinArray(j Job) {
+	if size, ok := arraySize(j.Job).Int(); ok && size < catalog.MinArraySize {
+		j.Report(fmt.Sprintf("an array must have at least %d children, not %d", catalog.MinArraySize, size),
+			"to submit a single job, remove the array", arraySize(j.Job))
+	}
+}
+
+// checkMaxArray reports an array with more children than AWS Batch accepts.
+func checkMaxArray(j Job) {
+	if size, ok := arraySize(j.Job).Int(); ok && size > catalog.MaxArraySize {
+		j.Report(fmt.Sprintf("an array must have at most %d children, not %d", catalog.MaxArraySize, size),
+			tooManyHint(j, size), arraySize(j.Job))
+	}
+}
+
+// checkIdleChildren reports more children than lines. The lines of a list in S3 are unknown here, and Lines is empty.
+func checkIdleChildren(j Job) {
+	if s := j.Sweep; s != nil && s.Kind == sweep.Commands && s.List == "" && s.Size > len(s.Lines) {
+		j.Report(fmt.Sprintf("%d children share a list of %d lines", s.Size, len(s.Lines)),
+			fmt.Sprintf("set the size to %d", len(s.Lines)), j.Array.Get("size"))
 	}
 }
 
@@ -89,8 +70,9 @@ func tooManyHint(j Job, size int64) string {
 const maxExcludes = 1000
 
 // checkUnusedExcludes reports entries that only remove cells that another entry removes.
-func checkUnusedExcludes(j Job, exclude *jsontree.Node) {
-	if exclude.Len() > maxExcludes {
+func checkUnusedExcludes(j Job) {
+	exclude := j.Array.Get("exclude")
+	if exclude.Len() > maxExcludes || j.Array.Get("matrix") == nil {
 		return
 	}
 	entries := slices.Collect(exclude.Children())

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -27,50 +26,38 @@ const (
 // checkpointRules returns the rules about checkpoints.
 func checkpointRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "spot-no-checkpoint", Severity: diag.Warning, Confidence: Low,
-			Doc: "The job runs on Spot for more than 2 hours, or without a time limit, and has no checkpoint. If AWS reclaims the instance, all of its work is lost. The message estimates the expected loss of an attempt: half its timeout at batchctl's Spot price, times the share of instances that AWS reclaims (5 % " +
+		over("spot-no-checkpoint", Low, (*Pass).Submits, checkSpotCheckpoint,
+			"The job runs on Spot for more than 2 hours, or without a time limit, and has no checkpoint. If AWS reclaims the instance, all of its work is lost. The message estimates the expected loss of an attempt: half its timeout at batchctl's Spot price, times the share of instances that AWS reclaims (5 % "+
 				"on average, 20 % for scarce types). The estimate is rough, because AWS publishes no hourly rate.",
-			Source: "Amazon EC2 Spot Instance Advisor, frequency of interruption; practice",
-			Run:    checkSpotCheckpoints,
-		},
-		{
-			Name: "checkpoint-over-input", Severity: diag.Error, Confidence: High,
-			Doc: "The directory of a checkpoint contains an input, or is in one. Restoring a checkpoint removes every other file in its directory, so the job fails " +
-				"before its program starts.",
-			Source: ourStaging,
-			Run:    checkCheckpointsApart,
-		},
-		{
-			Name: "checkpoint-lost", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "The checkpoints go to a path in the container without a volume, so they are lost with the container. Only a job that runs as a local process keeps them.",
-			Source: ourStaging,
-			Run:    checkCheckpointVolumes,
-		},
+			"Amazon EC2 Spot Instance Advisor, frequency of interruption; practice"),
+		over("checkpoint-over-input", High, (*Pass).Submits, checkCheckpointApart,
+			"The directory of a checkpoint contains an input, or is in one. Restoring a checkpoint removes every other file in its directory, so the job fails "+
+				"before its program starts.", ourStaging),
+		warns(over("checkpoint-lost", Medium, (*Pass).Submits, checkCheckpointVolume,
+			"The checkpoints go to a path in the container without a volume, so they are lost with the container. Only a job that runs as a local process keeps them.",
+			ourStaging)),
 	}
 }
 
-// checkSpotCheckpoints reports long jobs on Spot without a checkpoint.
-func checkSpotCheckpoints(p *Pass) {
-	for _, j := range p.Submits() {
-		at := p.placementOf(j)
-		if at.queue == "" || j.Checkpoint != nil {
-			continue
-		}
-		need, known := plan.NeedOf(j.Known(), j.Submit)
-		if !known || need.MultiNode || need.TimeoutSeconds > 0 && need.TimeoutSeconds <= longOnSpot {
-			continue
-		}
-		environment, cost, ok := plan.SpotCost(at.types, at.in, need)
-		if !ok {
-			continue
-		}
-		j.Report(fmt.Sprintf("the job runs on Spot (%s of queue %s) %s and has no checkpoint%s", environment, at.queue,
-			howLong(need), expectedLoss(cost)),
-			`add "checkpoint": { "path": "/ckpt", "every": "10m" }, or use an On-Demand queue; see docs/checkpoints.md`,
-			j.Own("timeout").Get("attemptDurationSeconds"), j.Known().Get("timeout").
-				Get("attemptDurationSeconds"), j.Submit.Get("jobQueue"))
+// checkSpotCheckpoint reports a long job on Spot without a checkpoint.
+func checkSpotCheckpoint(j Job) {
+	at := j.pass.placementOf(j)
+	if at.queue == "" || j.Checkpoint != nil {
+		return
 	}
+	need, known := plan.NeedOf(j.Known(), j.Submit)
+	if !known || need.MultiNode || need.TimeoutSeconds > 0 && need.TimeoutSeconds <= longOnSpot {
+		return
+	}
+	environment, cost, ok := plan.SpotCost(at.types, at.in, need)
+	if !ok {
+		return
+	}
+	j.Report(fmt.Sprintf("the job runs on Spot (%s of queue %s) %s and has no checkpoint%s", environment, at.queue,
+		howLong(need), expectedLoss(cost)),
+		`add "checkpoint": { "path": "/ckpt", "every": "10m" }, or use an On-Demand queue; see docs/checkpoints.md`,
+		j.Own("timeout").Get("attemptDurationSeconds"), j.Known().Get("timeout").Get("attemptDurationSeconds"),
+		j.Submit.Get("jobQueue"))
 }
 
 // howLong describes the timeout of a job.
@@ -99,41 +86,34 @@ func expectedLoss(c plan.Cost) string {
 		half*leastReclaimed, half*mostReclaimed, children, half)
 }
 
-// checkCheckpointsApart reports checkpoints that overlap with an input or an output of another kind.
-func checkCheckpointsApart(p *Pass) {
-	for _, j := range p.Submits() {
-		if j.Checkpoint == nil {
-			continue
-		}
-		dir := cleanPath(j.Checkpoint.Path.Text)
-		for _, in := range j.Inputs {
-			if to := cleanPath(in.Path); within(dir, to) || within(to, dir) {
-				j.Report(fmt.Sprintf("the checkpoint at %s and the input at %s overlap, and a restored checkpoint removes all other files", quote(dir), quote(to)),
-					"use a separate directory for the program's state", j.Checkpoint.Path)
-			}
+// checkCheckpointApart reports a checkpoint that overlaps with an input or an output of another kind.
+func checkCheckpointApart(j Job) {
+	if j.Checkpoint == nil {
+		return
+	}
+	dir := cleanPath(j.Checkpoint.Path.Text)
+	for _, in := range j.Inputs {
+		if to := cleanPath(in.Path); within(dir, to) || within(to, dir) {
+			j.Report(fmt.Sprintf("the checkpoint at %s and the input at %s overlap, and a restored checkpoint removes all other files", quote(dir), quote(to)),
+				"use a separate directory for the program's state", j.Checkpoint.Path)
 		}
 	}
 }
 
-// checkCheckpointVolumes reports checkpoints in the container's own file system.
-func checkCheckpointVolumes(p *Pass) {
-	for _, j := range p.Submits() {
-		box := j.Known().Get("containerProperties")
-		if j.Checkpoint == nil || j.Checkpoint.To == nil || !strings.HasPrefix(j.Checkpoint.To.Text, "/") ||
-			box == nil {
-			continue
-		}
-		to := cleanPath(j.Checkpoint.To.Text)
-		var mounts []string
-		for m := range box.Get("mountPoints").Children() {
-			mounts = append(mounts, slash.Clean(m.Get("containerPath").Str()))
-		}
-		if !slices.ContainsFunc(mounts, func(dir string) bool { return within(dir, to) }) {
-			j.Report(fmt.Sprintf("no volume is mounted at %s, so the checkpoints are lost with the container",
-				quote(to)),
-				`write "to": "s3://bucket/prefix/", or mount a volume there, such as one of Amazon EFS`,
-				j.Checkpoint.To)
-		}
+// checkCheckpointVolume reports a checkpoint in the container's own file system.
+func checkCheckpointVolume(j Job) {
+	box := j.Known().Get("containerProperties")
+	if j.Checkpoint == nil || j.Checkpoint.To == nil || !strings.HasPrefix(j.Checkpoint.To.Text, "/") || box == nil {
+		return
+	}
+	to := cleanPath(j.Checkpoint.To.Text)
+	var mounts []string
+	for m := range box.Get("mountPoints").Children() {
+		mounts = append(mounts, slash.Clean(m.Get("containerPath").Str()))
+	}
+	if !slices.ContainsFunc(mounts, func(dir string) bool { return within(dir, to) }) {
+		j.Report(fmt.Sprintf("no volume is mounted at %s, so the checkpoints are lost with the container", quote(to)),
+			`write "to": "s3://bucket/prefix/", or mount a volume there, such as one of Amazon EFS`, j.Checkpoint.To)
 	}
 }
 

@@ -208,12 +208,9 @@ func environmentFileRules() []*Rule {
 				like(roleARN, "the ARN of an IAM role", `write "arn:aws:iam::<account>:role/<name>"`)(s, n, label)
 			}, "ECS Managed Instances need the ARN of the infrastructure role, and that of an instance profile.",
 			api("ManagedInstancesProvider.infrastructureRoleArn")),
-		(&Rule{
-			Name: "ce-update-changes", Confidence: High,
-			Doc:    "An update of an environment changes its state, resources, service role or vCPUs. updatePolicy only says how AWS Batch replaces instances, and does not suffice.",
-			Source: "the service's error quoted in hashicorp/terraform-provider-aws#43969",
-			Run:    checkUpdateChanges,
-		}).onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
+		rule("ce-update-changes", High, checkUpdateChanges,
+			"An update of an environment changes its state, resources, service role or vCPUs. updatePolicy only says how AWS Batch replaces instances, and does not suffice.",
+			"the service's error quoted in hashicorp/terraform-provider-aws#43969").onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
 		// The members that only instances have, each with a rule of its own.
 		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High),
 		noFargate("ec2KeyPair", High),

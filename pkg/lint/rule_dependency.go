@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -14,84 +13,39 @@ import (
 // depend on each other by name; AWS Batch knows only ids, which exist after submission.
 func dependencyRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "dep-max-20", Severity: diag.Error, Confidence: High,
-			Doc:    "A job waits for at most 20 others. In a job file, batchctl adds intermediate jobs for more, but they cannot replace N_TO_N dependencies.",
-			Source: apiReference + ", SubmitJob.dependsOn; the service's error quoted in OpenNeuroOrg/openneuro#100",
-			Run:    checkDependencyCount,
-		},
-		{
-			Name: "dep-type-enum", Severity: diag.Error, Confidence: Medium,
-			Doc:    "The type of a dependency is N_TO_N or SEQUENTIAL.",
-			Source: apiReference + ", JobDependency.type",
-			Run:    checkDependencyTypes,
-		},
-		{
-			Name: "dep-unknown-job", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A dependency names a job that is not in the file.",
-			Source: "AWS Batch assigns job ids at submission",
-			Run:    checkDependenciesKnown,
-		},
-		{
-			Name: "dep-self", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A job cannot wait for itself.",
-			Source: "AWS Batch assigns job ids at submission",
-			Run:    checkDependencyOnItself,
-		},
-		{
-			Name: "dep-cycle", Severity: diag.Error, Confidence: Medium, Evidence: FileFormat,
-			Doc:    "Jobs wait for each other in a cycle, so none of them can ever be submitted.",
-			Source: userGuide + ", job dependencies",
-			Run:    checkDependencyCycle,
-		},
-		{
-			Name: "dep-n-to-n-only-array", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "In an N_TO_N dependency, child i waits for child i, so both jobs have to be arrays.",
-			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
-			Run:    checkPairsOfArrays,
-		},
-		{
-			Name: "dep-sequential-only-array", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "A SEQUENTIAL dependency runs the children of an array one after the other, so the job has to be an array.",
-			Source: apiReference + ", SubmitJob.dependsOn; " + userGuide + ", array jobs",
-			Run:    checkSequential,
-		},
-		{
-			Name: "dep-n-to-n-same-size", Severity: diag.Warning, Confidence: Low,
-			Doc:    "In an N_TO_N dependency, child i waits for child i, so both arrays need the same size.",
-			Source: userGuide + ", array jobs",
-			Run:    checkPairSizes,
-		},
-		{
-			Name: "dep-n-to-n-sweep-size", Severity: diag.Error, Confidence: High,
-			Doc:    "In an N_TO_N dependency, child i waits for child i, so both arrays need the same number of children. This includes arrays from a matrix, a table or a command list. More than 10,000 children are several arrays, and batchctl pairs them one by one.",
-			Source: ourArrays,
-			Run:    checkPairSweeps,
-		},
-		{
-			Name: "dep-when-n-to-n", Severity: diag.Error, Confidence: High,
-			Doc:    "batchctl submits a job with \"when\" after all its dependencies have ended, so its children cannot wait for single children.",
-			Source: ourWhen,
-			Run:    checkWhenPairs,
-		},
-		{
-			Name: "dep-when-without", Severity: diag.Warning, Confidence: High,
-			Doc:    "\"when\" has no effect in a job without dependencies.",
-			Source: ourWhen,
-			Run:    checkWhenDependencies,
-		},
-		{
-			Name: "dep-when-never", Severity: diag.Warning, Confidence: High,
-			Doc:    "The job can never run: it depends on a job that runs only if another one fails, and it also needs that other job to succeed.",
-			Source: ourWhen,
-			Run:    checkWhenPossible,
-		},
-		{
-			Name: "dep-duplicate", Severity: diag.Warning, Confidence: Low,
-			Doc:    "The same job is listed twice.",
-			Source: "practice",
-			Run:    checkDuplicateDependencies,
-		},
+		rule("dep-max-20", High, checkDependencyCount,
+			"A job waits for at most 20 others. In a job file, batchctl adds intermediate jobs for more, but they cannot replace N_TO_N dependencies.",
+			api("SubmitJob.dependsOn")+"; the service's error quoted in OpenNeuroOrg/openneuro#100"),
+		over("dep-type-enum", Medium, edgeList.of, Edge.checkType,
+			"The type of a dependency is N_TO_N or SEQUENTIAL.", api("JobDependency.type")),
+		over("dep-unknown-job", Medium, edgeList.of, Edge.checkKnown,
+			"A dependency names a job that is not in the file.", "AWS Batch assigns job ids at submission"),
+		over("dep-self", Medium, edgeList.of, Edge.checkItself,
+			"A job cannot wait for itself.", "AWS Batch assigns job ids at submission"),
+		rule("dep-cycle", Medium, checkDependencyCycle,
+			"Jobs wait for each other in a cycle, so none of them can ever be submitted.", guide("job dependencies")).
+			shownBy(FileFormat),
+		warns(over("dep-n-to-n-only-array", Medium, edgeList.of, Edge.checkArrays,
+			"In an N_TO_N dependency, child i waits for child i, so both jobs have to be arrays.",
+			api("SubmitJob.dependsOn")+"; "+guide("array jobs"))),
+		warns(over("dep-sequential-only-array", Medium, edgeList.of, Edge.checkSequential,
+			"A SEQUENTIAL dependency runs the children of an array one after the other, so the job has to be an array.",
+			api("SubmitJob.dependsOn")+"; "+guide("array jobs"))),
+		over("dep-n-to-n-same-size", Low, edgeList.of, Edge.checkSizes,
+			"In an N_TO_N dependency, child i waits for child i, so both arrays need the same size.",
+			guide("array jobs")),
+		over("dep-n-to-n-sweep-size", High, edgeList.of, Edge.checkSweeps,
+			"In an N_TO_N dependency, child i waits for child i, so both arrays need the same number of children. This includes arrays from a matrix, a table or a command list. More than 10,000 children are several arrays, and batchctl pairs them one by one.",
+			ourArrays),
+		over("dep-when-n-to-n", High, edgeList.of, Edge.checkWhenPairs,
+			"batchctl submits a job with \"when\" after all its dependencies have ended, so its children cannot wait for single children.",
+			ourWhen),
+		warns(over("dep-when-without", High, (*Pass).Submits, checkWhenDependencies,
+			"\"when\" has no effect in a job without dependencies.", ourWhen)),
+		warns(over("dep-when-never", High, edgeList.of, Edge.checkWhenPossible,
+			"The job can never run: it depends on a job that runs only if another one fails, and it also needs that other job to succeed.",
+			ourWhen)),
+		rule("dep-duplicate", Low, checkDuplicateDependencies, "The same job is listed twice.", "practice"),
 	}
 }
 
@@ -100,7 +54,7 @@ func dependencyRules() []*Rule {
 // intermediate jobs in between.
 func checkDependencyCount(p *Pass) {
 	count, joined := map[*document.Job]int{}, map[*document.Job]bool{}
-	for _, e := range p.Edges() {
+	for _, e := range edgeList.of(p) {
 		if e.Job.compact() && e.Job.When != "" {
 			continue // batchctl waits for them
 		}
@@ -118,31 +72,25 @@ func checkDependencyCount(p *Pass) {
 	}
 }
 
-// checkDependencyTypes reports a type other than N_TO_N and SEQUENTIAL.
-func checkDependencyTypes(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.Type != "" {
-			n := jsontree.NewString(e.Type, e.TypeNode)
-			reportEnum(e.Job, n, "the type of a dependency", "N_TO_N", "SEQUENTIAL")
-		}
+// checkType reports a type other than N_TO_N and SEQUENTIAL.
+func (e Edge) checkType() {
+	if e.Type != "" {
+		n := jsontree.NewString(e.Type, e.TypeNode)
+		reportEnum(e.Job, n, "the type of a dependency", "N_TO_N", "SEQUENTIAL")
 	}
 }
 
-// checkDependenciesKnown reports a name that no job of the file has.
-func checkDependenciesKnown(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.Name != "" && e.To == nil {
-			e.Job.Report(fmt.Sprintf("no job in this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
-		}
+// checkKnown reports a name that no job of the file has.
+func (e Edge) checkKnown() {
+	if e.Name != "" && e.To == nil {
+		e.Job.Report(fmt.Sprintf("no job in this file is called %s", quote(e.Name)), e.nameHint(), e.Node)
 	}
 }
 
-// checkDependencyOnItself reports a job that names itself.
-func checkDependencyOnItself(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.Name != "" && e.Name == e.Job.Name {
-			e.Job.Report(fmt.Sprintf("job %s waits for itself", quote(e.Name)), "let it wait for another job", e.Node)
-		}
+// checkItself reports a job that names itself.
+func (e Edge) checkItself() {
+	if e.Name != "" && e.Name == e.Job.Name {
+		e.Job.Report(fmt.Sprintf("job %s waits for itself", quote(e.Name)), "let it wait for another job", e.Node)
 	}
 }
 
@@ -158,84 +106,65 @@ func checkDependencyCycle(p *Pass) {
 	}
 }
 
-// checkPairsOfArrays reports an N_TO_N dependency whose ends are not both arrays.
-func checkPairsOfArrays(p *Pass) {
-	for _, e := range p.Edges() {
-		switch {
-		case e.Type != "N_TO_N":
-		case !isArray(e.Job.Job):
-			e.Job.Report("dependency type N_TO_N needs two array jobs, and this job is not an array",
-				"make the job an array, or remove the type", e.TypeNode, e.Node)
-		case e.To != nil && !isArray(e.To):
-			e.Job.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array",
-				quote(e.Name)), "remove it", key(e.TypeNode), e.Node)
-		}
+// checkArrays reports an N_TO_N dependency whose ends are not both arrays.
+func (e Edge) checkArrays() {
+	switch {
+	case e.Type != "N_TO_N":
+	case !isArray(e.Job.Job):
+		e.Job.Report("dependency type N_TO_N needs two array jobs, and this job is not an array",
+			"make the job an array, or remove the type", e.TypeNode, e.Node)
+	case e.To != nil && !isArray(e.To):
+		e.Job.Report(fmt.Sprintf("dependency type N_TO_N needs two array jobs, and %s is not an array", quote(e.Name)),
+			"remove it", key(e.TypeNode), e.Node)
 	}
 }
 
-// checkSequential reports a SEQUENTIAL dependency of a job that is not an array.
-func checkSequential(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.Type != "SEQUENTIAL" || isArray(e.Job.Job) {
-			continue
-		}
-		// Published pipelines submit such jobs, and AWS Batch waits for the job that is named.
+// checkSequential reports a SEQUENTIAL dependency of a job that is not an array. Published pipelines submit such jobs,
+// and AWS Batch waits for the job that is named.
+func (e Edge) checkSequential() {
+	if e.Type == "SEQUENTIAL" && !isArray(e.Job.Job) {
 		e.Job.Report("dependency type SEQUENTIAL applies only to array jobs, and this job is not an array",
 			"make the job an array, or remove the type", e.TypeNode, e.Node)
 	}
 }
 
-// checkPairSizes compares the sizes of arrays whose children differ only in their index.
-func checkPairSizes(p *Pass) {
-	for _, e := range p.Edges() {
-		own, other, known := e.sizes()
-		if known && own != other && e.isPlain() {
-			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
-				quote(e.Name), other),
-				fmt.Sprintf("set the size to %d", other), arraySize(e.Job.Job))
-		}
+// checkSizes compares the sizes of arrays whose children differ only in their index.
+func (e Edge) checkSizes() {
+	if own, other, known := e.sizes(); known && own != other && e.isPlain() {
+		e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
+			quote(e.Name), other), fmt.Sprintf("set the size to %d", other), arraySize(e.Job.Job))
 	}
 }
 
-// checkPairSweeps compares the numbers of children if one of the arrays has a matrix, a
+// checkSweeps compares the numbers of children if one of the arrays has a matrix, a
 // table or a command list. batchctl submits such arrays itself, so the rule is certain.
-func checkPairSweeps(p *Pass) {
-	for _, e := range p.Edges() {
-		own, other, known := e.sizes()
-		if known && own != other && !e.isPlain() {
-			e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
-				quote(e.Name), other),
-				"give both the same size, or remove the type", e.TypeNode, e.Node)
-		}
+func (e Edge) checkSweeps() {
+	if own, other, known := e.sizes(); known && own != other && !e.isPlain() {
+		e.Job.Report(fmt.Sprintf("N_TO_N needs arrays of the same size: this one has %d children, %s has %d", own,
+			quote(e.Name), other), "give both the same size, or remove the type", e.TypeNode, e.Node)
 	}
 }
 
 // checkWhenPairs reports N_TO_N in a job that batchctl submits after the others ended.
-func checkWhenPairs(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.Job.When != "" && e.Type == "N_TO_N" {
-			e.Job.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.Job.When)),
-				`remove the type or "when"`, e.TypeNode, e.Node)
-		}
+func (e Edge) checkWhenPairs() {
+	if e.Job.When != "" && e.Type == "N_TO_N" {
+		e.Job.Report(fmt.Sprintf("N_TO_N does not work for a job that runs %s", describeWhen(e.Job.When)),
+			`remove the type or "when"`, e.TypeNode, e.Node)
 	}
 }
 
 // checkWhenDependencies reports "when" in a job without dependencies.
-func checkWhenDependencies(p *Pass) {
-	for _, j := range p.Submits() {
-		if n := j.Node.Get("when"); n != nil && j.When != "" && !j.waits() {
-			j.Report("the job waits for nothing, so \"when\" has no effect", `add "dependsOn", or remove it`, n)
-		}
+func checkWhenDependencies(j Job) {
+	if n := j.Node.Get("when"); n != nil && j.When != "" && !j.waits() {
+		j.Report("the job waits for nothing, so \"when\" has no effect", `add "dependsOn", or remove it`, n)
 	}
 }
 
 // checkWhenPossible reports a dependency because of which a job can never run.
-func checkWhenPossible(p *Pass) {
-	for _, e := range p.Edges() {
-		if e.To != nil && e.To.When == document.WhenFailure && e.Job.When == "" && e.neverRuns() {
-			e.Job.Report(fmt.Sprintf("this job can never run: %s runs only if another job fails, and this job needs that one to succeed", quote(e.Name)),
-				`write "when": "always" in one of them, or remove this dependency`, e.Node)
-		}
+func (e Edge) checkWhenPossible() {
+	if e.To != nil && e.To.When == document.WhenFailure && e.Job.When == "" && e.neverRuns() {
+		e.Job.Report(fmt.Sprintf("this job can never run: %s runs only if another job fails, and this job needs that one to succeed", quote(e.Name)),
+			`write "when": "always" in one of them, or remove this dependency`, e.Node)
 	}
 }
 
@@ -246,7 +175,7 @@ func checkDuplicateDependencies(p *Pass) {
 		name, id, earlier string
 	}
 	seen := map[key]bool{}
-	for _, e := range p.Edges() {
+	for _, e := range edgeList.of(p) {
 		k := key{e.Job.Job, e.Name, e.ID, e.Earlier}
 		if reference := e.Name + e.ID + e.Earlier; seen[k] && reference != "" {
 			e.Job.Report(fmt.Sprintf("%s is listed twice", quote(reference)), "remove it", e.Node)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/ladder"
@@ -32,98 +31,32 @@ var rungs = newFact(func(p *Pass, old []jobRung) []jobRung {
 // ladderRules returns the rules about onFailure, which the client executes.
 func ladderRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "ladder-queue", Severity: diag.Error, Confidence: High,
-			Doc:    "A rung of onFailure names the queue that the job already uses, or a queue that is not in the platform file or not allowed by it.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, r := range rungs.of(p) {
-					r.checkQueue(p)
-				}
-			},
-		},
-		{
-			Name: "ladder-target", Severity: diag.Error, Confidence: High,
-			Doc: "The rung noCapacity names a target that is not in the platform file, or the job runs a registered definition and so cannot move to another target. " +
-				"batchctl can only register the job file's own definition there.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, r := range rungs.of(p) {
-					r.checkTarget(p)
-				}
-			},
-		},
-		{
-			Name: "ladder-limit", Severity: diag.Error, Confidence: High,
-			Doc:    "The upTo of the rung outOfMemory is not more than the memory that the job requests, so the rung has no effect.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, r := range rungs.of(p) {
-					asked := r.Job.resolved().requestsFor("MEMORY").total
-					if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
-						r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s",
-							text.ExactSize(most*(1<<20)), text.ExactSize(asked*(1<<20))),
-							"raise upTo, or remove the rung", r.Node.Get("upTo"))
-					}
-				}
-			},
-		},
-		{
-			Name: "ladder-retry-strategy", Severity: diag.Warning, Confidence: High,
-			Doc: "The job has onFailure and a retryStrategy without evaluateOnExit. AWS Batch then repeats every failed attempt unchanged, also after an out-of-memory kill, before a rung applies. " +
-				"Remove the retryStrategy, or select failures with evaluateOnExit.",
-			Source: userGuide + ", automated job retries",
-			Run:    checkLadderRetries,
-		},
-		{
-			Name: "ladder-topics", Severity: diag.Error, Confidence: High,
-			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
-				", batchctl writes the topics of notify to the tag " + ladder.NoticeTag + ", but they do not fit. " +
-				"A tag value has at most 256 characters, and a job at most 50 tags.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					topics, nodes := stateMachineTopics(j)
-					tags := j.Submit.Get("tags")
-					if len(topics) == 0 {
-						continue
-					}
-					if _, why, hint := plan.NoticeTagOf(topics, tags.Get(ladder.NoticeTag).
-						Str(), tags.Len()); why != "" {
-						j.Report(why, hint, nodes[0])
-					}
-				}
-			},
-		},
-		{
-			Name: "ladder-topic-prefix", Severity: diag.Warning, Confidence: High,
-			Doc: "The state machine handles jobs with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
-				", but only for the queues and topics PREFIX-... of its project. " +
+		over("ladder-queue", High, rungs.of, jobRung.checkQueue,
+			"A rung of onFailure names the queue that the job already uses, or a queue that is not in the platform file or not allowed by it.",
+			ourLadder),
+		over("ladder-target", High, rungs.of, jobRung.checkTarget,
+			"The rung noCapacity names a target that is not in the platform file, or the job runs a registered definition and so cannot move to another target. "+
+				"batchctl can only register the job file's own definition there.", ourLadder),
+		over("ladder-limit", High, rungs.of, jobRung.checkLimit,
+			"The upTo of the rung outOfMemory is not more than the memory that the job requests, so the rung has no effect.",
+			ourLadder),
+		warns(row("ladder-retry-strategy", High, in(retries, "attempts"), checkLadderRetries,
+			"The job has onFailure and a retryStrategy without evaluateOnExit. AWS Batch then repeats every failed attempt unchanged, also after an out-of-memory kill, before a rung applies. "+
+				"Remove the retryStrategy, or select failures with evaluateOnExit.", guide("automated job retries"))),
+		over("ladder-topics", High, (*Pass).Jobs, checkTopicTags,
+			"For a job with the tag "+ladder.Tag+" = "+ladder.ByStateMachine+
+				", batchctl writes the topics of notify to the tag "+ladder.NoticeTag+", but they do not fit. "+
+				"A tag value has at most 256 characters, and a job at most 50 tags.", ourLadder),
+		warns(over("ladder-topic-prefix", High, (*Pass).Jobs, checkTopics,
+			"The state machine handles jobs with the tag "+ladder.Tag+" = "+ladder.ByStateMachine+
+				", but only for the queues and topics PREFIX-... of its project. "+
 				"The job's queue and a topic of notify have different prefixes, so the message cannot be sent.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					checkTopics(p, j)
-				}
-			},
-		},
-		{
-			Name: "ladder-webhook", Severity: diag.Warning, Confidence: High,
-			Doc: "For a job with the tag " + ladder.Tag + " = " + ladder.ByStateMachine +
-				", the state machine sends messages only to Amazon SNS topics, but notify has the URL of a webhook. " +
+			ourLadder)),
+		warns(over("ladder-webhook", High, (*Pass).Jobs, checkWebhooks,
+			"For a job with the tag "+ladder.Tag+" = "+ladder.ByStateMachine+
+				", the state machine sends messages only to Amazon SNS topics, but notify has the URL of a webhook. "+
 				"A URL can be a secret, and everyone who can describe the job sees its tags. Only a waiting batchctl notifies the webhook.",
-			Source: ourLadder,
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					for i, receiver := range j.Notify {
-						if belongsToStateMachine(j) && !batch.IsARN(receiver) {
-							j.Report("the state machine cannot send to a webhook; only a waiting batchctl command can",
-								"use an SNS topic, or wait for the job with batchctl wait", j.NotifyNodes[i])
-						}
-					}
-				}
-			},
-		},
+			ourLadder)),
 	}
 }
 
@@ -142,11 +75,33 @@ func stateMachineTopics(j Job) (topics []string, nodes []*jsontree.Node) {
 	return topics, nodes
 }
 
+// checkTopicTags reports topics that do not fit into the tag of the job.
+func checkTopicTags(j Job) {
+	topics, nodes := stateMachineTopics(j)
+	tags := j.Submit.Get("tags")
+	if len(topics) == 0 {
+		return
+	}
+	if _, why, hint := plan.NoticeTagOf(topics, tags.Get(ladder.NoticeTag).Str(), tags.Len()); why != "" {
+		j.Report(why, hint, nodes[0])
+	}
+}
+
+// checkWebhooks reports webhooks, which the state machine cannot notify.
+func checkWebhooks(j Job) {
+	for i, receiver := range j.Notify {
+		if belongsToStateMachine(j) && !batch.IsARN(receiver) {
+			j.Report("the state machine cannot send to a webhook; only a waiting batchctl command can",
+				"use an SNS topic, or wait for the job with batchctl wait", j.NotifyNodes[i])
+		}
+	}
+}
+
 // checkTopics reports topics that the state machine has no permission for.
-func checkTopics(p *Pass, j Job) {
+func checkTopics(j Job) {
 	topics, nodes := stateMachineTopics(j)
 	queue := batch.Name(j.Submit.Get("jobQueue").Str())
-	if p.Platform != nil {
+	if p := j.pass; p.Platform != nil {
 		if q, ok := p.Platform.Queue(queue); ok && q.Name != "" {
 			queue = batch.Name(q.Name)
 		}
@@ -163,8 +118,8 @@ func checkTopics(p *Pass, j Job) {
 }
 
 // checkQueue reports the queue of a rung that cannot be used.
-func (r jobRung) checkQueue(p *Pass) {
-	n := r.Rung.Queue
+func (r jobRung) checkQueue() {
+	p, n := r.Job.pass, r.Rung.Queue
 	name := r.Rung.Rung.Queue
 	if n == nil || isPlaceholder(name) || r.Rung.Target != "" { // it is a queue of the other target
 		return
@@ -184,9 +139,18 @@ func (r jobRung) checkQueue(p *Pass) {
 	}
 }
 
+// checkLimit reports a limit of memory that the job already reaches.
+func (r jobRung) checkLimit() {
+	asked := r.Job.resolved().requestsFor("MEMORY").total
+	if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
+		r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", text.ExactSize(most*(1<<20)),
+			text.ExactSize(asked*(1<<20))), "raise upTo, or remove the rung", r.Node.Get("upTo"))
+	}
+}
+
 // checkTarget reports a target to which a rung cannot move the job.
-func (r jobRung) checkTarget(p *Pass) {
-	n, name := r.Node.Get("target"), r.Rung.Target
+func (r jobRung) checkTarget() {
+	p, n, name := r.Job.pass, r.Node.Get("target"), r.Rung.Target
 	if n == nil || isPlaceholder(name) {
 		return
 	}
@@ -205,13 +169,9 @@ func (r jobRung) checkTarget(p *Pass) {
 }
 
 // checkLadderRetries reports retry strategies that repeat every failure in jobs with rungs.
-func checkLadderRetries(p *Pass) {
-	for _, s := range strategyList.of(p) {
-		attempts, ok := s.node.Get("attempts").Int()
-		if len(s.job.Rungs) > 0 && ok && attempts > 1 && s.node.Get("evaluateOnExit").Len() == 0 {
-			s.job.Report(fmt.Sprintf("after any failure, AWS Batch makes up to %d attempts before onFailure applies",
-				attempts),
-				"remove retryStrategy, or add evaluateOnExit", s.node.Get("attempts"))
-		}
+func checkLadderRetries(s Site, n *jsontree.Node, _ string) {
+	if attempts, ok := n.Int(); len(s.Rungs) > 0 && ok && attempts > 1 && s.Node.Get("evaluateOnExit").Len() == 0 {
+		s.Report(fmt.Sprintf("after any failure, AWS Batch makes up to %d attempts before onFailure applies", attempts),
+			"remove retryStrategy, or add evaluateOnExit", n)
 	}
 }

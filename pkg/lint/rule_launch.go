@@ -21,21 +21,21 @@ const (
 
 // launchRule returns a rule about launch templates.
 func launchRule(name string, c Confidence, checkLaunch func(p *Pass, l cfn.Launch), doc, source string) *Rule {
-	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
+	return warns(rule(name, c, func(p *Pass) {
 		for _, l := range launches.of(p) {
 			if l.IsTemplate && l.Data.Is(jsontree.Object) {
 				checkLaunch(p, l)
 			}
 		}
-	}}
+	}, doc, source))
 }
 
 // cfnRule returns a rule about the resources of a type in templates.
 func cfnRule(name string, c Confidence, kind string, checkResource func(p *Pass, f *document.File, r *jsontree.Node),
 	doc, source string) *Rule {
-	return &Rule{Name: name, Severity: diag.Warning, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
+	return warns(rule(name, c, func(p *Pass) {
 		cfn.Resources(p.Files, kind, func(f *document.File, r *jsontree.Node) { checkResource(p, f, r) })
-	}}
+	}, doc, source))
 }
 
 // isYes reads a boolean, which templates may have as a string.
@@ -241,60 +241,53 @@ var roleMembers = []struct {
 // template where an instance profile belongs, and the reverse.
 func roleKindRule() *Rule {
 	const role, profile = "AWS::IAM::Role", "AWS::IAM::InstanceProfile"
-	return &Rule{
-		Name: "cfn-role-kind", Severity: diag.Warning, Confidence: Medium,
-		Doc:    "InstanceRole is an instance profile, and all other members are roles. If you refer to the other kind, AWS Batch does not find it, and the environment becomes INVALID.",
-		Source: api("ComputeResource.instanceRole"),
-		Run: func(p *Pass) {
-			for _, m := range roleMembers {
-				wanted, wrong := role, profile
-				if m.profile {
-					wanted, wrong = profile, role
-				}
-				cfn.Resources(p.Files, m.kind, func(f *document.File, r *jsontree.Node) {
-					m.of.walk(r.Get("Properties"), func(holder *jsontree.Node) {
-						for _, member := range m.members {
-							p.rolesOf(f).Mistaken(holder.Get(member), m.profile, func(n *jsontree.Node, name string) {
-								p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name),
-									wrong), "refer to an "+wanted)
-							})
-						}
-					})
-				})
+	return warns(rule("cfn-role-kind", Medium, func(p *Pass) {
+		for _, m := range roleMembers {
+			wanted, wrong := role, profile
+			if m.profile {
+				wanted, wrong = profile, role
 			}
-		},
-	}
+			cfn.Resources(p.Files, m.kind, func(f *document.File, r *jsontree.Node) {
+				m.of.walk(r.Get("Properties"), func(holder *jsontree.Node) {
+					for _, member := range m.members {
+						p.rolesOf(f).Mistaken(holder.Get(member), m.profile, func(n *jsontree.Node, name string) {
+							p.Report(n, fmt.Sprintf("%s needs an %s, but %s is an %s", member, wanted, quote(name),
+								wrong), "refer to an "+wanted)
+						})
+					}
+				})
+			})
+		}
+	}, "InstanceRole is an instance profile, and all other members are roles. If you refer to the other kind, AWS Batch does not find it, and the environment becomes INVALID.",
+		api("ComputeResource.instanceRole")))
 }
 
 // logicalIDRule is the rule for the names of parameters, resources and outputs in templates. Only AWS's own macros are
 // known to keep them.
 func logicalIDRule() *Rule {
-	return &Rule{
-		Name: "cfn-logical-id", Severity: diag.Error, Confidence: High,
-		Doc:    "The names of parameters, resources and outputs have only the letters A to Z and a to z and digits. Otherwise CloudFormation rejects the whole template.",
-		Source: "AWS CloudFormation User Guide, Resources; the service's error quoted in aws-cloudformation/cfn-lint#160",
-		Run: func(p *Pass) {
-			for _, f := range p.Files {
-				if f.Kind != document.KindTemplate || hasOwnMacro(f.Root) {
-					continue
-				}
-				for _, section := range [...]string{"Parameters", "Resources", "Outputs"} {
-					for n := range f.Root.Get(section).Children() {
-						name := alphanumeric(n.Name)
-						if name == n.Name || !n.Is(jsontree.Object) || strings.HasPrefix(n.Name, "Fn::") ||
-							isPlaceholder(n.Name) {
-							continue
-						}
-						help := "use only letters and digits"
-						if name != "" {
-							help = fmt.Sprintf("write %s, also where the template refers to it", quote(name))
-						}
-						p.Report(key(n), fmt.Sprintf("CloudFormation rejects the name %s: only letters and digits are allowed", quote(n.Name)), help)
+	return rule("cfn-logical-id", High, func(p *Pass) {
+		for _, f := range p.Files {
+			if f.Kind != document.KindTemplate || hasOwnMacro(f.Root) {
+				continue
+			}
+			for _, section := range [...]string{"Parameters", "Resources", "Outputs"} {
+				for n := range f.Root.Get(section).Children() {
+					name := alphanumeric(n.Name)
+					if name == n.Name || !n.Is(jsontree.Object) || strings.HasPrefix(n.Name, "Fn::") ||
+						isPlaceholder(n.Name) {
+						continue
 					}
+					help := "use only letters and digits"
+					if name != "" {
+						help = fmt.Sprintf("write %s, also where the template refers to it", quote(name))
+					}
+					p.Report(key(n), fmt.Sprintf("CloudFormation rejects the name %s: only letters and digits are allowed",
+						quote(n.Name)), help)
 				}
 			}
-		},
-	}
+		}
+	}, "The names of parameters, resources and outputs have only the letters A to Z and a to z and digits. Otherwise CloudFormation rejects the whole template.",
+		"AWS CloudFormation User Guide, Resources; the service's error quoted in aws-cloudformation/cfn-lint#160")
 }
 
 // hasOwnMacro reports whether a template has a transform that is not one of AWS. It may rename anything.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
@@ -17,98 +16,82 @@ import (
 // such a job, and it waits in RUNNABLE indefinitely. Combinations of vCPUs and memory
 // that Fargate does not offer have rules of their own.
 func queueRules() []*Rule {
-	const stuck = userGuide + ", jobs stuck in RUNNABLE"
+	stuck := guide("jobs stuck in RUNNABLE")
 	return []*Rule{
-		{
-			Name: "submit-queue-exists", Severity: diag.Error, Confidence: Medium,
-			Doc: "The queue of the job is not in the platform file, looks like a typo of a queue that other files create, or is not a valid name or ARN of a queue. " +
+		over("submit-queue-exists", Medium, (*Pass).Submits, checkQueueExists,
+			"The queue of the job is not in the platform file, looks like a typo of a queue that other files create, or is not a valid name or ARN of a queue. "+
 				"AWS Batch rejects a queue that does not exist.",
-			Source: "the service's error quoted in base2genomics/batchit#13; " + apiReference + ", SubmitJob.jobQueue",
-			Run: func(p *Pass) {
-				platform := creations.of(p).platform
-				for _, j := range p.Submits() {
-					n := j.Submit.Get("jobQueue")
-					if !n.Is(jsontree.String) || isPlaceholder(n.Text) {
-						continue
-					}
-					// Queues are unknown without a list of them, and an ARN may be of
-					// another account.
-					elsewhere := platform == nil || len(platform.Queues) == 0 ||
-						j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
-					if elsewhere && !queuePattern().MatchString(n.Text) {
-						j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text),
-							`such as "main"`, n)
-					}
-					if elsewhere || n.Text == "" {
-						continue
-					}
-					if _, ok := platform.Queue(n.Text); !ok {
-						reportMissingQueue(p, j, n)
-					}
-				}
-			},
-		},
-		unplaceable("submit-ec2-job-on-fargate-queue", diag.Error, High,
+			"the service's error quoted in base2genomics/batchit#13; "+api("SubmitJob.jobQueue")),
+		unplaceable("submit-ec2-job-on-fargate-queue", High,
 			"An EC2 job cannot run on Fargate, and a Fargate job cannot run on EC2. AWS Batch rejects both.",
-			apiReference+", SubmitJob.jobQueue"+probed, catalog.WrongPlatform),
-		unplaceable("stuck-vcpu-gt-maxvcpus", diag.Error, Medium,
+			tried("SubmitJob.jobQueue"), catalog.WrongPlatform),
+		unplaceable("stuck-vcpu-gt-maxvcpus", Medium,
 			"The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus),
-		unplaceable("stuck-fargate-vcpu-gt-max", diag.Error, Medium,
+		unplaceable("stuck-fargate-vcpu-gt-max", Medium,
 			"The Fargate job requests more vCPUs than maxvCpus of the compute environment.", stuck,
 			catalog.OverFargateMaxvCpus),
-		unplaceable("stuck-vcpu-gt-instance", diag.Error, Medium,
+		unplaceable("stuck-vcpu-gt-instance", Medium,
 			"The job requests more vCPUs than the largest instance type of the queue has.", stuck,
 			catalog.TooManyVCPUs),
-		unplaceable("stuck-memory-gt-instance", diag.Error, Medium,
+		unplaceable("stuck-memory-gt-instance", Medium,
 			"The job requests more memory than an instance has for jobs. That is less than its nominal memory, because the kernel and the ECS agent use some.",
-			userGuide+", compute resource memory management", catalog.TooMuchMemory, catalog.NotTogether),
-		unplaceable("stuck-memory-equals-nominal", diag.Error, Medium,
+			guide("compute resource memory management"), catalog.TooMuchMemory, catalog.NotTogether),
+		unplaceable("stuck-memory-equals-nominal", Medium,
 			"The job requests exactly the nominal memory of an instance type, but the kernel and the ECS agent use some of it.",
-			userGuide+", compute resource memory management", catalog.NominalMemory),
-		unplaceable("stuck-gpu-no-gpu-instance", diag.Error, Medium,
+			guide("compute resource memory management"), catalog.NominalMemory),
+		unplaceable("stuck-gpu-no-gpu-instance", Medium,
 			"The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
 			stuck, catalog.NoGPUType),
-		unplaceable("stuck-gpu-optimal", diag.Error, Medium,
+		unplaceable("stuck-gpu-optimal", Medium,
 			"The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
-			guide("jobs stuck in RUNNABLE")+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle),
-		unplaceable("stuck-gpu-unsupported-family", diag.Warning, Low,
+			stuck+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle),
+		unplaceable("stuck-gpu-unsupported-family", Low,
 			"AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
-			userGuide+", GPU jobs", catalog.UnsupportedGPU),
-		unplaceable("stuck-gpu-count-gt-instance", diag.Error, High,
+			guide("GPU jobs"), catalog.UnsupportedGPU),
+		unplaceable("stuck-gpu-count-gt-instance", High,
 			"The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
-		unplaceable("stuck-arch-mismatch", diag.Warning, Medium,
+		warns(unplaceable("stuck-arch-mismatch", Medium,
 			"The image of the job is built for another CPU architecture than that of the queue's instances.",
-			userGuide+", job definition parameters", catalog.WrongArch),
-		{
-			Name: "memory-may-not-fit", Severity: diag.Warning, Confidence: Medium,
-			Doc: "The job requests memory that an instance type offers with some AMIs but not with others. The message gives published figures and their source. A job " +
+			guide("job definition parameters"), catalog.WrongArch)),
+		warns(over("memory-may-not-fit", Medium, (*Pass).Jobs, checkTightMemory,
+			"The job requests memory that an instance type offers with some AMIs but not with others. The message gives published figures and their source. A job "+
 				"that does not fit stays in RUNNABLE indefinitely.",
-			Source: userGuide + ", compute resource memory management; measured figures as the message names them",
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					if at := p.placementOf(j); at.placement.Cause == catalog.TightMemory {
-						j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue,
-							at.placement.Reason), at.placement.Hint(at.request), j.resolved().
-							culprit(catalog.TooMuchMemory))
-					}
-				}
-			},
-		},
-		{
-			Name: "just-over-boundary", Severity: diag.Warning, Confidence: Medium,
-			Doc: "The job requests slightly more than a smaller instance type of its queue offers, or slightly more than would let one more job fit on each instance. " +
-				"For memory, slightly means more than the type has for jobs, and either at most 5 % more or at most its nominal memory (or its share of that). " +
-				"For vCPUs, it means at most 5 % more, or one more if the boundary is 4 or above. " +
+			guide("compute resource memory management")+"; measured figures as the message names them")),
+		warns(over("just-over-boundary", Medium, (*Pass).Jobs, checkJustOver,
+			"The job requests slightly more than a smaller instance type of its queue offers, or slightly more than would let one more job fit on each instance. "+
+				"For memory, slightly means more than the type has for jobs, and either at most 5 % more or at most its nominal memory (or its share of that). "+
+				"For vCPUs, it means at most 5 % more, or one more if the boundary is 4 or above. "+
 				"A smaller type has at most three quarters of the vCPUs, memory or GPUs. One more job per instance counts only if no type of the queue packs the job nearly as well.",
-			Source: userGuide + ", compute resource memory management: the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's",
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					if at := p.placementOf(j); at.saving != nil {
-						reportJustOver(j, at)
-					}
-				}
-			},
-		},
+			guide("compute resource memory management")+": the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's")),
+	}
+}
+
+// checkQueueExists reports a queue that does not exist, or cannot.
+func checkQueueExists(j Job) {
+	p, n := j.pass, j.Submit.Get("jobQueue")
+	platform := creations.of(p).platform
+	if !n.Is(jsontree.String) || isPlaceholder(n.Text) {
+		return
+	}
+	// Queues are unknown without a list of them, and an ARN may be of another account.
+	elsewhere := platform == nil || len(platform.Queues) == 0 ||
+		j.File.Kind == document.KindSubmitJob && len(queues(p)) == 0 || batch.IsARN(n.Text)
+	if elsewhere && !queuePattern().MatchString(n.Text) {
+		j.Report("jobQueue must be the name or the ARN of a queue, not "+quote(n.Text), `such as "main"`, n)
+	}
+	if elsewhere || n.Text == "" {
+		return
+	}
+	if _, ok := platform.Queue(n.Text); !ok {
+		reportMissingQueue(p, j, n)
+	}
+}
+
+// checkTightMemory reports a job that fits with some AMIs only.
+func checkTightMemory(j Job) {
+	if at := j.pass.placementOf(j); at.placement.Cause == catalog.TightMemory {
+		j.Report(fmt.Sprintf("%s on queue %s %s", catalog.MiB(at.request.MemoryMiB), at.queue, at.placement.Reason),
+			at.placement.Hint(at.request), j.resolved().culprit(catalog.TooMuchMemory))
 	}
 }
 
@@ -124,8 +107,12 @@ func reportMissingQueue(p *Pass, j Job, n *jsontree.Node) {
 	j.reportAs(severity, nil, fmt.Sprintf("no file creates the queue %s", quote(n.Str())), hint, n)
 }
 
-// reportJustOver reports what the job would gain by requesting less.
-func reportJustOver(j Job, at placementResult) {
+// checkJustOver reports what the job would gain by requesting less.
+func checkJustOver(j Job) {
+	at := j.pass.placementOf(j)
+	if at.saving == nil {
+		return
+	}
 	// The message names only the resources that the smaller request reduces.
 	s, kind := at.saving, "VCPU"
 	over, fits := catalog.VCPUs(at.request.VCPUs), catalog.VCPUs(s.Request.VCPUs)
@@ -158,18 +145,12 @@ func describeInstance(t catalog.InstanceType) string {
 
 // unplaceable returns the rule for jobs that fit no queue, or not the queue that they
 // name, for one of the causes.
-func unplaceable(name string, severity diag.Severity, confidence Confidence, doc, source string,
-	causes ...catalog.Cause) *Rule {
-	return &Rule{
-		Name: name, Severity: severity, Confidence: confidence, Doc: doc, Source: source,
-		Run: func(p *Pass) {
-			for _, j := range p.Jobs() {
-				if r := p.refused(j); r != nil && slices.Contains(causes, r.cause) {
-					j.Report(r.message, r.hint, r.node)
-				}
-			}
-		},
-	}
+func unplaceable(name string, c Confidence, doc, source string, causes ...catalog.Cause) *Rule {
+	return over(name, c, (*Pass).Jobs, func(j Job) {
+		if r := j.pass.refused(j); r != nil && slices.Contains(causes, r.cause) {
+			j.Report(r.message, r.hint, r.node)
+		}
+	}, doc, source)
 }
 
 // orUnplaceable adds to a rule about environments in the files the jobs that a queue of the platform

@@ -7,9 +7,9 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Platforms yields the platform files among the files. It leaves out a platform file
@@ -43,94 +43,91 @@ func (p *Pass) environments() func(yield func(document.Environment) bool) {
 // describes its queues and its limits.
 func platformRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "platform-queue-name", Severity: diag.Error, Confidence: High,
-			Doc:    "A queue's jobQueue is the name of a job queue (letters, digits, hyphens and underscores, at most 128) or its ARN.",
-			Source: apiReference + ", CreateJobQueue.jobQueueName" + probed,
-			Run: func(p *Pass) {
-				for f := range p.Platforms() {
-					for _, q := range f.Queues {
-						if bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength; bad &&
-							!batch.IsARN(q.Name) {
-							p.Report(firstOf(q.Node.Get("jobQueue"), q.Node),
-								fmt.Sprintf("the name of a job queue must be %s only, at most %d", nameCharset,
-									catalog.MaxNameLength), "")
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "platform-instance-type", Severity: diag.Warning, Confidence: High,
-			Doc:    "An entry of instanceTypes is not an instance type, family or bundle in the catalogue. It may be newer than the catalogue. Jobs are then not checked against it.",
-			Source: "EC2 instance types as of " + catalog.InstanceTypesDate,
-			Run: func(p *Pass) {
-				for e := range p.environments() {
-					for _, entries := range p.instanceTypes().unknownIn(e.Node.Get("instanceTypes")) {
-						if entries[0].Text != "" {
-							message, hint := p.instanceTypes().unknown(entries)
-							p.Report(entries[0], message, hint)
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "platform-environment-type", Severity: diag.Warning, Confidence: High,
-			Doc:    "The catalogue does not have this type of compute environment, so batchctl treats it as EC2.",
-			Source: apiReference + ", ComputeResource.type",
-			Run: func(p *Pass) {
-				for e := range p.environments() {
-					switch e.Type {
-					case "", "EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES":
-					default:
-						hint := "write EC2, SPOT, FARGATE, FARGATE_SPOT or ECS_MANAGED_INSTANCES"
-						if near := near(e.Type, []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT",
-							"ECS_MANAGED_INSTANCES"}); near != "" {
-							hint = "did you mean " + quote(near) + "?"
-						}
-						p.Report(firstOf(e.Node.Get("type"), e.Node),
-							fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)
-					}
-				}
-			},
-		},
-		{
-			Name: "platform-allowed-queues", Severity: diag.Warning, Confidence: High,
-			Doc:    "An entry of the policy's allowedQueues matches no queue of the platform file, so it has no effect.",
-			Source: policySource + ", allowedQueues",
-			Run: func(p *Pass) {
-				for f := range p.Platforms() {
-					for n := range f.Policy.Node.Get("allowedQueues").Children() {
-						// A policy with this entry only shows which queues the entry
-						// matches.
-						alone := document.Policy{AllowedQueues: []string{n.Str()}}
-						if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
-							p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())),
-								plan.QueueHint(f, n.Str()))
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "stuck-maxvcpus-zero", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A compute environment with maxvCpus 0 never starts an instance, so its jobs stay in RUNNABLE.",
-			Source: userGuide + ", jobs stuck in RUNNABLE",
-			Run: func(p *Pass) {
-				for e := range p.environments() {
-					n := e.Node.Get("maxvCpus")
-					if v, ok := n.Int(); ok && v == 0 {
-						p.Report(n, "maxvCpus is 0, so no job can ever run here", "")
-					}
-				}
-				for _, s := range environments(p) {
-					n := s.Node.Get(resourcesOf).Get("maxvCpus")
-					if v, ok := n.Int(); ok && v == 0 {
-						s.Report("maxvCpus is 0, so no job can ever run here", "", n)
-					}
-				}
-			},
-		},
+		rule("platform-queue-name", High, checkPlatformQueues,
+			"A queue's jobQueue is the name of a job queue (letters, digits, hyphens and underscores, at most 128) or its ARN.",
+			tried("CreateJobQueue.jobQueueName")),
+		warns(rule("platform-instance-type", High, checkPlatformInstances,
+			"An entry of instanceTypes is not an instance type, family or bundle in the catalogue. It may be newer than the catalogue. Jobs are then not checked against it.",
+			"EC2 instance types as of "+catalog.InstanceTypesDate)),
+		warns(rule("platform-environment-type", High, checkPlatformEnvironments,
+			"The catalogue does not have this type of compute environment, so batchctl treats it as EC2.",
+			api("ComputeResource.type"))),
+		warns(rule("platform-allowed-queues", High, checkPlatformPolicy,
+			"An entry of the policy's allowedQueues matches no queue of the platform file, so it has no effect.",
+			policySource+", allowedQueues")),
+		rule("stuck-maxvcpus-zero", Medium, checkNoCapacity,
+			"A compute environment with maxvCpus 0 never starts an instance, so its jobs stay in RUNNABLE.",
+			guide("jobs stuck in RUNNABLE")),
+	}
+}
+
+// checkPlatformQueues reports queues whose name AWS Batch would reject.
+func checkPlatformQueues(p *Pass) {
+	for f := range p.Platforms() {
+		for _, q := range f.Queues {
+			bad := mapName(q.Name) != q.Name || len(q.Name) > catalog.MaxNameLength
+			if bad && !batch.IsARN(q.Name) {
+				p.Report(firstOf(q.Node.Get("jobQueue"), q.Node), fmt.Sprintf(
+					"the name of a job queue must be %s only, at most %d", nameCharset, catalog.MaxNameLength), "")
+			}
+		}
+	}
+}
+
+// checkPlatformInstances reports entries that the catalogue does not have.
+func checkPlatformInstances(p *Pass) {
+	for e := range p.environments() {
+		for _, entries := range p.instanceTypes().unknownIn(e.Node.Get("instanceTypes")) {
+			if entries[0].Text != "" {
+				message, hint := p.instanceTypes().unknown(entries)
+				p.Report(entries[0], message, hint)
+			}
+		}
+	}
+}
+
+// checkPlatformEnvironments reports types of compute environments that the catalogue does not have.
+func checkPlatformEnvironments(p *Pass) {
+	types := []string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}
+	for e := range p.environments() {
+		if e.Type == "" || slices.Contains(types, e.Type) {
+			continue
+		}
+		hint := "write " + text.Or(types)
+		if near := near(e.Type, types); near != "" {
+			hint = "did you mean " + quote(near) + "?"
+		}
+		p.Report(firstOf(e.Node.Get("type"), e.Node),
+			fmt.Sprintf("unknown type of compute environment: %s", quote(e.Type)), hint)
+	}
+}
+
+// checkPlatformPolicy reports patterns that allow no queue of the file.
+func checkPlatformPolicy(p *Pass) {
+	for f := range p.Platforms() {
+		for n := range f.Policy.Node.Get("allowedQueues").Children() {
+			// A policy with this entry only shows which queues the entry matches.
+			alone := document.Policy{AllowedQueues: []string{n.Str()}}
+			if len(f.Queues) > 0 && !slices.ContainsFunc(f.Queues, alone.AllowsQueue) {
+				p.Report(n, fmt.Sprintf("%s matches no queue of this file", quote(n.Str())), plan.QueueHint(f, n.Str()))
+			}
+		}
+	}
+}
+
+// checkNoCapacity reports environments of platform files and of requests that can start no instance.
+func checkNoCapacity(p *Pass) {
+	const message = "maxvCpus is 0, so no job can ever run here"
+	for e := range p.environments() {
+		n := e.Node.Get("maxvCpus")
+		if v, ok := n.Int(); ok && v == 0 {
+			p.Report(n, message, "")
+		}
+	}
+	for _, s := range environments(p) {
+		n := s.Node.Get(resourcesOf).Get("maxvCpus")
+		if v, ok := n.Int(); ok && v == 0 {
+			s.Report(message, "", n)
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/lint/cfn"
@@ -17,10 +16,10 @@ const agentPolicy = "arn:aws:iam::aws:policy/service-role/AmazonEC2ContainerServ
 // roleRules returns the rules about roles that a template defines beside the AWS Batch
 // resources that use them. They find nothing if the template does not determine a policy.
 func roleRules() []*Rule {
-	trust := &Rule{Name: "cfn-role-trust", Severity: diag.Error, Confidence: High,
-		Doc:    "A role's trust policy names the services that may assume it: ec2.amazonaws.com for instances, ecs-tasks.amazonaws.com for jobs, batch.amazonaws.com for a compute environment. If the service is missing, instances get no credentials, and jobs do not start.",
-		Source: "the error of Amazon ECS quoted in tmknom/terraform-aws-codedeploy-for-ecs#18; IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role", Run: checkRoleTrust}
-	return []*Rule{trust,
+	return []*Rule{
+		rule("cfn-role-trust", High, checkRoleTrust,
+			"A role's trust policy names the services that may assume it: ec2.amazonaws.com for instances, ecs-tasks.amazonaws.com for jobs, batch.amazonaws.com for a compute environment. If the service is missing, instances get no credentials, and jobs do not start.",
+			"the error of Amazon ECS quoted in tmknom/terraform-aws-codedeploy-for-ecs#18; IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role"),
 		cfnRule("cfn-instance-role-policy", Medium, "AWS::Batch::ComputeEnvironment", checkInstanceRolePolicy,
 			"The ECS agent registers its instance with the permissions of the instance role. Without ecs:RegisterContainerInstance, the instance never joins its cluster, and jobs stay in RUNNABLE. batchctl cannot see a policy that another stack attaches, so this is only a warning.",
 			"Amazon ECS Developer Guide, container instance IAM role"),

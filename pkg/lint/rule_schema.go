@@ -35,60 +35,16 @@ func (p *Pass) written(visit func(j Job, root *jsontree.Node)) {
 // wrong JSON type. The AWS CLI rejects both before it sends a request.
 func schemaRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "jobdef-unknown-member", Confidence: High,
-			Doc:    "The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no known one may be newer than batchctl's API model, so it is only a warning.",
-			Source: api("RegisterJobDefinition"),
-			Run: func(p *Pass) {
-				p.written(func(j Job, root *jsontree.Node) {
-					shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}.Unknown(func(n *jsontree.Node,
-						around []shape.Object) {
-						if slices.Contains(j.File.Reported, n) {
-							return
-						}
-						s, isNew := j.unknownMember(n, around)
-						if isNew {
-							j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), s.hint, key(n))
-							return
-						}
-						if s.meant != "" {
-							p.noteMisspelt(j.File, s.meant, n)
-						}
-						j.ReportFix(s.fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), s.hint, key(n))
-					})
-				})
-			},
-		},
-		{
-			Name: "jobdef-wrong-json-type", Confidence: High,
-			Doc:    "A value does not have the JSON type that the API requires. Values in resourceRequirements and environment are strings; counts are numbers.",
-			Source: api("RegisterJobDefinition"),
-			Run: func(p *Pass) {
-				p.written(func(j Job, root *jsontree.Node) {
-					shape.Of(document.KindJobDefinition).Compare(root, nil, nil,
-						func(n, parent *jsontree.Node, s, in *shape.Shape) {
-							if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil &&
-								strings.HasPrefix(n.Name, "$") {
-								return
-							}
-							switch parent.Name {
-							case "parameters", "tags", "options":
-								if in.Element != nil {
-									return // other rules check these
-								}
-							}
-							reportWrongType(j, n, s.Kind)
-						})
-				})
-			},
-		},
-		{
-			Name: "whole-number-form", Severity: diag.Warning, Confidence: High, KeepsMeaning: true,
-			Doc: "A request has a whole number with a fraction or an exponent, such as 3600.0 or 36e2, as programs write that calculate with floating point numbers. " +
+		rule("jobdef-unknown-member", High, checkUnknownMembers,
+			"The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no known one may be newer than batchctl's API model, so it is only a warning.",
+			api("RegisterJobDefinition")),
+		rule("jobdef-wrong-json-type", High, checkTypes,
+			"A value does not have the JSON type that the API requires. Values in resourceRequirements and environment are strings; counts are numbers.",
+			api("RegisterJobDefinition")),
+		warns(rule("whole-number-form", High, checkWholeNumbers,
+			"A request has a whole number with a fraction or an exponent, such as 3600.0 or 36e2, as programs write that calculate with floating point numbers. "+
 				"batchctl takes it. The AWS CLI and boto3 reject it before they send the request: \"Invalid type for parameter\".",
-			Source: "tried with aws-cli 1.45 and boto3 1.43",
-			Run:    checkWholeNumbers,
-		},
+			"tried with aws-cli 1.45 and boto3 1.43")).keepingMeaning(),
 		stringMap("parameters-string-map", []string{"parameters"},
 			"The values of parameters are strings, even for numbers, because Ref:: inserts text into the command.",
 			api("RegisterJobDefinition.parameters")),
@@ -102,26 +58,63 @@ func schemaRules() []*Rule {
 			api("LogConfiguration.options")),
 		stringMap("tag-value-string", []string{"tags", "computeResources.tags"}, "The value of a tag is a string.",
 			api("TagrisTagsMap")),
-		{
-			Name: "array-size-integer", Confidence: High,
-			Doc:    "The size of an array is a whole number.",
-			Source: api("ArrayProperties.size"),
-			Run: func(p *Pass) {
-				for _, j := range p.Jobs() {
-					n := j.Node.Get("arrayProperties").Get("size")
-					if j.compact() {
-						n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
-					}
-					if _, whole := n.Int(); n != nil && !whole {
-						hint, fix := "", unquote(n)
-						if fix != nil {
-							hint = "write " + n.Text
-						}
-						j.ReportFix(fix, "the size of an array must be a whole number, not "+written(n), hint, n)
-					}
+		over("array-size-integer", High, (*Pass).Jobs, checkArraySize,
+			"The size of an array is a whole number.", api("ArrayProperties.size")),
+	}
+}
+
+// checkUnknownMembers reports members that the API does not have.
+func checkUnknownMembers(p *Pass) {
+	p.written(func(j Job, root *jsontree.Node) {
+		request := shape.Object{Node: root, Shape: shape.Of(document.KindJobDefinition)}
+		request.Unknown(func(n *jsontree.Node, around []shape.Object) {
+			if slices.Contains(j.File.Reported, n) {
+				return
+			}
+			s, isNew := j.unknownMember(n, around)
+			if isNew {
+				j.reportAs(diag.Warning, nil, document.NotInModel(n.Name), s.hint, key(n))
+				return
+			}
+			if s.meant != "" {
+				p.noteMisspelt(j.File, s.meant, n)
+			}
+			j.ReportFix(s.fix, fmt.Sprintf("the API has no member %s here", quote(n.Name)), s.hint, key(n))
+		})
+	})
+}
+
+// checkTypes reports values of another JSON type than that of the API.
+func checkTypes(p *Pass) {
+	p.written(func(j Job, root *jsontree.Node) {
+		request := shape.Of(document.KindJobDefinition)
+		request.Compare(root, nil, nil, func(n, parent *jsontree.Node, s, in *shape.Shape) {
+			if s == nil || in == nil || n.Is(s.Kind) || in.Element != nil && strings.HasPrefix(n.Name, "$") {
+				return
+			}
+			switch parent.Name {
+			case "parameters", "tags", "options":
+				if in.Element != nil {
+					return // other rules check these
 				}
-			},
-		},
+			}
+			reportWrongType(j, n, s.Kind)
+		})
+	})
+}
+
+// checkArraySize reports a size of an array that is not a whole number.
+func checkArraySize(j Job) {
+	n := j.Node.Get("arrayProperties").Get("size")
+	if j.compact() {
+		n = j.Node.Get("submitJob").Get("arrayProperties").Get("size")
+	}
+	if _, whole := n.Int(); n != nil && !whole {
+		hint, fix := "", unquote(n)
+		if fix != nil {
+			hint = "write " + n.Text
+		}
+		j.ReportFix(fix, "the size of an array must be a whole number, not "+written(n), hint, n)
 	}
 }
 
@@ -147,7 +140,7 @@ func checkWholeNumbers(p *Pass) {
 // stringMap returns a rule for maps of strings, in requests and in compact jobs.
 func stringMap(name string, paths []string, doc, source string) *Rule {
 	at := in(nil, paths...)
-	return &Rule{Name: name, Confidence: High, Doc: doc, Source: source, Run: func(p *Pass) {
+	return rule(name, High, func(p *Pass) {
 		p.everyText(func(j Job, root *jsontree.Node) {
 			for _, route := range at.routes {
 				p.reached = route.appendFrom(p.reached[:0], root)
@@ -160,7 +153,7 @@ func stringMap(name string, paths []string, doc, source string) *Rule {
 				}
 			}
 		})
-	}}
+	}, doc, source)
 }
 
 // everyText yields the text of all requests: native files, jobs, and the native parts

@@ -14,7 +14,9 @@ import (
 // them; messages never contain their text.
 func secretRules() []*Rule {
 	return []*Rule{
-		cellSecretRule(),
+		warns(over("array-secret", High, (*Pass).Submits, checkCellSecrets,
+			"A matrix or a table contains a credential. Its values are in the job's variables, which anyone who can describe the job can read, or at the target's staging location.",
+			ourArrays)),
 		warns(check("env-secret", High, environmentHolders, func(s Site) {
 			if clean := cleanSources.of(s.pass); clean.has(s.Node.Source) {
 				return
@@ -32,29 +34,29 @@ func secretRules() []*Rule {
 		}, "A credential in a plain variable is visible in the console, in describe-jobs and in every copy of the file. The rule recognises the formats of known keys, and names such as DB_PASSWORD unless the value is a placeholder. It is a warning, because AWS Batch "+
 			"accepts the job.",
 			guide("specifying sensitive data"))),
-		{
-			Name: "job-secret", Severity: diag.Warning, Confidence: High,
-			Doc: "There is a credential outside the environment: in an argument or script of the command, in a parameter, an override, a tag or an option. DescribeJobs " +
+		warns(rule("job-secret", High, checkJobSecrets,
+			"There is a credential outside the environment: in an argument or script of the command, in a parameter, an override, a tag or an option. DescribeJobs "+
 				"shows all of these. The rule works like env-secret, and also recognises --password, PASSWORD= and Authorization: in front of a credential.",
-			Source: guide("specifying sensitive data"),
-			Run: func(p *Pass) {
-				w := secretWalk{clean: cleanSources.of(p)}
-				// A job of a workflow has two requests, with most of their text in common.
-				var last *jsontree.Node
-				for _, s := range creates(p) {
-					w.site = s
-					if job := s.Job.Node; job != last { // a job has a site for each request
-						w.searched = nil
-						w.walk(job)
-						last = job
-					}
-					if s.Node != s.Job.Node {
-						w.searched = s.Job.Node
-						w.walk(s.Node) // the defaults of a workflow as well
-					}
-				}
-			},
-		},
+			guide("specifying sensitive data"))),
+	}
+}
+
+// checkJobSecrets searches the text of each job, and of its requests.
+func checkJobSecrets(p *Pass) {
+	w := secretWalk{clean: cleanSources.of(p)}
+	// A job of a workflow has two requests, with most of their text in common.
+	var last *jsontree.Node
+	for _, s := range creates(p) {
+		w.site = s
+		if job := s.Job.Node; job != last { // a job has a site for each request
+			w.searched = nil
+			w.walk(job)
+			last = job
+		}
+		if s.Node != s.Job.Node {
+			w.searched = s.Job.Node
+			w.walk(s.Node) // the defaults of a workflow as well
+		}
 	}
 }
 
@@ -244,28 +246,15 @@ func (w *secretWalk) report(subject string, c secret.Credential, n *jsontree.Nod
 		"store it in Secrets Manager, add it to \"secrets\", and read that variable in the program or its shell", n)
 }
 
-// cellSecretRule is the rule about values that children of an array get.
-func cellSecretRule() *Rule {
-	return &Rule{
-		Name: "array-secret", Severity: diag.Warning, Confidence: High,
-		Doc:    "A matrix or a table contains a credential. Its values are in the job's variables, which anyone who can describe the job can read, or at the target's staging location.",
-		Source: ourArrays,
-		Run: func(p *Pass) {
-			for _, j := range p.Submits() {
-				if j.Sweep != nil {
-					checkCellSecrets(j)
-				}
-			}
-		},
-	}
-}
-
 // maxSecretRows bounds the rows of a table that are searched for credentials.
 const maxSecretRows = 1000
 
-// checkCellSecrets reports each axis or column with a credential, once for each value of a
+// checkCellSecrets reports each axis or column of an array with a credential, once for each value of a
 // matrix and once for each column of a table.
 func checkCellSecrets(j Job) {
+	if j.Sweep == nil {
+		return
+	}
 	report := func(c secret.Credential, column string, n *jsontree.Node) {
 		j.Report(fmt.Sprintf("a value of %s looks like %s (%s), and anyone who can describe the job can read it",
 			quote(column), c.What, c.Sure()),

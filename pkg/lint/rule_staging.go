@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/stage"
@@ -56,144 +55,67 @@ func stagedLocations(j Job) (all []stagedLocation) {
 	return all
 }
 
-// stagedRule returns a rule about inputs and outputs.
-func stagedRule(name string, severity diag.Severity, c Confidence, doc, source string,
-	checkLocation func(stagedLocation)) *Rule {
-	return &Rule{Name: name, Severity: severity, Confidence: c, Doc: doc, Source: source, Run: func(p *Pass) {
-		for _, s := range staging.of(p) {
-			checkLocation(s)
-		}
-	}}
-}
-
 // stagingRules returns the rules about inputs and outputs, which `batchctl stage` moves
 // before and after the job's command in its container.
 func stagingRules() []*Rule {
 	return []*Rule{
 		// One input or output alone.
-		stagedRule("stage-place", diag.Error, High,
+		over("stage-place", High, staging.of, stagedLocation.checkLocation,
 			"The source of an input is s3://bucket/key, s3://bucket/prefix/, https://host/file or a local path. The destination of an output is in S3 or a local path.",
-			ourStaging, stagedLocation.checkLocation),
-		stagedRule("stage-bucket-name", diag.Error, High,
+			ourStaging),
+		over("stage-bucket-name", High, staging.of, stagedLocation.checkBucket,
 			"The name of an S3 bucket has 3 to 63 lower-case letters, digits, hyphens and dots. It begins and ends with a letter or a digit.",
-			bucketRules, stagedLocation.checkBucket),
-		stagedRule("stage-path", diag.Error, High,
+			bucketRules),
+		over("stage-path", High, staging.of, stagedLocation.checkPath,
 			"The path in the container is absolute, or relative to the working directory, without . and .. elements. It cannot be the root of the file system or belong to the kernel (/proc, /sys, /dev).",
-			ourStaging, stagedLocation.checkPath),
-		{
-			Name: "stage-path-twice", Severity: diag.Error, Confidence: High,
-			Doc:    "Two inputs have the same path, or one has a path below the file of another, so only one of them can exist.",
-			Source: ourStaging,
-			Run:    checkPathsOnce,
-		},
-		{
-			Name: "stage-output-over-input", Severity: diag.Warning, Confidence: High,
-			Doc:    "An output directory contains an input, so the job uploads the input again; or an output is in a directory that is an input. Equal paths are allowed, for a program that continues from its last results.",
-			Source: ourStaging,
-			Run:    checkOutputsApart,
-		},
-		{
-			Name: "stage-array-output", Severity: diag.Error, Confidence: High,
-			Doc:    "The children of an array write to the same location in S3 and overwrite each other. Put ${AWS_BATCH_JOB_ARRAY_INDEX}, ${AWS_BATCH_JOB_ID} or the values of all axes into the location.",
-			Source: ourStaging,
-			Run:    checkArrayOutputs,
-		},
+			ourStaging),
+		over("stage-path-twice", High, (*Pass).Submits, checkInputPaths,
+			"Two inputs have the same path, or one has a path below the file of another, so only one of them can exist.",
+			ourStaging),
+		warns(over("stage-output-over-input", High, (*Pass).Submits, checkOutputPaths,
+			"An output directory contains an input, so the job uploads the input again; or an output is in a directory that is an input. Equal paths are allowed, for a program that continues from its last results.",
+			ourStaging)),
+		over("stage-array-output", High, staging.of, stagedLocation.checkArrayOutput,
+			"The children of an array write to the same location in S3 and overwrite each other. Put ${AWS_BATCH_JOB_ARRAY_INDEX}, ${AWS_BATCH_JOB_ID} or the values of all axes into the location.",
+			ourStaging),
 		// Values that depend on the container and on the child.
-		stagedRule("stage-variable-unset", diag.Warning, High,
+		warns(over("stage-variable-unset", High, staging.of, stagedLocation.checkVariables,
 			"${NAME} in a location is a variable of the container, but nothing in the files sets it. Unless the image does, the job fails before its program "+
-				"starts. For a literal ${NAME}, write $${NAME}.",
-			ourStaging, stagedLocation.checkVariables),
-		stagedRule("stage-sha256", diag.Error, High,
+				"starts. For a literal ${NAME}, write $${NAME}.", ourStaging)),
+		over("stage-sha256", High, staging.of, stagedLocation.checkSum,
 			"A checksum has 64 hexadecimal digits and is for a single file, not for a prefix or a directory.",
-			ourStaging, stagedLocation.checkSum),
-		stagedRule("stage-plain-http", diag.Warning, High,
+			ourStaging),
+		warns(over("stage-plain-http", High, staging.of, stagedLocation.checkPlainHTTP,
 			"Anyone on the network path can change a file that is downloaded over http. Use https, or give the file's sha256.",
-			"practice", checkPlainHTTP),
-		{
-			Name: "stage-no-role", Severity: diag.Warning, Confidence: Medium,
-			Doc: "The job reads or writes S3 but has no job role. So it has no permissions, or those of its instance, which are meant for other tasks. batchctl does " +
+			"practice")),
+		warns(over("stage-no-role", Medium, (*Pass).Submits, checkStagingRole,
+			"The job reads or writes S3 but has no job role. So it has no permissions, or those of its instance, which are meant for other tasks. batchctl does "+
 				"not report jobs with credentials or an endpoint in their environment.",
-			Source: api("ContainerProperties.jobRoleArn"),
-			Run:    checkStagingRoles,
-		},
-		{
-			Name: "stage-readonly-root", Severity: diag.Error, Confidence: High, Evidence: FileFormat,
-			Doc:    "The root file system of the container is read-only and no volume or tmpfs is mounted at the path of an input, so the input cannot be downloaded.",
-			Source: api("ContainerProperties.readonlyRootFilesystem"),
-			Run:    checkReadOnlyRoots,
-		},
-		{
-			Name: "stage-image", Severity: diag.Error, Confidence: High,
-			Doc:    "The entry point of the image batchctl-workloads reads the command as the name of a workload, so batchctl cannot put another program in front of it.",
-			Source: "cmd/batchctl-workloads/gpu.Dockerfile",
-			Run:    checkStagingImages,
-		},
-	}
-}
-
-// checkPathsOnce reports inputs whose paths exclude each other.
-func checkPathsOnce(p *Pass) {
-	for _, j := range p.Submits() {
-		if len(j.Inputs) > 1 {
-			checkInputPaths(j)
-		}
-	}
-}
-
-// checkOutputsApart reports outputs that overlap with an input of the same job.
-func checkOutputsApart(p *Pass) {
-	for _, j := range p.Submits() {
-		if len(j.Inputs) > 0 && len(j.Outputs) > 0 {
-			checkOutputPaths(j)
-		}
-	}
-}
-
-// checkArrayOutputs reports outputs in S3 that children of an array share. batchctl gives
-// each child its own directory below a local path.
-func checkArrayOutputs(p *Pass) {
-	for _, s := range staging.of(p) {
-		if !s.isInput && !s.isCheckpoint && isArray(s.Job.Job) && !document.IsLocal(s.location.Text) {
-			s.checkChildLocations()
-		}
+			api("ContainerProperties.jobRoleArn"))),
+		over("stage-readonly-root", High, (*Pass).Submits, checkWritable,
+			"The root file system of the container is read-only and no volume or tmpfs is mounted at the path of an input, so the input cannot be downloaded.",
+			api("ContainerProperties.readonlyRootFilesystem")).shownBy(FileFormat),
+		over("stage-image", High, (*Pass).Submits, checkStagingImage,
+			"The entry point of the image batchctl-workloads reads the command as the name of a workload, so batchctl cannot put another program in front of it.",
+			"cmd/batchctl-workloads/gpu.Dockerfile"),
 	}
 }
 
 // checkPlainHTTP reports an input over http without a checksum.
-func checkPlainHTTP(s stagedLocation) {
+func (s stagedLocation) checkPlainHTTP() {
 	if s.isInput && strings.HasPrefix(s.location.Text, "http://") && s.sha256 == nil {
 		s.Job.Report("anyone on the network path can change a file that comes over http",
 			`write https://, or add "sha256"`, s.location)
 	}
 }
 
-// checkStagingRoles reports jobs that use S3 without a job role.
-func checkStagingRoles(p *Pass) {
-	for _, j := range p.Submits() {
-		if j.IsStaged() {
-			checkStagingRole(j)
-		}
-	}
-}
-
-// checkReadOnlyRoots reports inputs below a read-only root file system.
-func checkReadOnlyRoots(p *Pass) {
-	for _, j := range p.Submits() {
-		if len(j.Inputs) > 0 || j.Checkpoint != nil {
-			checkWritable(j)
-		}
-	}
-}
-
-// checkStagingImages reports the image whose entry point does not run the command.
-func checkStagingImages(p *Pass) {
-	for _, j := range p.Submits() {
-		image := j.Known().Get("containerProperties").Get("image")
-		name, _, _ := strings.Cut(slash.Base(image.Str()), ":")
-		if name, _, _ = strings.Cut(name, "@"); j.IsStaged() && name == "batchctl-workloads" {
-			j.Report("the entry point of this image reads the command as a workload, so batchctl stage cannot run first",
-				"use an image without an entry point, or remove inputs and outputs", image)
-		}
+// checkStagingImage reports the image whose entry point does not run the command.
+func checkStagingImage(j Job) {
+	image := j.Known().Get("containerProperties").Get("image")
+	name, _, _ := strings.Cut(slash.Base(image.Str()), ":")
+	if name, _, _ = strings.Cut(name, "@"); j.IsStaged() && name == "batchctl-workloads" {
+		j.Report("the entry point of this image reads the command as a workload, so batchctl stage cannot run first",
+			"use an image without an entry point, or remove inputs and outputs", image)
 	}
 }
 
@@ -430,8 +352,12 @@ const (
 // manyCells bounds the cells whose values are compared with each other.
 const manyCells = 20_000
 
-// checkChildLocations checks that each child of an array has its own location.
-func (s stagedLocation) checkChildLocations() {
+// checkArrayOutput checks that each child of an array has its own location in S3. batchctl gives each child its own
+// directory below a local path.
+func (s stagedLocation) checkArrayOutput() {
+	if s.isInput || s.isCheckpoint || !isArray(s.Job.Job) || document.IsLocal(s.location.Text) {
+		return
+	}
 	names, err := stage.Variables(withoutReferences(s.location.Text))
 	if err != nil {
 		return
@@ -562,7 +488,8 @@ var ownAccess = []string{"AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_T
 // checkStagingRole reports a job without jobRoleArn, at its first location in S3.
 func checkStagingRole(j Job) {
 	definition := j.Known()
-	if definition.Get("containerProperties") == nil || definition.Get("containerProperties").Get("jobRoleArn") != nil {
+	if !j.IsStaged() || definition.Get("containerProperties") == nil ||
+		definition.Get("containerProperties").Get("jobRoleArn") != nil {
 		return
 	}
 	for _, s := range stagedLocations(j) {
