@@ -127,8 +127,10 @@ func compareFingerprints(a, b fingerprint) int {
 // It keeps waived problems: they do not fail a check. If more problems match an entry than its
 // count, the last ones in the file are kept. stale names the entries, with file and rule, with
 // fewer problems than their count: write the baseline again. Only entries of the checked files
-// can be stale; nil means that all files were checked.
-func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale []string) {
+// can be stale; nil means that all files were checked. formerNames returns the names that a rule had when the baseline
+// was written.
+func (b *Baseline) Filter(l List, files []string, formerNames func(rule string) []string) (kept List, known int,
+	stale []string) {
 	left := maps.Clone(b.counts)
 	prints := fingerprints(l.Open())
 	for _, d := range l {
@@ -138,12 +140,20 @@ func (b *Baseline) Filter(l List, files []string) (kept List, known int, stale [
 		}
 		p := prints[0]
 		prints = prints[1:]
-		if p.n > b.counts[p.any()] {
+		entries := []fingerprint{p.any()}
+		for _, rule := range formerNames(p.rule) {
+			entries = append(entries, fingerprint{file: p.file, rule: rule, hash: digest(rule, d.trait())})
+		}
+		covered := 0
+		for _, e := range entries {
+			covered += b.counts[e]
+		}
+		if p.n > covered {
 			kept = append(kept, d)
 			continue
 		}
 		known++
-		left[p.any()]--
+		left[entries[max(0, slices.IndexFunc(entries, func(e fingerprint) bool { return left[e] > 0 }))]]--
 	}
 	return kept, known, b.stale(left, files)
 }

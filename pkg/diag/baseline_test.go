@@ -1,6 +1,7 @@
 package diag_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,26 @@ func baseline(t failer, l diag.List) *diag.Baseline {
 	return base
 }
 
+// neverRenamed is for rules without a former name.
+func neverRenamed(string) []string { return nil }
+
+// A baseline from before a rule was renamed still covers its problems.
+func TestBaselineOfRenamedRule(t *testing.T) {
+	src := diag.NewSource("a.json", "{}")
+	old, current := diag.Diagnostic{Rule: "old", Source: src}, diag.Diagnostic{Rule: "current", Source: src}
+	former := func(rule string) []string { return map[string][]string{"current": {"older", "old"}}[rule] }
+	before := baseline(t, diag.List{old, current})
+	for n, want := range []string{"[] 0 [a.json: current (1 of 1 gone) a.json: old (1 of 1 gone)]", "[] 1 [a.json: old (1 of 1 gone)]", "[] 2 []"} {
+		kept, known, stale := before.Filter(slices.Repeat(diag.List{current}, n), []string{"a.json"}, former)
+		if got := fmt.Sprint(kept, known, stale); got != want {
+			t.Errorf("%d problems: %s, want %s", n, got, want)
+		}
+	}
+	if kept, known, _ := before.Filter(slices.Repeat(diag.List{current}, 3), nil, former); len(kept) != 1 || known != 2 {
+		t.Errorf("%d kept, %d known", len(kept), known)
+	}
+}
+
 func TestWriteBaseline(t *testing.T) {
 	for name, l := range map[string]diag.List{"baseline": sample(), "baseline-empty": nil} {
 		var b strings.Builder
@@ -32,7 +53,7 @@ func TestWriteBaseline(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "baseline", name, b.String())
-		kept, known, stale := baseline(t, l).Filter(l, nil)
+		kept, known, stale := baseline(t, l).Filter(l, nil, neverRenamed)
 		if len(kept) != 0 || known != len(l) || stale != nil {
 			t.Errorf("%s: %v kept, %d known, stale %v", name, kept, known, stale)
 		}
@@ -69,7 +90,7 @@ func TestBaselineFilter(t *testing.T) {
 		{"another line", "{\n  \"bad\": 2\n}", []string{"a.json"}, 1, 0, []string{"a.json: x (2 of 2 gone)"}},
 		{"fixed", "{}", []string{"a.json", "b.json"}, 0, 0, []string{"a.json: x (2 of 2 gone)", "b.json: x (1 of 1 gone)"}},
 	} {
-		kept, known, stale := base.Filter(find("a.json", c.text, `"bad"`), c.files)
+		kept, known, stale := base.Filter(find("a.json", c.text, `"bad"`), c.files, neverRenamed)
 		if len(kept) != c.kept || known != c.known {
 			t.Errorf("%s: %d kept and %d known, want %d and %d", c.name, len(kept), known, c.kept, c.known)
 		}
@@ -77,7 +98,7 @@ func TestBaselineFilter(t *testing.T) {
 			t.Errorf("%s: stale (-want +got):\n%s", c.name, diff)
 		}
 	}
-	kept, _, _ := base.Filter(find("a.json", "\"bad\": 1\n\"bad\": 1\n\"bad\": 1", `"bad"`), nil)
+	kept, _, _ := base.Filter(find("a.json", "\"bad\": 1\n\"bad\": 1\n\"bad\": 1", `"bad"`), nil, neverRenamed)
 	if len(kept) != 1 || kept[0].Span.Start != 18 {
 		t.Errorf("the last of three is new, not %v", kept)
 	}
@@ -92,10 +113,10 @@ func TestBaselineOneLine(t *testing.T) {
 		"{" + long + `"bad": 1, ` + long: 1,
 		"{" + long + `"bad":  1}`:        0,
 	} {
-		if _, known, _ := base.Filter(find("a", text, `"bad"`), nil); known != 0 {
+		if _, known, _ := base.Filter(find("a", text, `"bad"`), nil, neverRenamed); known != 0 {
 			t.Errorf("another span is known in %s", text)
 		}
-		if _, known, _ := base.Filter(find("a", text, `"bad": 1`), nil); known != want {
+		if _, known, _ := base.Filter(find("a", text, `"bad": 1`), nil, neverRenamed); known != want {
 			t.Errorf("%d known in %s", known, text)
 		}
 	}
@@ -115,7 +136,7 @@ func TestBaselineShift(t *testing.T) {
 			j := rapid.IntRange(0, i).Draw(t, "swap")
 			after[i], after[j] = after[j], after[i]
 		}
-		kept, known, stale := baseline(t, before).Filter(after, nil)
+		kept, known, stale := baseline(t, before).Filter(after, nil, neverRenamed)
 		if len(kept) > 0 || known != len(before) || stale != nil {
 			t.Fatalf("%d kept, %d of %d known, stale %v", len(kept), known, len(before), stale)
 		}
@@ -144,10 +165,10 @@ func FuzzReadBaseline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file, name, rule, text string) {
 		l := diag.List{{Rule: rule, Message: text}, {Rule: rule, Source: diag.NewSource(name, text)}}
 		if base, err := diag.ReadBaseline(strings.NewReader(file)); err == nil {
-			_, _, stale := base.Filter(l, nil)
+			_, _, stale := base.Filter(l, nil, neverRenamed)
 			checkRunes(t, strings.Join(stale, ""), "")
 		}
-		if kept, known, stale := baseline(t, l).Filter(l, []string{name}); len(kept) != 0 || known != 2 || stale != nil {
+		if kept, known, stale := baseline(t, l).Filter(l, []string{name}, neverRenamed); len(kept) != 0 || known != 2 || stale != nil {
 			t.Errorf("%d kept, %d known, stale %v", len(kept), known, stale)
 		}
 	})

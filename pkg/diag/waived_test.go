@@ -88,7 +88,7 @@ func TestBaselineOfWaived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, n, stale := known.Filter(waived(), nil)
+	kept, n, stale := known.Filter(waived(), nil, neverRenamed)
 	if len(kept) != 2 || kept.Waived() != 2 || n != 3 || len(stale) != 0 {
 		t.Errorf("kept %v, knew %d, stale %v", kept, n, stale)
 	}

@@ -34,6 +34,18 @@ func TestDocumentRulesAreDescribed(t *testing.T) {
 	}
 }
 
+// A former name leads to a rule that exists, and is the name of no other.
+func TestFormerNames(t *testing.T) {
+	for former, current := range formerNames {
+		if r, ok := Lookup(former); !ok || r.Name != current || !slices.Contains(FormerNames(r.Name), former) {
+			t.Errorf("%s leads to %q, want %s", former, r.Name, current)
+		}
+		if i, taken := byName()[former]; taken {
+			t.Errorf("%s is also the rule %v", former, documented()[i].Name)
+		}
+	}
+}
+
 // Every problem of the test files of the lower packages has an entry.
 func TestEveryProblemIsOfADocumentedRule(t *testing.T) {
 	rules := map[string]bool{}

@@ -229,7 +229,7 @@ func (r *Rule) waive(d *diag.Diagnostic, waivers []document.Waiver) *document.Wa
 	ended := ""
 	for i, w := range waivers {
 		switch {
-		case w.Rule != d.Rule || !isComplete(w):
+		case currentName(w.Rule) != d.Rule || !isComplete(w):
 		case isOver(w):
 			ended = w.Until
 		default:

@@ -6,109 +6,72 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
-
-// onFargate calls check for every container of a Fargate job.
-func (p *Pass) onFargate(check func(Site)) {
-	for _, c := range p.Containers() {
-		if c.Fargate {
-			check(c)
-		}
-	}
-}
 
 // fargateRules returns the rules about sizes of Fargate jobs and about what single
 // containers need there. AWS Batch checks most of them when the definition is registered.
 func fargateRules() []*Rule {
 	return []*Rule{
-		(&Rule{
-			Name: "fargate-execution-role", Severity: diag.Error, Confidence: High,
-			Doc:    "On Fargate, the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
-			Source: apiReference + ", ContainerProperties.executionRoleArn" + probed,
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					if c.Single && c.Node.Get("executionRoleArn") == nil {
-						c.Report("a Fargate job needs executionRoleArn", roleHint,
-							c.Register.Get("platformCapabilities"))
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
-			Name: "fargate-vcpu-tier", Severity: diag.Error, Confidence: High,
-			Doc:    "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.",
-			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					n := plan.Requirement(c.Node, nil, "VCPU")
-					if v, ok := number(n); ok && c.Single && catalog.FargateMemory(v) == nil {
-						c.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text),
-							nextFargate(c, v), n)
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
-			Name: "fargate-no-gpu", Severity: diag.Error, Confidence: High,
-			Doc:    "Fargate has no GPUs.",
-			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				for _, c := range requirers(p) {
-					for r := range c.Node.Get("resourceRequirements").Children() {
-						if c.Fargate && r.Get("type").Str() == "GPU" {
-							c.Report("Fargate has no GPUs",
-								`remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`, r.Get("value"), r)
-						}
-					}
+		check("fargate-execution-role", High, fargateJobs, func(s Site) {
+			if s.Node.Get("executionRoleArn") == nil {
+				s.Report("a Fargate job needs executionRoleArn", roleHint, s.Register.Get("platformCapabilities"))
+			}
+		}, "On Fargate, the execution role pulls the image and writes the log, so a job needs executionRoleArn.",
+			tried("ContainerProperties.executionRoleArn")).onlyWith("platformCapabilities"),
+		check("fargate-vcpu-tier", High, fargateJobs, func(s Site) {
+			n := plan.Requirement(s.Node, nil, "VCPU")
+			if v, ok := number(n); ok && catalog.FargateMemory(v) == nil {
+				s.Report(fmt.Sprintf("Fargate offers %s vCPU, not %s", fargateVCPUs(), n.Text), nextFargate(s, v), n)
+			}
+		}, "Fargate offers vCPUs in fixed sizes: 0.25, 0.5, 1, 2, 4, 8 and 16.", tried("ResourceRequirement.value")).
+			onlyWith("platformCapabilities"),
+		check("fargate-memory-for-vcpu", High, fargateJobs, checkFargateMemory,
+			"For each number of vCPUs, Fargate offers only some sizes of memory, in MiB: "+memoryLists()+".",
+			tried("ResourceRequirement.value")).onlyWith("platformCapabilities"),
+		row("fargate-no-gpu", High, in(onFargate(requirers), "resourceRequirements[]"),
+			func(s Site, n *jsontree.Node, _ string) {
+				if n.Get("type").Str() == "GPU" {
+					s.Report("Fargate has no GPUs", `remove the GPU, or run on EC2: "platformCapabilities": ["EC2"]`,
+						n.Get("value"), n)
 				}
+			}, "Fargate has no GPUs.", tried("ResourceRequirement.value")).onlyWith("platformCapabilities"),
+		row("fargate-no-privileged", High, in(onFargate(containers), "privileged"),
+			absentTrue("does not exist on Fargate", "remove it"),
+			"Fargate does not allow privileged containers.", tried("ContainerProperties.privileged")),
+		row("fargate-no-sharedmemorysize", High, in(onFargate(containers), "linuxParameters.sharedMemorySize"),
+			func(s Site, n *jsontree.Node, _ string) {
+				s.Report("shared memory cannot be set on Fargate", onlyEC2, n)
 			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
-			Name: "fargate-no-privileged", Severity: diag.Error, Confidence: High,
-			Doc:    "Fargate does not allow privileged containers.",
-			Source: apiReference + ", ContainerProperties.privileged" + probed,
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					if n := c.Node.Get("privileged"); n.Is(jsontree.Bool) && n.Text == "true" {
-						c.Report("privileged does not exist on Fargate", "remove it", n)
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
-			Name: "fargate-no-sharedmemorysize", Severity: diag.Error, Confidence: High,
-			Doc:    "The size of /dev/shm cannot be set on Fargate.",
-			Source: apiReference + ", LinuxParameters.sharedMemorySize" + probed,
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					if n := c.Node.Get("linuxParameters").Get("sharedMemorySize"); n != nil {
-						c.Report("shared memory cannot be set on Fargate",
-							`remove it, or run on EC2: "platformCapabilities": ["EC2"]`, n)
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"),
-		(&Rule{
-			Name: "submit-fargate-override-tier", Severity: diag.Warning, Confidence: Low,
-			Doc:    "With its overrides, the job requests a combination of vCPUs and memory that Fargate does not offer.",
-			Source: apiReference + ", ContainerOverrides.resourceRequirements",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					// A size that the definition itself has is reported there.
-					overridden := firstOf(j.Submit.Get("containerOverrides").
-						Get("resourceRequirements"), j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
-					r, ok := plan.RequestOf(j.Known(), j.Submit)
-					if !ok || !r.Fargate || overridden == nil || slices.Contains(catalog.FargateMemory(r.VCPUs),
-						r.MemoryMiB) {
-						continue
-					}
-					j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), overridden)
-				}
-			},
-		}).onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+			"The size of /dev/shm cannot be set on Fargate.", tried("LinuxParameters.sharedMemorySize")),
+		over("submit-fargate-override-tier", Low, (*Pass).Submits, checkOverriddenSize,
+			"With its overrides, the job requests a combination of vCPUs and memory that Fargate does not offer.",
+			api("ContainerOverrides.resourceRequirements")).
+			onlyWith("containerOverrides.resourceRequirements", "ecsPropertiesOverride"),
+	}
+}
+
+// fargateJobs returns the containers that are a whole job on Fargate.
+var fargateJobs = where(containers, func(s Site) bool { return s.Fargate && s.Single })
+
+// checkLegacyOnFargate reports the older members of a container, or of its overrides.
+func checkLegacyOnFargate(s Site, n *jsontree.Node, label string) {
+	in := "resourceRequirements"
+	if s.Task == nil {
+		in = "containerOverrides." + in
+	}
+	absent("does not exist on Fargate", "write it in "+in)(s, n, label)
+}
+
+// checkOverriddenSize reports overrides that do not add up to a size of Fargate.
+func checkOverriddenSize(j Job) {
+	// A size that the definition itself has is reported there.
+	overridden := firstOf(j.Submit.Get("containerOverrides").Get("resourceRequirements"),
+		j.Submit.Get("ecsPropertiesOverride").Get("taskProperties"))
+	r, ok := plan.RequestOf(j.Known(), j.Submit)
+	if ok && r.Fargate && overridden != nil && !slices.Contains(catalog.FargateMemory(r.VCPUs), r.MemoryMiB) {
+		j.Report(fmt.Sprintf("%s is not a Fargate size", r), fargateHint(r.VCPUs, r.MemoryMiB), overridden)
 	}
 }
 
@@ -119,9 +82,9 @@ func fargateRowRules() []*Rule {
 			oneOf("ENABLED", "DISABLED"),
 			"assignPublicIp is ENABLED or DISABLED, not a boolean.", tried("AssignPublicIp")),
 		// Members that do not exist on Fargate.
-		row("fargate-no-legacy-resources", High, in(onFargate(wholes), "vcpus", "memory"),
-			absent("does not exist on Fargate", "write it in resourceRequirements"),
-			"Fargate accepts resourceRequirements only, not the older vcpus and memory.",
+		row("fargate-no-legacy-resources", High, in(onFargate(allParts), "vcpus", "memory"),
+			checkLegacyOnFargate,
+			"Fargate accepts resourceRequirements only, not the older vcpus and memory, also in overrides.",
 			tried("ContainerProperties.vcpus and memory")),
 		row("fargate-no-ulimits", High, in(onFargate(wholes), "ulimits"), absent("cannot be set on Fargate", ""),
 			"Fargate sets the ulimits of a container; you cannot.", tried("ContainerProperties.ulimits")),

@@ -13,31 +13,24 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// fargateSizeRules returns a rule for each number of vCPUs with the memory that Fargate offers.
-func fargateSizeRules() []*Rule {
-	var rules []*Rule
-	for _, vcpus := range catalog.FargateVCPUs() {
-		size := strconv.FormatFloat(vcpus, 'g', -1, 64)
-		list := memoryList(vcpus)
-		rules = append(rules, (&Rule{
-			Name: "fargate-memory-for-" + strings.ReplaceAll(size, ".", "-") + "-vcpu", Severity: diag.Error,
-			Confidence: High,
-			Doc:        fmt.Sprintf("With %s vCPU, Fargate offers %s MiB of memory.", size, list),
-			Source:     apiReference + ", ResourceRequirement.value" + probed,
-			Run: func(p *Pass) {
-				p.onFargate(func(c Site) {
-					v, okV := number(plan.Requirement(c.Node, nil, "VCPU"))
-					n := plan.Requirement(c.Node, nil, "MEMORY")
-					m, okM := number(n)
-					if c.Single && okV && okM && v == vcpus && !slices.Contains(catalog.FargateMemory(v), int(m)) {
-						c.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU, Fargate offers %s MiB, not %s",
-							size, list, n.Text), fargateHint(v, int(m)), n)
-					}
-				})
-			},
-		}).onlyWith("platformCapabilities"))
+// checkFargateMemory reports memory that Fargate does not offer with the vCPUs of the job.
+func checkFargateMemory(s Site) {
+	v, okV := number(plan.Requirement(s.Node, nil, "VCPU"))
+	n := plan.Requirement(s.Node, nil, "MEMORY")
+	m, okM := number(n)
+	if sizes := catalog.FargateMemory(v); okV && okM && sizes != nil && !slices.Contains(sizes, int(m)) {
+		s.ReportFix(nextMemory(v, int(m), n), fmt.Sprintf("with %s vCPU, Fargate offers %s MiB, not %s", decimal(v),
+			memoryList(v), n.Text), fargateHint(v, int(m)), n)
 	}
-	return rules
+}
+
+// memoryLists writes the sizes of memory for each number of vCPUs.
+func memoryLists() string {
+	var lists []string
+	for _, vcpus := range catalog.FargateVCPUs() {
+		lists = append(lists, fmt.Sprintf("with %s vCPU %s", decimal(vcpus), memoryList(vcpus)))
+	}
+	return strings.Join(lists, "; ")
 }
 
 // nextMemory returns the fix to the next size up with the same vCPUs. It never

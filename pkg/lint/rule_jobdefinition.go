@@ -101,8 +101,10 @@ func jobdefRules() []*Rule {
 			}
 		}, "A definition is for one platform, so the list has exactly one entry.",
 			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		row("scheduling-priority-range", High, in(definitions, "schedulingPriority"), between(0, catalog.MaxPriority),
-			"A scheduling priority is 0 to 9999.", tried("RegisterJobDefinition.schedulingPriority")),
+		row("scheduling-priority-range", High, in(jobs, "schedulingPriority", "schedulingPriorityOverride"),
+			once("schedulingPriority", between(0, catalog.MaxPriority)),
+			"A scheduling priority is 0 to 9999, in a definition and in a submission.",
+			tried("RegisterJobDefinition.schedulingPriority")),
 		row("retry-evaluate-action-required", High, in(retries, "evaluateOnExit[]"), needs(`action: "EXIT"`),
 			"An evaluateOnExit entry needs an action: RETRY or EXIT.", api("EvaluateOnExit.action")),
 	}

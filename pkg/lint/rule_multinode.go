@@ -69,8 +69,7 @@ func multinodeRules() []*Rule {
 		check("mnp-eks-same-namespace", Medium, nodes, checkSameNamespace,
 			"All nodes of a job run in the same namespace.",
 			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
-		warns(row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment"),
-			func(s Site, n *jsontree.Node, _ string) { reservedNames(s.Job, n) },
+		warns(row("mnp-env-reserved-prefix", Medium, in(nodeContainers, "environment[].name"), unreserved,
 			"Names that start with AWS_BATCH belong to AWS Batch, on every node. Reports of other jobs say that the job does not get such a variable.", api("ContainerProperties.environment")+lostVariables)),
 		// Submissions that change the nodes of their definition.
 		row("submit-nodeoverride-targetnodes-required", High, in(submits, "nodeOverrides.nodePropertyOverrides[]"),

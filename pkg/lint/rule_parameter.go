@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -15,91 +14,77 @@ import (
 // of the definition (batch.ParameterReference).
 func parameterRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "ref-without-default", Severity: diag.Warning, Confidence: High,
-			Doc:    "The command names a parameter that has no default, so every submission without a value for it fails.",
-			Source: userGuide + ", job definition parameters; the service's error quoted in public repositories",
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					if len(runs.of(p)[j.Register]) > 0 {
-						continue // submit-ref-unresolved also sees the submission
-					}
-					for _, r := range commandReferences.of(p)[j.Register] {
-						if !r.inside && j.lacksParameter(j.Register, r.name) {
-							j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
-								fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "submit-ref-unresolved", Severity: diag.Error, Confidence: High,
-			Doc:    "The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission. The rule checks arguments that are exactly Ref::name; ref-inside-word checks the others.",
-			Source: "the service's error (no parameter found for reference), quoted in public repositories",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if j.Known() == nil {
-						continue
-					}
-					for _, r := range j.runReferences() {
-						if !r.inside && !j.hasParameter(r.name) {
-							j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), parameterHint(j, r.name),
-								r.arg)
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "ref-inside-word", Severity: diag.Warning, Confidence: Low,
-			Doc:    "A Ref:: placeholder inside a longer argument, such as --epochs=Ref::epochs or a script. AWS documents placeholders that are a whole argument, and public job definitions have both forms. The local engine leaves a placeholder inside an argument unchanged.",
-			Source: userGuide + ", job definition parameters; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder",
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					checkInsideWord(j, commandReferences.of(p)[j.Register])
-				}
-				for _, j := range p.Submits() {
-					checkInsideWord(j, commandReferences.of(p)[j.Submit])
-				}
-			},
-		},
-		{
-			Name: "parameter-unused", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "A parameter that no Ref:: placeholder of the command names has no effect. Often it is a typo.",
-			Source: userGuide + ", job definition parameters",
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					for param := range j.Register.Get("parameters").Children() {
-						if !usesParameter(p, j, param.Name) {
-							j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+
-								", or remove it", param)
-						}
-					}
-				}
-			},
-		},
-		{
-			Name: "submit-parameter-unknown", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "A submission sets a parameter that no Ref:: placeholder names, so it has no effect. Often it is a typo.",
-			Source: userGuide + ", job definition parameters",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					if j.Known() == nil || j.Own("parameters").Len() == 0 {
-						continue
-					}
-					// A parameter that the compact form writes once is reported for the
-					// definition.
-					used := j.runReferences()
-					for param := range j.Own("parameters").Children() {
-						if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").
-							Get(param.Name)) {
-							j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
-						}
-					}
-				}
-			},
-		},
+		warns(over("ref-without-default", High, (*Pass).Definitions, checkDefaults,
+			"The command names a parameter that has no default, so every submission without a value for it fails.",
+			guide("job definition parameters")+"; the service's error quoted in public repositories")),
+		over("submit-ref-unresolved", High, (*Pass).Submits, checkReferences,
+			"The command names a parameter for which neither the submission nor the job definition has a value. AWS Batch rejects the submission. The rule checks arguments that are exactly Ref::name; ref-inside-word checks the others.",
+			"the service's error (no parameter found for reference), quoted in public repositories"),
+		rule("ref-inside-word", Low, checkInsideWords,
+			"A Ref:: placeholder inside a longer argument, such as --epochs=Ref::epochs or a script. AWS documents placeholders that are a whole argument, and public job definitions have both forms. The local engine leaves a placeholder inside an argument unchanged.",
+			guide("job definition parameters")+"; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder"),
+		warns(rule("parameter-unused", Medium, checkUnusedParameters,
+			"A parameter of a definition or a submission that no Ref:: placeholder of the command names has no effect. Often it is a typo.",
+			guide("job definition parameters"))),
+	}
+}
+
+// checkDefaults reports the parameters of a command without a default, if no submission is known.
+func checkDefaults(j Job) {
+	if len(runs.of(j.pass)[j.Register]) > 0 {
+		return // submit-ref-unresolved also sees the submission
+	}
+	for _, r := range commandReferences.of(j.pass)[j.Register] {
+		if !r.inside && j.lacksParameter(j.Register, r.name) {
+			j.Report(fmt.Sprintf("parameter %s has no default", quote(r.name)),
+				fmt.Sprintf(`add "parameters": { %q: "..." }`, r.name), r.arg)
+		}
+	}
+}
+
+// checkReferences reports the parameters of a command without a value.
+func checkReferences(j Job) {
+	if j.Known() == nil {
+		return
+	}
+	for _, r := range j.runReferences() {
+		if !r.inside && !j.hasParameter(r.name) {
+			j.Report(fmt.Sprintf("parameter %s has no value", quote(r.name)), parameterHint(j, r.name), r.arg)
+		}
+	}
+}
+
+// checkInsideWords reports the placeholders inside longer arguments.
+func checkInsideWords(p *Pass) {
+	for _, j := range p.Definitions() {
+		checkInsideWord(j, commandReferences.of(p)[j.Register])
+	}
+	for _, j := range p.Submits() {
+		checkInsideWord(j, commandReferences.of(p)[j.Submit])
+	}
+}
+
+// checkUnusedParameters reports parameters that no command names. One that the compact form writes once is reported for
+// the definition.
+func checkUnusedParameters(p *Pass) {
+	for _, j := range p.Definitions() {
+		for param := range j.Register.Get("parameters").Children() {
+			if !usesParameter(p, j, param.Name) {
+				j.Report(unusedParameter(param.Name), "use it in the command as Ref::"+param.Name+", or remove it",
+					param)
+			}
+		}
+	}
+	for _, j := range p.Submits() {
+		if j.Known() == nil || j.Own("parameters").Len() == 0 {
+			continue
+		}
+		used := j.runReferences()
+		for param := range j.Own("parameters").Children() {
+			if !refersTo(used, param.Name) && !sameLocation(param, j.Register.Get("parameters").Get(param.Name)) {
+				j.Report(unusedParameter(param.Name), nearHint(param.Name, names(used)), param)
+			}
+		}
 	}
 }
 

@@ -18,87 +18,53 @@ import (
 // organisation sets, below those of AWS Batch. A limit that is absent is not checked.
 func policyRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "policy-required-tags", Severity: diag.Error, Confidence: High,
-			Doc:    "The platform file requires a tag that the job does not have, or the value of the tag is blank.",
-			Source: policySource + ", requiredTags",
-			Run:    checkRequiredTags,
-		},
-		{
-			Name: "policy-allowed-images", Severity: diag.Error, Confidence: High,
-			Doc:    "The image matches none of the patterns that the platform file allows.",
-			Source: policySource + ", allowedImages",
-			Run:    checkAllowedImages,
-		},
-		{
-			Name: "policy-latest-tag", Severity: diag.Error, Confidence: High,
-			Doc:    "The platform file denies images without a tag or with the tag latest, because such an image can change at any time.",
-			Source: policySource + ", denyLatestTag",
-			Run:    checkDeniedLatestTag,
-		},
-		{
-			Name: "policy-max-attempts", Severity: diag.Error, Confidence: High,
-			Doc:    "The job requests more attempts than the platform file allows.",
-			Source: policySource + ", maxAttempts",
-			Run:    checkMaxAttempts,
-		},
-		{
-			Name: "policy-max-timeout", Severity: diag.Error, Confidence: High,
-			Doc:    "The job's timeout is longer than the platform file allows, or the job has no timeout.",
-			Source: policySource + ", maxTimeout",
-			Run:    checkMaxTimeout,
-		},
-		{
-			Name: "policy-max-array-size", Severity: diag.Error, Confidence: High,
-			Doc:    "The array has more children than the platform file allows. For a matrix or a table, all cells count, even if they run in several arrays.",
-			Source: policySource + ", maxArraySize",
-			Run:    checkMaxArraySize,
-		},
-		{
-			Name: "policy-max-vcpus", Severity: diag.Error, Confidence: High,
-			Doc:    "The job requests more vCPUs than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
-			Source: policySource + ", maxvCpus",
-			Run: func(p *Pass) {
-				checkLimit(p, "VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
-			},
-		},
-		{
-			Name: "policy-max-memory", Severity: diag.Error, Confidence: High,
-			Doc:    "The job, or the rung outOfMemory of its onFailure, requests more memory than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
-			Source: policySource + ", maxMemory",
-			Run:    checkMaxMemory,
-		},
-		{
-			Name: "policy-max-gpus", Severity: diag.Error, Confidence: High,
-			Doc:    "The job requests more GPUs than the platform file allows. The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own.",
-			Source: policySource + ", maxGpus",
-			Run:    checkMaxGPUs,
-		},
+		over("policy-required-tags", High, (*Pass).Jobs, checkRequiredTags,
+			"The platform file requires a tag that the job does not have, or the value of the tag is blank.",
+			policySource+", requiredTags"),
+		rule("policy-allowed-images", High, checkAllowedImages,
+			"The image matches none of the patterns that the platform file allows.", policySource+", allowedImages"),
+		rule("policy-latest-tag", High, checkDeniedLatestTag,
+			"The platform file denies images without a tag or with the tag latest, because such an image can change at any time.",
+			policySource+", denyLatestTag"),
+		over("policy-max-attempts", High, retries, checkMaxAttempts,
+			"The job requests more attempts than the platform file allows.", policySource+", maxAttempts"),
+		rule("policy-max-timeout", High, checkMaxTimeout,
+			"The job's timeout is longer than the platform file allows, or the job has no timeout.",
+			policySource+", maxTimeout"),
+		rule("policy-max-array-size", High, checkMaxArraySize,
+			"The array has more children than the platform file allows. For a matrix or a table, all cells count, even if they run in several arrays.",
+			policySource+", maxArraySize"),
+		rule("policy-max-vcpus", High, func(p *Pass) {
+			checkLimit(p, "VCPU", p.policy().MaxvCpus, p.policy().MaxvCpus > 0, catalog.VCPUs)
+		}, "The job requests more vCPUs than the platform file allows. "+wholeJob, policySource+", maxvCpus"),
+		rule("policy-max-memory", High, checkMaxMemory,
+			"The job, or the rung outOfMemory of its onFailure, requests more memory than the platform file allows. "+
+				wholeJob,
+			policySource+", maxMemory"),
+		rule("policy-max-gpus", High, checkMaxGPUs,
+			"The job requests more GPUs than the platform file allows. "+wholeJob, policySource+", maxGpus"),
 		allowedRoles("policy-allowed-job-roles", "jobRoleArn", "taskRoleArn", "allowedJobRoles",
 			func(p document.Policy) []string { return p.AllowedJobRoles }),
 		allowedRoles("policy-allowed-execution-roles", "executionRoleArn", "executionRoleArn", "allowedExecutionRoles",
 			func(p document.Policy) []string { return p.AllowedExecutionRoles }),
-		{
-			Name: "policy-allowed-queues", Severity: diag.Error, Confidence: High,
-			Doc:    "The job names a queue that the platform file does not allow.",
-			Source: policySource + ", allowedQueues",
-			Run:    checkAllowedQueues,
-		},
+		rule("policy-allowed-queues", High, checkAllowedQueues,
+			"The job names a queue that the platform file does not allow.", policySource+", allowedQueues"),
 	}
 }
 
+// wholeJob describes what counts for a limit.
+const wholeJob = "The sum includes all containers of all nodes, with the submission's overrides. Each child of an array counts on its own."
+
 // checkRequiredTags reports required tags that neither request of a job has.
-func checkRequiredTags(p *Pass) {
-	for _, j := range p.Jobs() {
-		for _, tag := range p.policy().RequiredTags {
-			registered, own := j.Register.Get("tags").Get(tag), j.Submit.Get("tags").Get(tag)
-			switch {
-			case registered == nil && own == nil:
-				checkTag(j, tag)
-			case isBlank(registered) && isBlank(own):
-				j.Report(fmt.Sprintf("the policy requires a value for the tag %s, but the job's value is blank",
-					quote(tag)), "write the value", own, registered)
-			}
+func checkRequiredTags(j Job) {
+	for _, tag := range j.pass.policy().RequiredTags {
+		registered, own := j.Register.Get("tags").Get(tag), j.Submit.Get("tags").Get(tag)
+		switch {
+		case registered == nil && own == nil:
+			checkTag(j, tag)
+		case isBlank(registered) && isBlank(own):
+			j.Report(fmt.Sprintf("the policy requires a value for the tag %s, but the job's value is blank",
+				quote(tag)), "write the value", own, registered)
 		}
 	}
 }
@@ -133,14 +99,11 @@ func checkDeniedLatestTag(p *Pass) {
 }
 
 // checkMaxAttempts reports retry strategies with more attempts than the policy allows.
-func checkMaxAttempts(p *Pass) {
-	most := p.policy().MaxAttempts
-	p.strategies(func(j Job, s *jsontree.Node) {
-		if a, ok := s.Get("attempts").Int(); ok && most > 0 && a > int64(most) {
-			j.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", text.Count(most, "attempt"), a), "",
-				s.Get("attempts"))
-		}
-	})
+func checkMaxAttempts(s Site) {
+	n, most := s.Node.Get("attempts"), s.pass.policy().MaxAttempts
+	if a, ok := n.Int(); ok && most > 0 && a > int64(most) {
+		s.Report(fmt.Sprintf("the policy allows %s, but the job requests %d", text.Count(most, "attempt"), a), "", n)
+	}
 }
 
 // checkMaxTimeout reports timeouts above the limit, and definitions without a timeout. A
@@ -332,25 +295,20 @@ func checkTag(j Job, tag string) {
 // allowedRoles returns the rule for a kind of role. In a task of several containers the
 // member has another name.
 func allowedRoles(name, member, ofTask, list string, allowed func(document.Policy) []string) *Rule {
-	return &Rule{
-		Name: name, Severity: diag.Error, Confidence: High,
-		Doc:    "The job runs with a role that the platform file does not allow as its " + member + ".",
-		Source: policySource + ", " + list,
-		Run: func(p *Pass) {
-			patterns := allowed(p.policy())
-			if len(patterns) == 0 {
-				return
+	return rule(name, High, func(p *Pass) {
+		patterns := allowed(p.policy())
+		if len(patterns) == 0 {
+			return
+		}
+		for _, s := range bodies(p) {
+			n := s.Node.Get(member)
+			if s.Node.Get("containers") != nil {
+				n = s.Node.Get(ofTask)
 			}
-			for _, s := range bodies(p) {
-				n := s.Node.Get(member)
-				if s.Node.Get("containers") != nil {
-					n = s.Node.Get(ofTask)
-				}
-				if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
-					s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name),
-						"allowed: "+strings.Join(patterns, ", "), n)
-				}
+			if n.Str() != "" && !document.AllowsRole(patterns, n.Str()) {
+				s.Report(fmt.Sprintf("the platform file does not allow the role %q as %s", n.Str(), n.Name),
+					"allowed: "+strings.Join(patterns, ", "), n)
 			}
-		},
-	}
+		}
+	}, "The job runs with a role that the platform file does not allow as its "+member+".", policySource+", "+list)
 }

@@ -15,113 +15,68 @@ import (
 // resourceRules returns the rules about vCPUs, memory and GPUs of containers. In
 // resourceRequirements AWS Batch reads all of them from strings.
 func resourceRules() []*Rule {
+	const confirmed = "confirmed by the service's answer in 2026-09 (cdk-preflight)"
 	return []*Rule{
-		{
-			Name: "vcpu-required", Severity: diag.Error, Confidence: High,
-			Doc:    "A container has to request vCPUs. Otherwise AWS Batch rejects the definition.",
-			Source: apiReference + ", ContainerProperties.vcpus" + probed,
-			Run:    func(p *Pass) { lacking(p, amounts[:]) },
-		},
-		{
-			Name: "memory-required", Severity: diag.Error, Confidence: High,
-			Doc:    "A container has to request memory. Otherwise AWS Batch rejects the definition.",
-			Source: apiReference + ", ContainerProperties.memory",
-			Run:    func(p *Pass) { lacking(p, amounts[1:]) },
-		},
-		{
-			Name: "memory-min-4", Severity: diag.Error, Confidence: High,
-			Doc:    "A container needs at least 4 MiB. A smaller number often means GiB.",
-			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run:    checkMinMemory,
-		},
-		{
-			Name: "memory-legacy-min-4", Severity: diag.Error, Confidence: High,
-			Doc:    "The deprecated memory member is in MiB and at least 4.",
-			Source: tried("ContainerProperties.memory"),
-			Run:    checkMinLegacyMemory,
-		},
-		{
-			Name: "memory-integer-mib", Severity: diag.Error, Confidence: Medium,
-			Doc:    "MEMORY is a whole number of MiB, as a string of digits without unit or fraction.",
-			Source: apiReference + ", ResourceRequirement.value",
-			Run:    checkWholeMemory,
-		},
-		{
-			Name: "vcpu-min-ec2", Severity: diag.Error, Confidence: High,
-			Doc:    "On EC2, a container needs at least 1 vCPU; only Fargate has fractions. In tasks of ecsProperties, less is reported as a warning.",
-			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run:    checkMinVCPUs,
-		},
-		{
-			Name: "vcpu-integer-ec2", Severity: diag.Error, Confidence: High,
-			Doc:    "On EC2, vCPUs are written as whole numbers: AWS Batch rejects \"1.0\" too. Fractions are for Fargate. In tasks of ecsProperties, only a fraction is reported, as a warning.",
-			Source: apiReference + ", ResourceRequirement.value; the service's error quoted in kestra-io/plugin-aws#504",
-			Run:    checkWholeVCPUs,
-		},
-		{
-			Name: "vcpu-numeric", Severity: diag.Error, Confidence: Medium,
-			Doc:    "VCPU is a number written as a string of digits, such as \"4\" or \"0.25\".",
-			Source: apiReference + ", ResourceRequirement.value",
-			Run:    checkNumericVCPUs,
-		},
-		{
-			Name: "gpu-integer", Severity: diag.Error, Confidence: High,
-			Doc:    "GPU is a whole number: AWS Batch assigns whole GPUs.",
-			Source: apiReference + ", ResourceRequirement.value" + probed,
-			Run:    checkWholeGPUs,
-		},
-		{
-			Name: "gpu-positive", Severity: diag.Warning, Confidence: Low,
-			Doc:    "A job without GPUs has no GPU requirement. The documentation does not allow 0.",
-			Source: apiReference + ", ResourceRequirement.value",
-			Run:    checkPositiveGPUs,
-		},
-		{
-			Name: "resource-type-enum", Severity: diag.Error, Confidence: High,
-			Doc:    "A resource requirement is of type VCPU, MEMORY or GPU, in capitals.",
-			Source: apiReference + ", ResourceRequirement.type" + probed,
-			Run:    checkResourceTypes,
-		},
-		{
-			Name: "resource-duplicate-type", Severity: diag.Error, Confidence: Medium,
-			Doc:    "resourceRequirements lists each type once.",
-			Source: "confirmed by the service's answer in 2026-09 (cdk-preflight)",
-			Run:    checkDuplicateResources,
-		},
+		rule("vcpu-required", High, func(p *Pass) { lacking(p, amounts[:]) },
+			"A container has to request vCPUs. Otherwise AWS Batch rejects the definition.",
+			tried("ContainerProperties.vcpus")),
+		rule("memory-required", High, func(p *Pass) { lacking(p, amounts[1:]) },
+			"A container has to request memory. Otherwise AWS Batch rejects the definition.",
+			api("ContainerProperties.memory")),
+		over("memory-min-4", High, memoryRequirements, func(r requirement) { checkMinMemory(r.Job, r.value) },
+			"A container needs at least 4 MiB. A smaller number often means GiB.", tried("ResourceRequirement.value")),
+		row("memory-legacy-min-4", High, in(requirers, "memory"), func(s Site, n *jsontree.Node, _ string) {
+			if _, whole := n.Int(); whole {
+				checkMinMemory(s.Job, n)
+			}
+		}, "The deprecated memory member is in MiB and at least 4.", tried("ContainerProperties.memory")),
+		over("memory-integer-mib", Medium, memoryRequirements, checkWholeMemory,
+			"MEMORY is a whole number of MiB, as a string of digits without unit or fraction.",
+			api("ResourceRequirement.value")),
+		rule("vcpu-min-ec2", High, checkMinVCPUs,
+			"On EC2, a container needs at least 1 vCPU; only Fargate has fractions. In tasks of ecsProperties, less is reported as a warning.",
+			tried("ResourceRequirement.value")),
+		rule("vcpu-integer-ec2", High, checkWholeVCPUs,
+			"On EC2, vCPUs are written as whole numbers: AWS Batch rejects \"1.0\" too. Fractions are for Fargate. In tasks of ecsProperties, only a fraction is reported, as a warning.",
+			api("ResourceRequirement.value")+"; the service's error quoted in kestra-io/plugin-aws#504"),
+		over("vcpu-numeric", Medium, vcpuRequirements, checkNumericVCPUs,
+			"VCPU is a number written as a string of digits, such as \"4\" or \"0.25\".",
+			api("ResourceRequirement.value")),
+		over("gpu-integer", High, gpuRequirements, checkWholeGPUs,
+			"GPU is a whole number: AWS Batch assigns whole GPUs.", tried("ResourceRequirement.value")),
+		over("gpu-positive", Low, gpuRequirements, checkPositiveGPUs,
+			"A job without GPUs has no GPU requirement. The documentation does not allow 0.",
+			api("ResourceRequirement.value")),
+		row("resource-type-enum", High, in(requirers, "resourceRequirements[].type"),
+			called("a resource requirement's type", oneOf("VCPU", "MEMORY", "GPU")),
+			"A resource requirement of a definition or an override is of type VCPU, MEMORY or GPU, in capitals.",
+			tried("ResourceRequirement.type")),
+		row("resource-duplicate-type", Medium, in(requirers, "resourceRequirements"), checkDuplicateResources,
+			"resourceRequirements of a definition or an override lists each type once.", confirmed),
 	}
 }
+
+// The requirements of each type.
+func vcpuRequirements(p *Pass) []requirement   { return required.of(p).vcpus }
+func memoryRequirements(p *Pass) []requirement { return required.of(p).memory }
+func gpuRequirements(p *Pass) []requirement    { return required.of(p).gpus }
 
 // checkMinMemory reports less memory than AWS Batch accepts.
-func checkMinMemory(p *Pass) {
-	for _, r := range required.of(p).memory {
-		if mib, ok := number(r.value); ok && mib < catalog.MinMemoryMiB {
-			r.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB,
-				r.value.Text), inGiB(r.Job, mib), r.value)
-		}
-	}
-}
-
-// checkMinLegacyMemory is checkMinMemory for the deprecated member.
-func checkMinLegacyMemory(p *Pass) {
-	for _, s := range requirers(p) {
-		n := s.Node.Get("memory")
-		if mib, ok := n.Int(); ok && mib < catalog.MinMemoryMiB {
-			s.Job.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text),
-				inGiB(s.Job, float64(mib)), n)
-		}
+func checkMinMemory(j Job, n *jsontree.Node) {
+	if mib, ok := number(n); ok && mib < catalog.MinMemoryMiB {
+		j.Report(fmt.Sprintf("memory is in MiB and must be at least %d, not %s", catalog.MinMemoryMiB, n.Text),
+			inGiB(j, mib), n)
 	}
 }
 
 // checkWholeMemory reports memory with a unit or a fraction. The fix converts it to MiB.
-func checkWholeMemory(p *Pass) {
-	for _, r := range required.of(p).memory {
-		if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
-			// The hint contains the converted value, which is also the text of the fix.
-			hint := memoryHint(r.value.Text)
-			value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
-			r.Job.ReportFix(fixIf(isWhole(value), r.value, value),
-				fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
-		}
+func checkWholeMemory(r requirement) {
+	if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
+		// The hint contains the converted value, which is also the text of the fix.
+		hint := memoryHint(r.value.Text)
+		value := strings.TrimSuffix(strings.TrimPrefix(hint, `write "`), `"`)
+		r.Job.ReportFix(fixIf(isWhole(value), r.value, value),
+			fmt.Sprintf("MEMORY must be a whole number of MiB, not %s", quote(r.value.Text)), hint, r.value)
 	}
 }
 
@@ -164,54 +119,36 @@ func checkWholeVCPUs(p *Pass) {
 }
 
 // checkNumericVCPUs reports vCPUs that are not a decimal number.
-func checkNumericVCPUs(p *Pass) {
-	for _, r := range required.of(p).vcpus {
-		if r.value.Is(jsontree.String) && !isDecimal(r.value.Text) {
-			r.Job.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)),
-				`write only digits, such as "4"`, r.value)
-		}
+func checkNumericVCPUs(r requirement) {
+	if r.value.Is(jsontree.String) && !isDecimal(r.value.Text) {
+		r.Job.Report(fmt.Sprintf("VCPU must be a number, not %s", quote(r.value.Text)),
+			`write only digits, such as "4"`, r.value)
 	}
 }
 
 // checkWholeGPUs reports a number of GPUs that is not whole.
-func checkWholeGPUs(p *Pass) {
-	for _, r := range required.of(p).gpus {
-		if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
-			r.Job.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(r.value.Text)), `write "1"`, r.value)
-		}
+func checkWholeGPUs(r requirement) {
+	if r.value.Is(jsontree.String) && !isWhole(r.value.Text) {
+		r.Job.Report(fmt.Sprintf("GPU must be a whole number, not %s", quote(r.value.Text)), `write "1"`, r.value)
 	}
 }
 
 // checkPositiveGPUs reports a requirement of no GPUs.
-func checkPositiveGPUs(p *Pass) {
-	for _, r := range required.of(p).gpus {
-		if v, ok := number(r.value); ok && v == 0 {
-			r.Job.Report("GPU must be at least 1", "remove it if the job needs no GPU", r.value)
-		}
-	}
-}
-
-// checkResourceTypes reports unknown types in resourceRequirements.
-func checkResourceTypes(p *Pass) {
-	for _, c := range p.Containers() {
-		for r := range c.Node.Get("resourceRequirements").Children() {
-			reportEnum(c.Job, r.Get("type"), "a resource requirement's type", "VCPU", "MEMORY", "GPU")
-		}
+func checkPositiveGPUs(r requirement) {
+	if v, ok := number(r.value); ok && v == 0 {
+		r.Job.Report("GPU must be at least 1", "remove it if the job needs no GPU", r.value)
 	}
 }
 
 // checkDuplicateResources reports the second requirement of a type.
-func checkDuplicateResources(p *Pass) {
-	for _, c := range p.Containers() {
-		seen := map[string]bool{}
-		for r := range c.Node.Get("resourceRequirements").Children() {
-			kind := r.Get("type").Str()
-			if kind != "" && seen[kind] {
-				c.Report(fmt.Sprintf("%s is listed twice in resourceRequirements", kind), "keep one of them",
-					r.Get("type"))
-			}
-			seen[kind] = true
+func checkDuplicateResources(s Site, list *jsontree.Node, label string) {
+	seen := map[string]bool{}
+	for r := range list.Children() {
+		kind := r.Get("type").Str()
+		if kind != "" && seen[kind] {
+			s.Report(fmt.Sprintf("%s is listed twice in %s", kind, label), "keep one of them", r.Get("type"))
 		}
+		seen[kind] = true
 	}
 }
 

@@ -40,9 +40,6 @@ func submitRules() []*Rule {
 		check("submit-command-empty-string", Medium, submits, checkEmptyCommand,
 			"AWS Batch rejects an empty string in the command of an override.",
 			"the service's error quoted in public repositories").onlyWith("command"),
-		check("submit-priority-override-range", Medium, submits, checkPriorityOverride,
-			"A scheduling priority is 0 to 9999.", api("SubmitJob.schedulingPriorityOverride")).
-			onlyWith("schedulingPriorityOverride"),
 		check("submit-retry-replaces-whole", Low, submits, checkRetryReplaced,
 			"A retryStrategy of a submission replaces the whole retryStrategy of the definition.",
 			api("SubmitJob.retryStrategy")).onlyWith("retryStrategy"),
@@ -50,14 +47,6 @@ func submitRules() []*Rule {
 			"The deprecated members of an override have no effect on a definition that uses resourceRequirements.",
 			api("ContainerOverrides.vcpus and memory"))).onlyWith("containerOverrides"),
 		// Overrides of containers. Each kind of definition has its own kind of override.
-		row("submit-legacy-override-fargate", High, in(onFargate(submits), "containerOverrides.vcpus",
-			"containerOverrides.memory"),
-			absent("does not exist on Fargate", "write it in containerOverrides.resourceRequirements"),
-			"Fargate accepts resourceRequirements only, not the older vcpus and memory.",
-			tried("ContainerOverrides.vcpus and memory")),
-		row("submit-override-resource-type-enum", Medium, in(overrides, "resourceRequirements"),
-			checkOverriddenResources,
-			"An override lists VCPU, MEMORY and GPU, each at most once.", api("ResourceRequirement.type")),
 		check("submit-override-instancetype", Low, submits, checkOverriddenInstanceType,
 			"Only the nodes of a multi-node job can have an instance type.", api("ContainerOverrides.instanceType")).
 			onlyWith("containerOverrides"),
@@ -146,15 +135,6 @@ func checkEmptyCommand(s Site) {
 	}
 }
 
-// checkPriorityOverride reports an invalid priority. One that the compact form writes once
-// for both requests is reported for the definition.
-func checkPriorityOverride(s Site) {
-	n := s.Node.Get("schedulingPriorityOverride")
-	if !sameLocation(n, s.Register.Get("schedulingPriority")) {
-		between(0, catalog.MaxPriority)(s, orNothing(n), "schedulingPriorityOverride")
-	}
-}
-
 // checkRetryReplaced reports a retryStrategy that drops the definition's evaluateOnExit.
 func checkRetryReplaced(s Site) {
 	own, known := s.Own("retryStrategy"), s.Known().Get("retryStrategy")
@@ -183,14 +163,6 @@ func checkLegacyOverrides(s Site) {
 		s.ReportFix(site.modernize([]*jsontree.Node{n}, entry),
 			m[0]+" does not override the resourceRequirements of the definition",
 			`write "resourceRequirements": [ `+entry+` ]`, key(n))
-	}
-}
-
-// checkOverriddenResources reports unknown and repeated types in an override.
-func checkOverriddenResources(s Site, n *jsontree.Node, label string) {
-	distinct("type", "keep one of them")(s, n, label)
-	for r := range n.Children() {
-		oneOf("VCPU", "MEMORY", "GPU")(s, orNothing(r.Get("type")), "a resource requirement's type")
 	}
 }
 

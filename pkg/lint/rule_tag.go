@@ -2,13 +2,11 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -68,103 +66,22 @@ func tagRules() []*Rule {
 	return []*Rule{
 		row("tags-min-1", Low, in(creates, "tags"), filled("remove it"),
 			"A map of tags contains at least one tag.", api("TagrisTagsMap")),
-		(&Rule{
-			Name: "tag-charset", Severity: diag.Warning, Confidence: Low,
-			Doc:    "Tags contain only letters, digits, spaces and + - = . _ : / @.",
-			Source: tagSource,
-			Run: func(p *Pass) {
-				const most = "letters, digits, spaces and + - = . _ : / @"
-				for _, t := range tags.of(p) {
-					if !isTag(t.node.Name) {
-						t.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.node.Name)), "",
-							key(t.node))
-					}
-					if !isTag(t.node.Str()) {
-						t.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.node.Str())),
-							"", t.node)
-					}
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "tags-max-50", Severity: diag.Error, Confidence: High,
-			Doc:    "A job definition has at most 50 tags.",
-			Source: apiReference + ", RegisterJobDefinition.tags; " + tagSource,
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					tooManyTags(j, j.Register.Get("tags"))
-				}
-				for _, s := range slices.Concat(queues(p), policies(p), consumables(p)) {
-					tooManyTags(s.Job, s.Node.Get("tags"))
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "submit-tags-max-50", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A job has at most 50 tags.",
-			Source: apiReference + ", SubmitJob.tags; " + tagSource,
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					tooManyTags(j, j.Own("tags"))
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "tag-key-length", Severity: diag.Error, Confidence: High,
-			Doc:    "The key of a tag is 1 to 128 characters long.",
-			Source: apiReference + ", TagKey; " + tagSource,
-			Run: func(p *Pass) {
-				for _, t := range tags.of(p) {
-					if n := utf8.RuneCountInString(t.node.Name); n < 1 || n > catalog.MaxTagKeyLength {
-						t.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d",
-							catalog.MaxTagKeyLength, n), "", key(t.node))
-					}
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "tag-value-length", Severity: diag.Error, Confidence: High,
-			Doc:    "The value of a tag is at most 256 characters long.",
-			Source: apiReference + ", TagValue; " + tagSource,
-			Run: func(p *Pass) {
-				for _, t := range tags.of(p) {
-					if n := utf8.RuneCountInString(t.node.Str()); n > catalog.MaxTagValueLength {
-						t.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d",
-							catalog.MaxTagValueLength, n), "", t.node)
-					}
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "tag-aws-prefix", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "AWS reserves keys and values of tags that start with aws:, in upper or lower case. EC2 rejects such a key, but no published answer shows that AWS Batch does.",
-			Source: tagSource + "; the error of EC2 quoted in jcjorel/ec2-spot-converter#13",
-			Run: func(p *Pass) {
-				for _, t := range tags.of(p) {
-					if hasAWSPrefix(t.node.Name) {
-						t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)),
-							"use a key such as "+quote(t.node.Name[len("aws:"):]), key(t.node))
-					}
-					if hasAWSPrefix(t.node.Str()) {
-						t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved",
-							quote(t.node.Str())), "", t.node)
-					}
-				}
-			},
-		}).onlyWith("tags"),
-		(&Rule{
-			Name: "executor-tag-known", Severity: diag.Error, Confidence: High,
-			Doc: "The tag " + executorTag +
+		over("tag-charset", Low, tags.of, checkTagCharset,
+			"Tags contain only letters, digits, spaces and + - = . _ : / @.", tagSource).onlyWith("tags"),
+		row("tags-max-50", High, in(where(creates, isNoEnvironment), "tags"), once("tags", checkTagCount),
+			"A job definition, a job, a queue, a scheduling policy or a consumable resource has at most 50 tags.",
+			api("RegisterJobDefinition.tags")+"; "+tagSource),
+		over("tag-key-length", High, tags.of, checkTagKeyLength,
+			"The key of a tag is 1 to 128 characters long.", api("TagKey")+"; "+tagSource).onlyWith("tags"),
+		over("tag-value-length", High, tags.of, checkTagValueLength,
+			"The value of a tag is at most 256 characters long.", api("TagValue")+"; "+tagSource).onlyWith("tags"),
+		warns(over("tag-aws-prefix", Medium, tags.of, checkTagPrefix,
+			"AWS reserves keys and values of tags that start with aws:, in upper or lower case. EC2 rejects such a key, but no published answer shows that AWS Batch does.",
+			tagSource+"; the error of EC2 quoted in jcjorel/ec2-spot-converter#13")).onlyWith("tags"),
+		over("executor-tag-known", High, tags.of, checkExecutorTag,
+			"The tag "+executorTag+
 				" selects how the local engine runs a job: as a process, in a container of docker or podman, or of whichever of the two works. AWS Batch treats it like any other tag.",
-			Source: "pkg/local, ExecutorTag",
-			Run: func(p *Pass) {
-				for _, t := range tags.of(p) {
-					if t.node.Name == executorTag {
-						reportEnum(t.Job, t.node, "tag "+executorTag, "process", "docker", "podman", "container")
-					}
-				}
-			},
-		}).onlyWith("tags"),
+			"pkg/local, ExecutorTag").onlyWith("tags"),
 	}
 }
 
@@ -176,8 +93,22 @@ func hasAWSPrefix(s string) bool {
 	return len(s) >= len("aws:") && strings.EqualFold(s[:len("aws:")], "aws:")
 }
 
-// tooManyTags reports the first tag beyond the limit of a resource.
-func tooManyTags(j Job, tags *jsontree.Node) {
+// checkTagCharset reports characters that tags cannot contain.
+func checkTagCharset(t tag) {
+	const most = "letters, digits, spaces and + - = . _ : / @"
+	if !isTag(t.node.Name) {
+		t.Report(fmt.Sprintf("the key of a tag contains only %s, not %s", most, quote(t.node.Name)), "", key(t.node))
+	}
+	if !isTag(t.node.Str()) {
+		t.Report(fmt.Sprintf("the value of a tag contains only %s, not %s", most, quote(t.node.Str())), "", t.node)
+	}
+}
+
+// isNoEnvironment leaves out compute environments, whose tags have a rule of their own.
+func isNoEnvironment(s Site) bool { return s.Node.Get("computeEnvironmentName") == nil }
+
+// checkTagCount reports the first tag beyond the limit of a resource.
+func checkTagCount(s Site, tags *jsontree.Node, _ string) {
 	if n := tags.Len(); n > catalog.MaxTags {
 		// The first tag beyond the limit is marked; without it, the whole map.
 		last := tags
@@ -187,6 +118,41 @@ func tooManyTags(j Job, tags *jsontree.Node) {
 				last = key(t)
 			}
 		}
-		j.Report(fmt.Sprintf("there are %[2]d tags, and the limit is %[1]d", catalog.MaxTags, n), "", last)
+		s.Report(fmt.Sprintf("there are %[2]d tags, and the limit is %[1]d", catalog.MaxTags, n), "", last)
+	}
+}
+
+// checkTagKeyLength reports a key that is empty or too long.
+func checkTagKeyLength(t tag) {
+	if n := utf8.RuneCountInString(t.node.Name); n < 1 || n > catalog.MaxTagKeyLength {
+		t.Report(fmt.Sprintf("the key of a tag must be 1 to %d characters long, not %d", catalog.MaxTagKeyLength, n),
+			"", key(t.node))
+	}
+}
+
+// checkTagValueLength reports a value that is too long.
+func checkTagValueLength(t tag) {
+	if n := utf8.RuneCountInString(t.node.Str()); n > catalog.MaxTagValueLength {
+		t.Report(fmt.Sprintf("the value of a tag must be at most %d characters long, not %d",
+			catalog.MaxTagValueLength, n), "", t.node)
+	}
+}
+
+// checkTagPrefix reports keys and values with the prefix of AWS.
+func checkTagPrefix(t tag) {
+	if hasAWSPrefix(t.node.Name) {
+		t.Report(fmt.Sprintf("tag key %s: keys that start with aws: are reserved", quote(t.node.Name)),
+			"use a key such as "+quote(t.node.Name[len("aws:"):]), key(t.node))
+	}
+	if hasAWSPrefix(t.node.Str()) {
+		t.Report(fmt.Sprintf("tag value %s: values that start with aws: are reserved", quote(t.node.Str())), "",
+			t.node)
+	}
+}
+
+// checkExecutorTag reports an executor that does not exist.
+func checkExecutorTag(t tag) {
+	if t.node.Name == executorTag {
+		reportEnum(t.Job, t.node, "tag "+executorTag, "process", "docker", "podman", "container")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -13,42 +12,21 @@ import (
 // timeout; a submission replaces the timeout of its definition.
 func timeoutRules() []*Rule {
 	return []*Rule{
-		{
-			Name: "timeout-min", Severity: diag.Error, Confidence: High,
-			Doc:    "A timeout is at least 60 seconds.",
-			Source: apiReference + ", JobTimeout.attemptDurationSeconds" + probed,
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					shortTimeout(j, j.Register.Get("timeout"))
-				}
-			},
-		},
-		{
-			Name: "submit-timeout-min", Severity: diag.Error, Confidence: Medium,
-			Doc:    "A timeout is at least 60 seconds, also in a submission.",
-			Source: apiReference + ", JobTimeout.attemptDurationSeconds",
-			Run: func(p *Pass) {
-				for _, j := range p.Submits() {
-					shortTimeout(j, j.Own("timeout"))
-				}
-			},
-		},
-		{
-			Name: "timeout-missing", Severity: diag.Warning, Confidence: Medium,
-			Doc:    "Without a timeout, a job that hangs runs and costs money until you notice.",
-			Source: userGuide + ", job timeouts",
-			Run: func(p *Pass) {
-				for _, j := range p.Definitions() {
-					// An empty object sets no timeout.
-					own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
-					empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
-					if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !alwaysTimed(p, j) {
-						j.Report("the job has no timeout", "add a time limit, such as "+
-							timeoutExample(j, exampleTimeout), own)
-					}
-				}
-			},
-		},
+		row("timeout-min", High, in(jobs, "timeout"), once("timeout", checkShortTimeout),
+			"A timeout is at least 60 seconds, in a definition and in a submission.",
+			tried("JobTimeout.attemptDurationSeconds")),
+		warns(over("timeout-missing", Medium, (*Pass).Definitions, checkTimeoutMissing,
+			"Without a timeout, a job that hangs runs and costs money until you notice.", guide("job timeouts"))),
+	}
+}
+
+// checkTimeoutMissing reports a definition without a timeout, unless all its submissions have one.
+func checkTimeoutMissing(j Job) {
+	// An empty object sets no timeout.
+	own, later := j.Register.Get("timeout"), j.Submit.Get("timeout")
+	empty := own.Is(jsontree.Object) && j.lacks(own, "attemptDurationSeconds")
+	if (own == nil && later == nil && j.Node.Get("timeout") == nil || empty) && !alwaysTimed(j.pass, j) {
+		j.Report("the job has no timeout", "add a time limit, such as "+timeoutExample(j, exampleTimeout), own)
 	}
 }
 
@@ -63,12 +41,12 @@ func alwaysTimed(p *Pass, definition Job) bool {
 	return len(submissions) > 0
 }
 
-// shortTimeout reports a timeout below the minimum of AWS Batch.
-func shortTimeout(j Job, timeout *jsontree.Node) {
+// checkShortTimeout reports a timeout below the minimum of AWS Batch.
+func checkShortTimeout(s Site, timeout *jsontree.Node, _ string) {
 	n := timeout.Get("attemptDurationSeconds")
-	if s, ok := n.Int(); ok && s < catalog.MinTimeout {
-		j.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, s),
-			"write at least "+minTimeout(j), n)
+	if seconds, ok := n.Int(); ok && seconds < catalog.MinTimeout {
+		s.Report(fmt.Sprintf("a timeout must be at least %d seconds, not %d", catalog.MinTimeout, seconds),
+			"write at least "+minTimeout(s.Job), n)
 	}
 }
 

@@ -128,3 +128,24 @@ func TestEveryRuleIsWaivableOrRefused(t *testing.T) {
 		}
 	}
 }
+
+// A waiver may have the name that a rule had before it was merged: it works, and it is about the merged rule.
+func TestWaiverOfFormerName(t *testing.T) {
+	job := func(rule, variable string) diag.List {
+		return Check([]*document.File{file(fmt.Sprintf(`{ "name": "a", %s, "environment": { %q: "1" }, "waivers": [{ "rule": %q, "reason": "r" }] }`,
+			strings.ReplaceAll(longJob, "25h", "1h"), variable, rule))}, nil, Rules())
+	}
+	const former = "submit-env-name-reserved-prefix"
+	found := job(former, "AWS_BATCH_X")
+	if len(found) != 1 || found[0].Rule != "env-name-reserved-prefix" || found[0].Waived == nil {
+		t.Errorf("waived: %v", found)
+	}
+	found = job(former, "X")
+	if len(found) != 1 || found[0].Rule != "waiver-unused" || !strings.Contains(found[0].Message, former) {
+		t.Errorf("unused: %v", found)
+	}
+	found = job("fargate-memory-for-1-vcpu", "X")
+	if len(found) != 1 || found[0].Rule != "waiver-not-waivable" {
+		t.Errorf("certain: %v", found)
+	}
+}

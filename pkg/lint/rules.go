@@ -26,7 +26,7 @@ var all = sync.OnceValue(func() []Rule {
 	add("jobdef", schemaRules(), jobdefRules(), resourceRules(), environmentRules(), parameterRules(), timeoutRules(),
 		retryRules(), volumeRules(), loggingRules(), consumableRules())
 	add("ec2", linuxRules())
-	add("fargate", fargateRules(), fargateSizeRules(), fargateRowRules(), windowsRules())
+	add("fargate", fargateRules(), fargateRowRules(), windowsRules())
 	add("ecsProperties", ecsRules())
 	allOnlyWith(rules, "ecsProperties", "ecsProperties", "ecsPropertiesOverride")
 	add("eks", eksRules(), podRules())

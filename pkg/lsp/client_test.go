@@ -284,6 +284,6 @@ func alone(string) (string, bool) { return "", false }
 // results.
 func few() []lint.Rule {
 	return slices.DeleteFunc(slices.Clone(lint.Rules()), func(r lint.Rule) bool {
-		return !slices.Contains([]string{"memory-min-4", "submit-queue-exists", "submit-parameter-unknown"}, r.Name)
+		return !slices.Contains([]string{"memory-min-4", "submit-queue-exists", "parameter-unused"}, r.Name)
 	})
 }

@@ -134,6 +134,9 @@ func ruleText(r lint.Rule) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, confidence %s, about %s\nevidence: %s\n\n%s\n", r.Name, r.Severity, r.Confidence, r.Scope,
 		r.Evidence, r.Doc)
+	if names := lint.FormerNames(r.Name); len(names) > 0 {
+		fmt.Fprintf(&b, "\nformer names, which stay valid: %s\n", strings.Join(names, ", "))
+	}
 	exampleText(&b, "bad", e.Bad)
 	if e.BadMore > 0 {
 		fmt.Fprintf(&b, "\nand %d more like these\n", e.BadMore)

@@ -256,7 +256,7 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, exit.Cause(err)).
 			Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
 	}
-	kept, known, stale := baseline.Filter(all.Problems, all.Checked)
+	kept, known, stale := baseline.Filter(all.Problems, all.Checked, lint.FormerNames)
 	all.Problems = kept
 	fmt.Fprintf(con.Err, "baseline: %s ignored", text.Count(known, "known problem"))
 	if len(stale) > 0 {
