@@ -89,25 +89,24 @@ func uncheckedOf(root *jsontree.Node) string {
 	if member := overridesOf(root); member != "" {
 		return member + " of a submission"
 	}
-	if names := operationsOf(root); kindOfOperation(names) == "" {
-		return text.Or(names)
-	}
-	return ""
+	_, unchecked := operationOf(root)
+	return unchecked
 }
 
-// kindOfOperation returns the kind of a request that can be only one of the operations, and "" if that is not checked.
-func kindOfOperation(names []string) Kind {
+// operationOf returns the kind of a request of operationTable, or the names of the operations whose request it can be
+// and that batchctl does not check.
+func operationOf(root *jsontree.Node) (kind Kind, unchecked string) {
+	names := operationsOf(root)
 	if len(names) == 1 && operationKinds[Kind(names[0])] != "" {
-		return Kind(names[0])
+		return Kind(names[0]), ""
 	}
-	return ""
+	return "", text.Or(names)
 }
 
 // operationsOf returns the operations whose request the object can be. It needs two members of the request, one of
 // them a mark, more members than those of any kind that is checked, and few members that the request does not have.
 func operationsOf(root *jsontree.Node) (names []string) {
 	total, most := 0, 1
-	var seen []*operation
 	for m := range root.Children() {
 		if strings.HasPrefix(m.Name, "$") {
 			continue
@@ -116,10 +115,9 @@ func operationsOf(root *jsontree.Node) (names []string) {
 			return nil
 		}
 		for _, op := range operations()[plain(m.Name)] {
-			if slices.Contains(seen, op) || !op.takesMark(m) {
+			if !op.takesMark(m) || slices.Contains(names, op.name) {
 				continue
 			}
-			seen = append(seen, op)
 			switch n := op.likeness(root); {
 			case n > most:
 				names, most = []string{op.name}, n

@@ -47,14 +47,14 @@ func partOf(root *jsontree.Node) (p requestPart, ok bool) {
 	if !marked {
 		return requestPart{}, false
 	}
-	inside := membersOf[p.kind]()[p.member].memberNames()
+	inside := membersOf[p.kind]()[plain(p.member)].memberNames()
 	complete, strangers := p.needs == "", 0
 	for m := range root.Children() {
 		name := plain(m.Name)
 		complete = complete || name == plain(p.needs)
 		switch {
 		case strings.HasPrefix(m.Name, "$") || inside[name]:
-		case isMember()[m.Name] || isMember()[name]:
+		case isMember()[name]:
 			return requestPart{}, false
 		default:
 			strangers++
@@ -91,7 +91,7 @@ func overridesOf(root *jsontree.Node) string {
 	default:
 		return ""
 	}
-	inside := membersOf[KindSubmitJob]()[member].memberNames()
+	inside := membersOf[KindSubmitJob]()[plain(member)].memberNames()
 	for m := range root.Children() {
 		if !inside[plain(m.Name)] {
 			return ""

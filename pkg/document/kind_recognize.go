@@ -37,7 +37,7 @@ func recognize(src *diag.Source, root *jsontree.Node) Recognition {
 		return Ours
 	}
 	verdict := recognizedRoot(root)
-	if schema != "" && verdict != Foreign && !traitsOf(root).certain() {
+	if schema != "" && verdict != Foreign && !signsOf(root).certain() {
 		return Foreign // its $schema belongs to another tool
 	}
 	return verdict
@@ -89,73 +89,50 @@ func foreignFile(base string) bool {
 }
 
 // recognizedRoot decides from the members whether a JSON document is for batchctl. The
-// output of describe commands is foreign: --from-describe reads it.
+// output of describe commands is foreign: --from-describe reads it. So is the answer to a request.
 func recognizedRoot(root *jsontree.Node) Recognition {
-	if ofEventBridge(root) {
-		return NotChecked
-	}
-	if root.Is(jsontree.Array) {
-		if listOf(root) != "" {
-			return NotChecked
-		}
-		// A list of jobs is not a document, but its author meant one.
-		if m := traitsOf(root.Index(0)); m.verdict() == Ours {
-			if m.certain() {
-				return Ours
-			}
-			return Unclear
-		}
-		return Foreign
-	}
-	if _, listed := describedIn(root); listed {
-		return Foreign
-	}
 	if uncheckedOf(root) != "" {
 		return NotChecked
 	}
-	if kindOfOperation(operationsOf(root)) != "" {
-		return Ours
-	}
-	if _, ok := partOf(root); ok {
-		return Ours
-	}
-	if isResources(root) {
-		return Ours
-	}
-	if verdict := recognizedJobs(root); verdict != Foreign {
-		return verdict
-	}
-	if isPlatform(root) {
-		return Ours
-	}
-	return traitsOf(root).verdict()
-}
-
-// recognizedJobs decides by the jobs in a document. Other tools also have lists of that
-// name.
-func recognizedJobs(root *jsontree.Node) Recognition {
-	jobs := jobsOf(root)
-	first := jobs.Index(0)
-	if jobs.Is(jsontree.Object) {
-		for first = range jobs.Children() { // a map of jobs instead of a list
-			break
-		}
-		if !traitsOf(first).certain() {
+	if root.Is(jsontree.Array) {
+		// A list of jobs is not a document, but its author meant one.
+		switch s := signsOf(root.Index(0)); {
+		case s.verdict() != Ours:
 			return Foreign
-		}
-		return Ours
-	}
-	if defaults := traitsOf(root.Get("defaults")); first.Is(jsontree.Object) && defaults.strong > 0 &&
-		defaults.foreign == 0 {
-		return Ours
-	}
-	for i := range min(jobs.Len(), 8) {
-		m := traitsOf(jobs.Index(i))
-		if m.verdict() == Ours || m.named && m.unknown == 0 && m.foreign == 0 {
+		case s.certain():
 			return Ours
 		}
+		return Unclear
 	}
-	return Foreign
+	if d, listed := describedIn(root); listed || d != nil && d.answered(root) {
+		return Foreign
+	}
+	if kindApart(root) != "" || hasJobs(root) || isPlatform(root) {
+		return Ours
+	}
+	return signsOf(root).verdict()
+}
+
+// hasJobs reports whether the jobs in a document are those of batchctl. Other tools also have lists of that
+// name.
+func hasJobs(root *jsontree.Node) bool {
+	jobs := jobsOf(root)
+	if jobs.Is(jsontree.Object) {
+		for first := range jobs.Children() { // a map of jobs instead of a list
+			return signsOf(first).certain()
+		}
+		return false
+	}
+	if d := signsOf(root.Get("defaults")); jobs.Index(0).Is(jsontree.Object) && d[strong] > 0 && d[foreign] == 0 {
+		return true
+	}
+	for i := range min(jobs.Len(), 8) {
+		s := signsOf(jobs.Index(i))
+		if s.verdict() == Ours || s[named] > 0 && s[unknown] == 0 && s[foreign] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isPlatform distinguishes a platform file of another name from files with the same

@@ -47,6 +47,7 @@ var ourFiles = []struct {
 	{`{"name": "a", "image": "busybox:1", "vcpus": 1, "memory": 512, "command": ["sh"]}`, KindJob},
 	{`{"name": "a", "image": "busybox:1", "cmd": ["sh"], "env": {"A": "1"}, "cpu": 1}`, KindJob},
 	{`{"jobName": "a", "image": "busybox:1", ` + body + `}`, KindJob},
+	{`{"jobName": "a", "image": "busybox:1"}`, KindJob},
 	{`{"jobDefinitionName": "a", "image": "busybox:1", ` + body + `}`, KindJob},
 	{`{"name": "a", "definition": "d"}`, KindJob},
 	{`{"name": "a", "defintion": "d"}`, KindJob},
@@ -88,6 +89,7 @@ var ourFiles = []struct {
 	{`{"name": "a", "fairsharePolicy": {"shareDecaySeconds": 1}}`, KindSchedulingPolicy},
 	{`{"name": "a", "fairSharePolicy": {"shareDecaySeconds": 1}}`, KindSchedulingPolicy},
 	{`{"fairsharePolicy": {"shareDecaySeconds": 1}}`, KindSchedulingPolicy},
+	{`{"fairsharePolicy": {}}`, KindSchedulingPolicy},
 	{`{"consumableResourceName": "a", "totalQuantty": 3}`, KindConsumableResource},
 
 	{`{"name": "w", "jobs": [{"name": "a", "image": "b:1"}]}`, KindWorkflow},
@@ -142,6 +144,7 @@ func TestUnclearFiles(t *testing.T) {
 // foreignFiles are files that repositories contain besides job files.
 var foreignFiles = map[string]string{
 	"package.json":         `{"name": "app", "version": "1.0.0", "scripts": {"build": "x"}, "config": {"image": "x"}, "dependencies": {}}`,
+	"package with a queue": `{"name": "app", "version": "1.0.0", "jobQueue": "x", "scripts": {}, "dependencies": {}}`,
 	"private package":      `{"name": "app", "private": true, "workspaces": ["a"], "type": "module", "bin": {}}`,
 	"package-lock.json":    `{"name": "app", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {}}`,
 	"VS Code extension":    `{"name": "x", "displayName": "X", "publisher": "p", "version": "1", "engines": {"vscode": "*"}, "contributes": {}}`,
@@ -212,6 +215,7 @@ var foreignFiles = map[string]string{
 	"notebook":             `{"cells": [], "metadata": {}, "nbformat": 4}`,
 	"name and tags":        `{"name": "a", "tags": {}}`,
 	"hook":                 `{"type": "command", "command": "x", "timeout": 10}`,
+	"job's record":         `{"name": "x", "image": "repo/x:1", "jobId": "1", "status": "done"}`,
 	"name and command":     `{"name": "x", "command": "y"}`,
 	"string":               `"x"`,
 	"list":                 `[1, 2]`,
