@@ -2,126 +2,106 @@ package jsontree
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 )
 
-// openBrackets are the brackets around a token, outermost first.
-type openBrackets []*Node
-
-// innermost returns the innermost bracket of a kind, or nil.
-func (o openBrackets) innermost(kind Kind) *Node {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].Kind == kind {
-			return o[i]
-		}
+// brackets returns the brackets of an object or an array.
+func (k Kind) brackets() (open, shut string) {
+	if k == Object {
+		return "{", "}"
 	}
-	return nil
+	return "[", "]"
 }
 
-// closers returns their closing brackets, innermost first.
-func (o openBrackets) closers() string {
-	var all strings.Builder
-	for i := len(o) - 1; i >= 0; i-- {
-		_, shut := o[i].Kind.brackets()
-		all.WriteString(shut)
+// item returns the noun for a child, for messages.
+func (k Kind) item() string {
+	if k == Object {
+		return "member"
 	}
-	return all.String()
+	return "element"
 }
 
 // closes handles the closing bracket at tok. It returns true if the level ends here, even
 // if the bracket belongs to an outer level.
 func (p *parser) closes(l *level) bool {
-	_, shut := l.node.Kind.brackets()
-	if p.closesEarly(l) {
-		p.lacking++
-		p.report(p.tok.start, p.tok.end, "remove it", "%s closes too much", p.tok.text)
+	open, shut := l.node.Kind.brackets()
+	early, stray, lost := false, false, false
+	wrong := l.node.Kind == Object != (p.tok.kind == closeObject)
+	if wrong {
+		stray, lost = p.mismatch(l.node)
+	} else {
+		early = p.closesEarly(l)
+	}
+	switch {
+	case early || stray:
+		what := "nothing"
+		if early {
+			what = "too much"
+			p.lacking++
+		}
+		p.report(p.tok.start, p.tok.end, "remove it", "%s closes %s", p.tok.text, what)
 		p.advance()
 		p.forgiven = true
 		return false
-	}
-	if l.node.Kind == Object != (p.tok.kind == closeObject) {
-		switch p.mismatch(l.node) {
-		case strayBracket:
-			p.report(p.tok.start, p.tok.end, "remove it", "%s closes nothing", p.tok.text)
-			p.advance()
-			p.forgiven = true
-			return false
-		case lostBracket:
-			p.lostBracket(l.node, p.tok.start)
-			return true
-		}
-		open, _ := l.node.Kind.brackets()
+	case lost:
+		p.lostBracket(l.node, p.tok.start)
+		return true
+	case wrong:
 		line, _ := p.src.Position(l.node.Span.Start)
-		p.report(p.tok.start, p.tok.end, "write "+shut, "%s cannot close the %s of line %d", p.tok.text, open, line)
-		p.fix(shut)
-	} else if l.commas > 0 && l.items == 0 {
-		p.report(l.first.start, l.last.end, "remove it", "a comma without %ss", l.node.Kind.item())
-		p.fix("")
-	} else if l.commas > 0 {
-		p.report(l.first.start, l.last.end, "remove it", "trailing %s before %s", trailing(l.first), shut)
-		p.fix("")
+		p.replace(p.tok, p.tok, shut, "write "+shut, "%s cannot close the %s of line %d", p.tok.text, open, line)
+	case l.commas > 0 && l.items == 0:
+		p.replace(l.first, l.last, "", "remove it", "a comma without %ss", l.node.Kind.item())
+	case l.commas > 0:
+		separator := l.first.text
+		if separator == "," {
+			separator = "comma"
+		}
+		p.replace(l.first, l.last, "", "remove it", "trailing %s before %s", separator, shut)
 	}
 	p.advance()
 	return true
 }
 
-// trailing names a surplus separator for messages.
-func trailing(t token) string {
-	if t.text == "," {
-		return "comma"
+// mismatch decides what a closing bracket of the wrong kind means for n: stray if it is too much, lost if the closing
+// bracket before it is missing, or else that ] was typed for } or the other way round. The indentation decides if the
+// text has one; otherwise the following brackets decide.
+func (p *parser) mismatch(n *Node) (stray, lost bool) {
+	var outer *Node // the innermost bracket that tok can close
+	for _, o := range p.open {
+		if o.Kind == Object == (p.tok.kind == closeObject) {
+			outer = o
+		}
 	}
-	return t.text
-}
-
-// bracketSlip is the meaning of a closing bracket of the wrong kind.
-type bracketSlip uint8
-
-const (
-	wrongBracket bracketSlip = iota // ] was typed for } or the other way round
-	lostBracket                     // the closing bracket before this one is missing
-	strayBracket                    // this one is too much
-)
-
-// mismatch decides what a closing bracket of the wrong kind means for n. The indentation
-// decides if the text has one; otherwise the following brackets decide.
-func (p *parser) mismatch(n *Node) bracketSlip {
-	kind := Array
-	if p.tok.kind == closeObject {
-		kind = Object
-	}
-	outer := p.open.innermost(kind)
 	if indent, first := indentAt(p.text, p.tok.start); first {
 		// The closing bracket has the indentation of n's line: only its kind is wrong.
 		if own, _ := indentAt(p.text, n.Span.Start); own == indent {
-			return wrongBracket
+			return false, false
 		}
 		if outer != nil {
 			if theirs, _ := indentAt(p.text, outer.Span.Start); theirs == indent {
-				return lostBracket
+				return false, true
 			}
 		}
 	}
 	if p.quiet {
-		return wrongBracket
+		return false, false
 	}
 	balance := balanceOf(p.text[p.pos:])
-	switch {
-	case balance >= len(p.open):
-		return strayBracket
-	case balance < len(p.open)-1 && outer != nil:
-		return lostBracket
-	}
-	return wrongBracket
+	return balance >= len(p.open), balance < len(p.open)-1 && outer != nil
 }
 
 // lostBracket reports that n lacks its own closing bracket before the one at
 // offset i.
 func (p *parser) lostBracket(n *Node, i int) {
-	open, shut := n.Kind.brackets()
+	_, shut := n.Kind.brackets()
 	line, _ := p.src.Position(i)
-	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line),
-		"%s is never closed", open)
+	p.neverClosed(n, fmt.Sprintf("write %s before the %c on line %d", shut, p.text[i], line), "")
+}
+
+// neverClosed reports that n lacks its closing bracket.
+func (p *parser) neverClosed(n *Node, hint, more string) {
+	open, _ := n.Kind.brackets()
+	p.report(n.Span.Start, n.Span.Start+1, hint, "%s is never closed%s", open, more)
 }
 
 // findLost returns the first bracket inside n whose closing bracket, according to its
@@ -142,15 +122,6 @@ func findLost(text string, n *Node) *Node {
 	return nil
 }
 
-// indentAt returns the blanks at the start of the line of offset i, and whether only blanks
-// precede i.
-func indentAt(text string, i int) (blanks string, first bool) {
-	line := text[strings.LastIndexByte(text[:i], '\n')+1:]
-	rest := strings.TrimLeft(line, " \t")
-	blanks = line[:len(line)-len(rest)]
-	return blanks, len(line)-(len(text)-i) == len(blanks)
-}
-
 // balanceOf returns how many more brackets close than open in the rest of a text. It reads only
 // a limited distance, since it is called for every wrong bracket.
 func balanceOf(rest string) int {
@@ -165,25 +136,6 @@ func balanceOf(rest string) int {
 		}
 	}
 	return net
-}
-
-// outsideStrings yields the bytes of a text that are not in a string, with their offsets. A string ends with its line.
-func outsideStrings(text string) iter.Seq2[int, byte] {
-	return func(yield func(int, byte) bool) {
-		inString := false
-		for i := 0; i < len(text); i++ {
-			switch c := text[i]; {
-			case c == '\\' && inString:
-				i++
-			case c == '"':
-				inString = !inString
-			case c == '\n':
-				inString = false
-			case !inString && !yield(i, c):
-				return
-			}
-		}
-	}
 }
 
 // closesLater reports whether a ] closes the array that is being read, so that a member in it has lost its braces,
@@ -294,17 +246,20 @@ func (p *parser) unclosed(n *Node) {
 		p.done = true
 		return
 	}
-	open, _ := n.Kind.brackets()
-	line, col := p.src.Position(len(p.text))
-	more := ""
-	if k := len(p.open) - 1; k > 0 {
-		more = fmt.Sprintf(", nor are the %d brackets around it", k)
-		if k == 1 {
-			more = ", nor is the bracket around it"
-		}
+	shuts, around := "", ""
+	for _, o := range p.open {
+		_, shut := o.Kind.brackets()
+		shuts = shut + shuts
 	}
-	p.report(n.Span.Start, n.Span.Start+1, fmt.Sprintf("write %s at the end", p.open.closers()),
-		"%s is never closed%s: the text ends at line %d, column %d", open, more, line, col)
+	switch k := len(p.open) - 1; {
+	case k == 1:
+		around = ", nor is the bracket around it"
+	case k > 1:
+		around = fmt.Sprintf(", nor are the %d brackets around it", k)
+	}
+	line, col := p.src.Position(len(p.text))
+	p.neverClosed(n, fmt.Sprintf("write %s at the end", shuts),
+		fmt.Sprintf("%s: the text ends at line %d, column %d", around, line, col))
 	p.done = true
 }
 
@@ -357,11 +312,10 @@ func (p *parser) lostBefore(l *level) {
 		p.lostBracket(lost, lost.Span.End-1)
 		return
 	}
-	open, shut := l.node.Kind.brackets()
+	_, shut := l.node.Kind.brackets()
 	next := p.tok.text
 	if p.tok.kind == str {
 		next = quoted(next)
 	}
-	p.report(l.node.Span.Start, l.node.Span.Start+1, fmt.Sprintf("write %s before %s", shut, next),
-		"%s is never closed", open)
+	p.neverClosed(l.node, fmt.Sprintf("write %s before %s", shut, next), "")
 }

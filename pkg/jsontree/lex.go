@@ -2,6 +2,7 @@ package jsontree
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,6 +52,12 @@ type scanner struct {
 // report adds a slip. After too many of them, the scanner stops.
 func (s *scanner) report(start, end int, hint, format string, args ...any) {
 	s.add(RuleSyntax, start, end, hint, fmt.Sprintf(format, args...))
+}
+
+// replace adds a slip from one token to another, with the text to write in their place.
+func (s *scanner) replace(from, to token, text, hint, format string, args ...any) {
+	s.report(from.start, to.end, hint, format, args...)
+	s.fix(text)
 }
 
 // add adds a problem of a rule.
@@ -263,4 +270,125 @@ func wordLen(s string) int {
 		}
 	}
 	return len(s)
+}
+
+// numberLen returns the length of the number at the start of s (RFC 8259, section 6), or 0.
+func numberLen(s string) int {
+	i := 0
+	if i < len(s) && s[i] == '-' {
+		i++
+	}
+	n := digits(s[i:])
+	if n == 0 || n > 1 && s[i] == '0' {
+		return 0
+	}
+	i += n
+	if i < len(s) && s[i] == '.' {
+		n = digits(s[i+1:])
+		if n == 0 {
+			return 0
+		}
+		i += 1 + n
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '+' || s[j] == '-') {
+			j++
+		}
+		n = digits(s[j:])
+		if n == 0 {
+			return 0
+		}
+		i = j + n
+	}
+	return i
+}
+
+// digits returns the number of digits at the start of s.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+func isNumber(s string) bool { return s != "" && numberLen(s) == len(s) }
+
+// attached returns the end of the characters at offset i that continue a word without white
+// space: nginx:latest, s3://bucket/key, a=b, ${HOME}.
+func attached(text string, i int) int {
+	for i+1 < len(text) && !isBlank(text[i+1]) {
+		switch c := text[i]; {
+		case c == '{' && text[i-1] == '$':
+			n := strings.IndexAny(text[i:], "}\n")
+			if n < 0 || text[i+n] == '\n' {
+				return i
+			}
+			i += n + 1
+		case (c == ':' || c == '=') && strings.IndexByte(`"'{[,`, text[i+1]) < 0:
+			i++
+			for i < len(text) && (text[i] == '/' || !endsWord(text, i)) {
+				_, size := utf8.DecodeRuneInString(text[i:])
+				i += size
+			}
+		default:
+			return i + wordLen(text[i:])
+		}
+	}
+	return i
+}
+
+func isConstant(s string) bool {
+	return s == "true" || s == "false" || s == "null" || isNumber(s)
+}
+
+// nameEnds reports whether the word that ends at offset i is a member's name:
+// a colon or an equals sign follows.
+func nameEnds(s string, i int) bool {
+	rest := strings.TrimLeft(s[i:min(len(s), i+32)], " \t")
+	return strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=")
+}
+
+// fieldEnd returns where the field that begins at an offset ends.
+func fieldEnd(text string, at int) int {
+	for at < len(text) && isFieldByte(text[at]) {
+		at++
+	}
+	return at
+}
+
+func isFieldByte(c byte) bool { return c == '-' || isNameByte(c) }
+
+// isNameByte reports whether a byte can continue a word.
+func isNameByte(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// indentAt returns the blanks at the start of the line of offset i, and whether only blanks
+// precede i.
+func indentAt(text string, i int) (blanks string, first bool) {
+	line := text[strings.LastIndexByte(text[:i], '\n')+1:]
+	rest := strings.TrimLeft(line, " \t")
+	blanks = line[:len(line)-len(rest)]
+	return blanks, len(line)-(len(text)-i) == len(blanks)
+}
+
+// outsideStrings yields the bytes of a text that are not in a string, with their offsets. A string ends with its line.
+func outsideStrings(text string) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		inString := false
+		for i := 0; i < len(text); i++ {
+			switch c := text[i]; {
+			case c == '\\' && inString:
+				i++
+			case c == '"':
+				inString = !inString
+			case c == '\n':
+				inString = false
+			case !inString && !yield(i, c):
+				return
+			}
+		}
+	}
 }

@@ -48,7 +48,7 @@ func (p *parser) document() (*Node, diag.List) {
 // parser builds the tree of a text with slips from the tokens of its scanner.
 type parser struct {
 	scanner
-	open   openBrackets
+	open   []*Node // the brackets around tok, outermost first
 	slab   []Node
 	values int
 	// forgiven is true if a reported slip explains that there is no comma before tok.
