@@ -72,7 +72,7 @@ func kindApart(root *jsontree.Node) Kind {
 func resemblesWorkflow(root, jobs *jsontree.Node) bool {
 	first := jobs.Index(0)
 	return schemaOfOurs(root) || !first.Is(jsontree.Object) || KindWorkflow.shared(root) > 1 ||
-		KindJob.shared(first) > 0 || signsOf(first).ofJob()
+		KindJob.shared(first) > 0 || KindSubmitJob.shared(first) > 0
 }
 
 // isOtherTools reports whether the document is one of another tool, and has no two members that mean AWS Batch.

@@ -38,13 +38,12 @@ func partOf(root *jsontree.Node) (p requestPart, ok bool) {
 	if !root.Is(jsontree.Object) || root.Len() > mostMembers || kindOfSchema(root.Get("$schema").Str()) != "" {
 		return requestPart{}, false
 	}
-	marked := false
 	for m := range root.Children() {
-		if p, marked = partMarks()[plain(m.Name)]; marked {
+		if p, ok = partMarks()[plain(m.Name)]; ok {
 			break
 		}
 	}
-	if !marked {
+	if !ok {
 		return requestPart{}, false
 	}
 	inside := membersOf[p.kind]()[plain(p.member)].memberNames()

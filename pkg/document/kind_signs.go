@@ -95,11 +95,6 @@ func (s signs) certain() bool {
 	return s[native] > 0 || s[request] > 1 || s[strong] > 1 && s[sized] > 0 || s[strong] > 2
 }
 
-// ofJob reports whether a job or a request has one of the members.
-func (s signs) ofJob() bool {
-	return s[known]+s[named]+s[textual]+s[strong]+s[request]+s[native] > 0
-}
-
 // add counts one member of the object n. A misspelt name counts as the one that is meant.
 func (s *signs) add(n, member *jsontree.Node) {
 	if strings.HasPrefix(member.Name, "$") {
@@ -120,7 +115,13 @@ func (s *signs) classOf(name string, n *jsontree.Node) class {
 	isObject, isString := n.Is(jsontree.Object), n.Is(jsontree.String)
 	switch {
 	case !ok:
-		return classInJob(name, n)
+		switch shape := membersOf[KindJob]()[name]; {
+		case shape == nil:
+			return unknown
+		case !shape.fitsSome(n):
+			return other
+		}
+		return known
 	case name == "name" && !isString, name == "retrystrategy" && !isObject:
 		return known
 	case name == "image" && (!isString || !isImage(n.Text)), name == "array" && !isObject, name == "command" && isObject,
@@ -141,17 +142,6 @@ func (s *signs) classOf(name string, n *jsontree.Node) class {
 		return known
 	}
 	return sign.class
-}
-
-// classInJob returns the class of a member that is no sign of its own.
-func classInJob(name string, n *jsontree.Node) class {
-	switch shape := membersOf[KindJob]()[name]; {
-	case shape == nil:
-		return unknown
-	case !shape.fitsSome(n):
-		return other
-	}
-	return known
 }
 
 // ofResources distinguishes the resources of a job from those of Kubernetes and compose.
