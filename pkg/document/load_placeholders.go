@@ -24,7 +24,7 @@ func (f *File) placeholders(reported diag.List) (out diag.List) {
 		if n.Name != "" {
 			member = n.Name
 		}
-		if len(n.Name) <= longestContext {
+		if in == anywhere && len(n.Name) <= longestContext { // inside, a path or a variable can have any name
 			if c, ok := contexts[plain(n.Name)]; ok {
 				in = c
 			}

@@ -30,3 +30,13 @@ func TestWaivers(t *testing.T) {
 		t.Errorf("a request contains a waiver:\n%s", text)
 	}
 }
+
+// A variable without a name keeps its place under defaults in the other form, so that a rule can report it.
+func TestVariableWithoutName(t *testing.T) {
+	f := load(t, `{ "name": "w", "defaults": { "image": "i:1", "environment": { "A": "1" } }, "jobs": [
+	  { "name": "a", "environment": [{ "value": "x" }] } ] }`, Options{})
+	entry := f.Jobs[0].Register.At("containerProperties", "environment").Index(1)
+	if name := entry.Get("name"); name == nil || name.Str() != "" || textOf(entry.Get("value")) != `"x"` {
+		t.Errorf("the second variable is %s", entry.AppendJSON(nil))
+	}
+}

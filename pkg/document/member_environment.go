@@ -1,6 +1,8 @@
 package document
 
 import (
+	"cmp"
+
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
@@ -8,11 +10,11 @@ import (
 var (
 	environmentMember = member{name: "environment", in: inContainer, override: "environment",
 		lower: func(l *lowering, m *jsontree.Node) *jsontree.Node { return pairs(l.arena, m, "value") },
-		raise: func(list *jsontree.Node) *jsontree.Node { return unpaired(list, "value") },
+		raise: func(list *jsontree.Node) *jsontree.Node { return shortPairs(list, "value") },
 		merge: func(below, above *jsontree.Node) *jsontree.Node { return mergePairs(below, above, "value") }}
 	secretsMember = member{name: "secrets", in: inContainer,
 		lower: func(l *lowering, m *jsontree.Node) *jsontree.Node { return pairs(l.arena, m, "valueFrom") },
-		raise: func(list *jsontree.Node) *jsontree.Node { return unpaired(list, "valueFrom") },
+		raise: func(list *jsontree.Node) *jsontree.Node { return shortPairs(list, "valueFrom") },
 		merge: func(below, above *jsontree.Node) *jsontree.Node { return mergePairs(below, above, "valueFrom") }}
 )
 
@@ -38,39 +40,40 @@ func pairs(arena *jsontree.Arena, m *jsontree.Node, value string) *jsontree.Node
 	return list
 }
 
-// unpaired returns AWS's list of names and values as a map; the list if no map has the same meaning.
-func unpaired(list *jsontree.Node, value string) *jsontree.Node {
-	out := jsontree.NewObject(list)
-	for entry := range list.Children() {
-		name, v := entry.Get("name"), entry.Get(value)
-		if name == nil || v == nil || out.Get(name.Text) != nil || name.Text == "$comment" {
-			return list
-		}
-		out.Set(name.Text, v.Clone())
-	}
-	return out
-}
-
 // mergePairs merges variables. A map and AWS's list of the same variables are two forms of the same value, so they are
 // merged too.
 func mergePairs(below, above *jsontree.Node, value string) *jsontree.Node {
 	if below.Kind == above.Kind {
 		return jsontree.Merge(below, above)
 	}
-	return jsontree.Merge(asMap(below, value), asMap(above, value))
+	below, _ = asMap(below, value)
+	above, _ = asMap(above, value)
+	return jsontree.Merge(below, above)
 }
 
-// asMap returns a list of names and values as a map from names to values.
-func asMap(n *jsontree.Node, value string) *jsontree.Node {
+// shortPairs returns AWS's list of names and values as a map; the list if no map has the same meaning.
+func shortPairs(list *jsontree.Node, value string) *jsontree.Node {
+	if m, exact := asMap(list, value); exact {
+		return m
+	}
+	return list
+}
+
+// asMap returns a list of names and values as a map from names to values. exact is true if both have the same meaning.
+func asMap(n *jsontree.Node, value string) (m *jsontree.Node, exact bool) {
 	if n.Is(jsontree.Object) {
-		return n
+		return n, true
 	}
-	out := jsontree.NewObject(n)
+	m, exact = jsontree.NewObject(n), true
 	for entry := range n.Children() {
-		if v := entry.Get(value).Clone(); v != nil {
-			v.Key = entry.Get("name").Span
-			out.Set(entry.Get("name").Str(), v)
+		name, v := entry.Get("name"), entry.Get(value).Clone()
+		if v == nil {
+			exact = false
+			continue
 		}
+		exact = exact && name != nil && m.Get(name.Str()) == nil && name.Str() != "$comment"
+		v.Key = cmp.Or(name, entry).Span // a rule reports the missing name
+		m.Set(name.Str(), v)
 	}
-	return out
+	return m, exact
 }
