@@ -8,7 +8,9 @@
 //	schema_   the schemas: compiled for a fast decision, and as JSON for messages
 //	check_    messages about a tree that violates its schema; check.go begins
 //	load_     what Load does for one kind of document: a workflow, a job list, resources
-//	lower_    lowers one member of a job, as in lower_array.go; lower.go calls all of them
+//	member_   a member of a job file, all of it; the table in member.go lists the members
+//	lower_    from a job to its requests; lower.go begins
+//	array_    what gives the children of an array their values: a matrix, a table, commands
 //	table_    the formats of an array's table; table.go has its columns and cells
 //	platform_ what others ask of a platform file; load_platform.go reads it
 //	compact_  the way back, from requests to a job file; compact.go begins
@@ -17,25 +19,14 @@
 //
 //	lower_defaults.go    the defaults of the platform file and the workflow; waivers
 //	means.go             image or definition: how the job says what it runs
-//	lower_requests.go    jobDefinition, submitJob, and the members that stay unchanged
-//	lower_resources.go   resources
-//	lower_environment.go environment, secrets
-//	lower_retries.go     retryStrategy, timeout
-//	lower_depends.go     dependsOn, when
-//	lower_array.go       array; its matrix, table and commands have files of their own
-//	lower_staging.go     inputs, outputs
-//	lower_checkpoint.go  checkpoint
-//	lower_metrics.go     metrics
-//	lower_measure.go     measure
-//	lower_onfailure.go   onFailure
-//	lower_notify.go      notify
-//	lower_references.go  ${{ matrix.x }} in any of them, with referring.go
-//	lower_value.go       sizes, counts and durations in any of them, with units.go
+//	lower_requests.go    the two requests, with jobDefinition and submitJob
+//	lower_references.go  ${{ matrix.x }} in them, with referring.go
 //	lower_overlay.go     the options of the command line
 //
-// lowering.go has what lower knows of the job so far. Most other lower_ files read one
-// member without it, and report to the same list. native.go adds to copies of the requests
-// what submit would add.
+// Each of them ranges over the table of members. A new member is a row of that table, its
+// schema, and a file if it is not in AWS's form. lowering.go has what lower knows of the job so
+// far, and values.go reads sizes, counts and durations, with units.go. native.go adds to copies
+// of the requests what submit would add, and compact.go takes it out again.
 //
 // The files refer to each other in one direction. At the bottom are the types that all
 // steps share (job.go, file.go, kind.go, platform.go, options.go) and small tools

@@ -1,10 +1,7 @@
 package document
 
 import (
-	"strings"
-
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
@@ -63,106 +60,6 @@ type Job struct {
 	Waivers []Waiver
 }
 
-// The values of Job.When.
-const (
-	WhenSuccess = "success" // the default, which Job.When does not have
-	WhenAlways  = "always"
-	WhenFailure = "failure"
-)
-
-// Dependency is an edge of a workflow or a job list: the job waits for the job of that name.
-type Dependency struct {
-	Job string
-	// Type is "", "N_TO_N" or "SEQUENTIAL", as in SubmitJob.dependsOn.
-	Type string
-	Node *jsontree.Node
-}
-
-// Input is a file or directory that a job downloads into its container before its program
-// starts.
-type Input struct {
-	// Node is the member of inputs; its key, and Path, is the path in the container.
-	Node *jsontree.Node
-	Path string
-	// Source is the source in the file: a URL or a local path.
-	Source *jsontree.Node
-	// SHA256 is the expected checksum of the content; nil without one.
-	SHA256 *jsontree.Node
-	// Local is the local source, relative to the working directory. Its Path is empty for a URL
-	// and for a missing file.
-	Local Found
-}
-
-// Output is a file or directory that a job uploads when the program has ended.
-type Output struct {
-	// Node is the member of outputs; its key, and Path, is the path in the container.
-	Node *jsontree.Node
-	Path string
-	// Destination is the destination in the file: a URL or a local path.
-	Destination *jsontree.Node
-	// When is "" for after success, or "failure" or "always".
-	When string
-}
-
-// Found is a local file or directory.
-type Found struct {
-	// Path is the path from the working directory.
-	Path string
-	Dir  bool
-	// Bytes is the size of a file.
-	Bytes int64
-}
-
-// Checkpoint is the directory from which a later attempt of a job continues.
-type Checkpoint struct {
-	// Node is the member of the file.
-	Node *jsontree.Node
-	// Path is the directory in the container.
-	Path *jsontree.Node
-	// To is the location; nil for the target's staging location.
-	To *jsontree.Node
-	// Every is the time between two checkpoints in seconds; 0 is the default.
-	Every int
-}
-
-// IsStaged reports whether the checkpoint is in the target's staging location. An absolute path is not: it is a path
-// in the container, or on this machine for the target local.
-func (c *Checkpoint) IsStaged() bool {
-	return c.To == nil || IsLocal(c.To.Text) && !strings.HasPrefix(c.To.Text, "/")
-}
-
-// Rung is an entry of a job's onFailure.
-type Rung struct {
-	ladder.Rung
-	// Node is the entry, and Queue the name of a queue in it; nil for none.
-	Node, Queue *jsontree.Node
-}
-
-// Waiver is a rule that a job may break. AWS requests do not contain it.
-type Waiver struct {
-	Rule, Reason string
-	// Until is the last day of the waiver, as written; "" if it does not expire.
-	Until string
-	// Node is what the user wrote. Jobs that share a waiver of their workflow's
-	// defaults share the node.
-	Node *jsontree.Node
-}
-
-// IsStaged reports whether the job has inputs, outputs or a checkpoint.
-func (j *Job) IsStaged() bool { return len(j.Inputs)+len(j.Outputs) > 0 || j.Checkpoint != nil }
-
-// Ladder returns the rungs with the queues that name returns for those of the file.
-func (j *Job) Ladder(name func(queue string) string) (l ladder.Ladder) {
-	for _, r := range j.Rungs {
-		rung := r.Rung
-		if rung.Queue != "" {
-			rung.Queue = name(rung.Queue)
-		}
-		l = append(l, rung)
-	}
-	return l
-}
-
 // commandOf returns the command of the container; nil if the job does not contain it.
 func commandOf(job *Job) *jsontree.Node {
 	for _, n := range [...]*jsontree.Node{job.Submit.Get("containerOverrides"),
@@ -172,31 +69,4 @@ func commandOf(job *Job) *jsontree.Node {
 		}
 	}
 	return nil
-}
-
-// differing are the members of an array that give each child its own values.
-var differing = [...]string{"matrix", "table", "commands"}
-
-// ArraySource returns the member of Job.Array that gives each child its own values:
-// matrix, table or commands. It returns nil for a job without an array, and for an array
-// whose children differ only in their index.
-func ArraySource(array *jsontree.Node) *jsontree.Node {
-	for _, name := range differing {
-		if m := array.Get(name); m != nil {
-			return m
-		}
-	}
-	return nil
-}
-
-// launcherOf returns the kind of launcher that gives the children their values; "" if they
-// have none.
-func launcherOf(array *jsontree.Node) sweep.Launcher {
-	switch launcher := array.Get("launcher"); {
-	case ArraySource(array) == nil:
-		return ""
-	case launcher != nil:
-		return sweep.Launcher(launcher.Str())
-	}
-	return sweep.Shell
 }

@@ -8,7 +8,7 @@ import (
 // lower returns the job with its requests, for a compact job and its defaults.
 func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	merged, m := defaults.under(job)
-	l := &lowering{job: merged, means: m, part: part{arena: o.Arena.tree()}, spoilt: defaults.spoilt,
+	l := &lowering{job: merged, means: m, options: o, part: part{arena: o.Arena.tree()}, spoilt: defaults.spoilt,
 		unreadable: defaults.unreadable}
 	if m == byNothing && !defaults.lost {
 		l.report(RuleMissingMember, merged, brace(merged),
@@ -19,7 +19,7 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	out := o.Arena.job()
 	out.Name, out.Array, out.Waivers = merged.Get("name").Str(), merged.Get("array"), waiversOf(job, defaults.workflow)
 	if out.Array != nil {
-		l.sweep = l.cells(o)
+		l.sweep = l.cells()
 		l.dropCommand()
 	}
 	if m != byName {
@@ -27,16 +27,12 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	}
 	out.Submit = l.submit(out.Register)
 	overlay(out.Submit, o)
-	out.DependsOn, out.Earlier = dependencies(&l.problems, l.job.Get("dependsOn"))
-	out.When = whenOf(l.job.Get("when"))
-	if out.Array != nil {
-		l.checkLauncher(out)
+	for _, m := range members {
+		if n := l.job.Get(m.name); n != nil && m.read != nil && !m.isForeign(l.means) {
+			m.read(l, n, out)
+		}
 	}
-	l.stage(out, o)
-	l.metrics(out)
-	l.onFailure(out)
-	readReceivers(&l.problems, l.job.Get("notify"), out)
-	l.measure(out, o)
+	l.checkCommand(out)
 	if (out.Array != nil || defaults.references) && !l.spoilt {
 		l.references(out)
 	}
@@ -71,7 +67,7 @@ func (l *lowering) conflict(m *jsontree.Node, oneContainer bool) {
 		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
 	case l.means == byFragment && oneContainer:
 		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s a job with one container, and this job has jobDefinition.%s", needs(m.Name),
+			"%s a job with one container, and this job has jobDefinition.%s", withVerb(m.Name, "need"),
 			fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
 		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
@@ -105,7 +101,7 @@ func checkDefaults(defaults *jsontree.Node, references bool) diag.List {
 	l := &lowering{job: defaults}
 	l.container()
 	timeout(l, defaults.Get("timeout"))
-	l.metrics(&Job{})
+	readMetrics(l, defaults.Get("metrics"), &Job{})
 	if references && defaults.Get("array") == nil {
 		r := &referring{}
 		r.misplaced(defaults, "defaults apply to every job, but the values of a child belong to one job")

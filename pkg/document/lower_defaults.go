@@ -71,6 +71,16 @@ func settle(out, over *jsontree.Node) {
 	}
 }
 
+// Waiver is a rule that a job may break. AWS requests do not contain it.
+type Waiver struct {
+	Rule, Reason string
+	// Until is the last day of the waiver, as written; "" if it does not expire.
+	Until string
+	// Node is what the user wrote. Jobs that share a waiver of their workflow's
+	// defaults share the node.
+	Node *jsontree.Node
+}
+
 // waiversOf returns the waivers of the layers, those of the first layer first.
 func waiversOf(layers ...*jsontree.Node) (list []Waiver) {
 	for _, layer := range layers {

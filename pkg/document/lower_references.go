@@ -3,10 +3,8 @@ package document
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/batchctl/batchctl/pkg/jsontree"
-	"github.com/batchctl/batchctl/pkg/stage"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
@@ -34,9 +32,11 @@ func (l *lowering) references(job *Job) {
 			}
 		}
 	}
-	r.rewriteLocations(job)
-	r.misplaced(job.MetricsNode, "the children of an array have the same metrics")
-	r.misplaced(job.RungsNode, "the children of an array have the same rungs")
+	for _, m := range members {
+		if m.references != nil {
+			m.references(&r, job)
+		}
+	}
 	l.diags = append(l.diags, r.diags...)
 }
 
@@ -75,8 +75,13 @@ func (r *referring) template(name *jsontree.Node) {
 			`rename it with letters, digits and underscores, or write "launcher": "batchctl" in the array`,
 			"a shell cannot set the variable %s, which holds a value of the child", strconv.Quote(clip(name.Str())))
 	}
-	if !slices.Contains(s.Templates, name.Str()) {
-		s.Templates = append(s.Templates, name.Str())
+	r.fill(name.Str())
+}
+
+// fill records a variable that the launcher fills for each child.
+func (r *referring) fill(name string) {
+	if s := r.sweep; s != nil && !slices.Contains(s.Templates, name) {
+		s.Templates = append(s.Templates, name)
 	}
 }
 
@@ -85,102 +90,4 @@ func (r *referring) replacedEach(list *jsontree.Node) {
 	for n := range list.Children() {
 		r.replaced(n)
 	}
-}
-
-// rewriteLocations visits the references in inputs and outputs. The launcher replaces them
-// in the variable that batchctl stage reads.
-func (r *referring) rewriteLocations(job *Job) {
-	var some bool
-	for _, in := range job.Inputs {
-		some = r.rewriteLocation(in.Node, in.Source, "input") || some
-		r.misplaced(in.SHA256, unknownHere)
-	}
-	for _, out := range job.Outputs {
-		some = r.rewriteLocation(out.Node, out.Destination, "output") || some
-	}
-	if job.Checkpoint != nil {
-		some = r.rewriteCheckpoint(job.Checkpoint) || some
-	}
-	if some && r.sweep != nil && !slices.Contains(r.sweep.Templates, stage.Variable) {
-		r.sweep.Templates = append(r.sweep.Templates, stage.Variable)
-	}
-}
-
-// rewriteLocation writes the references of a location in their canonical form, and reports
-// whether it has some.
-func (r *referring) rewriteLocation(member, n *jsontree.Node, what string) bool {
-	for _, ref := range sweep.References(member.Name) {
-		r.report(RuleMatrixReference, member, member.Key,
-			"use the same path for all children: each has its own file system",
-			"%s is not allowed in a container path", clip(member.Name[ref.From:ref.To]))
-	}
-	if !strings.Contains(n.Str(), referenceMark) {
-		return false
-	}
-	if IsLocal(n.Text) {
-		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "put the files into S3, and write s3://bucket/... here",
-				"%s is not allowed in a local path: an %s that differs between children needs an S3 URL",
-				clip(n.Text[ref.From:ref.To]), what)
-		}
-		return false
-	}
-	if !r.replaced(n) {
-		return false
-	}
-	r.fits(n)
-	return true
-}
-
-// rewriteCheckpoint visits the references in a checkpoint. It reports whether its location has some.
-func (r *referring) rewriteCheckpoint(c *Checkpoint) bool {
-	r.misplaced(c.Path, "use the same path for all children: each has its own file system")
-	n := c.To
-	switch {
-	case n == nil || !strings.Contains(n.Text, referenceMark):
-		return false
-	case c.IsStaged():
-		for _, ref := range sweep.References(n.Text) {
-			r.blame(n, ref, "use a path without it: each child has its own checkpoint",
-				"%s is not allowed in a local path", clip(n.Text[ref.From:ref.To]))
-		}
-		return false
-	case !r.replaced(n):
-		return false
-	}
-	r.fits(n)
-	return true
-}
-
-// fits reports values that cannot be part of a location.
-func (r *referring) fits(n *jsontree.Node) {
-	for _, ref := range sweep.References(n.Text) {
-		if value, bad := r.unfit(ref.Name); bad {
-			r.blame(n, ref, "use axis values without quotes, backslashes and control characters",
-				"the value %s of %s is not allowed in a location", strconv.Quote(clip(value)), ref.Name)
-		}
-	}
-}
-
-// unfit returns a value of an axis or column that would end the string of a location in JSON:
-// the launcher inserts values without escaping.
-func (r *referring) unfit(name string) (value string, bad bool) {
-	if r.sweep == nil {
-		return "", false
-	}
-	isUnfit := func(v string) bool {
-		return strings.ContainsFunc(v, func(c rune) bool { return c == '"' || c == '\\' || c < ' ' })
-	}
-	for _, axis := range r.sweep.Axes {
-		if i := slices.IndexFunc(axis.Values, isUnfit); axis.Name == name && i >= 0 {
-			return axis.Values[i], true
-		}
-	}
-	column := slices.Index(r.sweep.Names, name)
-	for _, row := range r.sweep.Rows {
-		if column >= 0 && isUnfit(row[column]) {
-			return row[column], true
-		}
-	}
-	return "", false
 }

@@ -11,8 +11,9 @@ import (
 // lowering builds the two requests of one compact job.
 type lowering struct {
 	// job is the job with its defaults. All of its members have the types of the schema.
-	job   *jsontree.Node
-	means means
+	job     *jsontree.Node
+	means   means
+	options Options
 	part
 	// spoilt is true if a part of the array is left out because its type is wrong.
 	spoilt bool
@@ -74,11 +75,18 @@ func overridesSeveral(submit *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// worksOnly and needs return the name of a member of staging with a verb.
-func worksOnly(member string) string { return withVerb(member, "work") }
+// hasOneContainer reports a member that works only in a job with one container, in a job with several. works is its
+// name with the verb.
+func (l *lowering) hasOneContainer(job *Job, n *jsontree.Node, works string) bool {
+	m := l.severalContainers(job)
+	if m != nil {
+		l.report(RuleMemberConflict, n, n.Key, `write the job with "image", or with "definition" and "command"`,
+			"%s only in a job with one container, and this job has %s", works, m.Name)
+	}
+	return m == nil
+}
 
-func needs(member string) string { return withVerb(member, "need") }
-
+// withVerb returns the name of a member of staging with a verb.
 func withVerb(member, verb string) string {
 	switch member {
 	case "checkpoint":

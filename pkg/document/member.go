@@ -11,17 +11,26 @@ import (
 type member struct {
 	name string
 
-	// in is the part of the requests that has the member, 0 for none. The member's name there is native; "" if it is
+	// in is the part of the requests that has the member, 0 for none. The member's name there is aws; "" if it is
 	// the same. In the submission of a job with a registered definition, it is override; "" if the job cannot change
 	// the member there.
-	in               section
-	native, override string
+	in            section
+	aws, override string
 	// lower returns the member in AWS's form; nil copies it. The argument is nil if the job lacks the member.
 	lower func(l *lowering, m *jsontree.Node) *jsontree.Node
 	// raise is the reverse: it returns the member for a value in AWS's form; nil if only jobDefinition and submitJob can
 	// have that value.
 	raise func(value *jsontree.Node) *jsontree.Node
-	// find takes a member out of the requests that is not one value in them.
+
+	// read adds the member to a job beyond its requests, and reports mistakes.
+	read func(l *lowering, m *jsontree.Node, job *Job)
+	// references visits the references to an array's values in what read added.
+	references func(r *referring, job *Job)
+	// noNative returns why AWS requests cannot express what the job has of the member, and a hint; "" if they can.
+	noNative func(job *Job) (why, hint string)
+	// native adds what read added to copies of the requests.
+	native func(job *Job, register, submit *jsontree.Node)
+	// find takes the member out of the requests if it is not one value in them. It undoes native.
 	find func(c *compaction)
 
 	// foreign is how a job must not state what it runs, beyond what follows from in and oneContainer.
@@ -60,7 +69,7 @@ var members = [...]*member{
 	&environmentMember,
 	&inputsMember,
 	&outputsMember,
-	{name: "checkpoint", oneContainer: true},
+	&checkpointMember,
 	&secretsMember,
 	{name: "jobRoleArn", in: inContainer},
 	{name: "executionRoleArn", in: inContainer},
@@ -81,12 +90,12 @@ var members = [...]*member{
 	&measureMember,
 	&metricsMember,
 	&onFailureMember,
-	{name: "notify", ofPlatform: true},
+	&notifyMember,
 	&retryStrategyMember,
 	&timeoutMember,
-	{name: "queue", in: inSubmission, native: "jobQueue", ofPlatform: true},
+	{name: "queue", in: inSubmission, aws: "jobQueue", ofPlatform: true},
 	&dependsOnMember,
-	{name: "when"},
+	&whenMember,
 	&arrayMember,
 	{name: "shareIdentifier", in: inSubmission, ofPlatform: true},
 	{name: "schedulingPriority", in: inDefinition, override: "schedulingPriorityOverride"},
@@ -124,4 +133,4 @@ func (m *member) isForeign(by means) bool {
 }
 
 // nameIn returns the name of the member in its section of the requests.
-func (m *member) nameIn() string { return cmp.Or(m.native, m.name) }
+func (m *member) nameIn() string { return cmp.Or(m.aws, m.name) }

@@ -1,23 +1,52 @@
 package document
 
 import (
+	"fmt"
+
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
 
 // arrayMember is the children of an array, and the values in which they differ.
-var arrayMember = member{name: "array", in: inSubmission, native: "arrayProperties", lower: arrayProperties,
+var arrayMember = member{name: "array", in: inSubmission, aws: "arrayProperties", lower: arrayProperties,
 	raise: func(properties *jsontree.Node) *jsontree.Node {
 		if properties.Get("size") == nil {
 			return nil
 		}
 		return properties
-	}, merge: layArray}
+	}, merge: layArray, read: checkLauncher, noNative: noNativeArray}
+
+// differing are the members of an array that give each child its own values.
+var differing = [...]string{"matrix", "table", "commands"}
+
+// ArraySource returns the member of Job.Array that gives each child its own values:
+// matrix, table or commands. It returns nil for a job without an array, and for an array
+// whose children differ only in their index.
+func ArraySource(array *jsontree.Node) *jsontree.Node {
+	for _, name := range differing {
+		if m := array.Get(name); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// launcherOf returns the kind of launcher that gives the children their values; "" if they
+// have none.
+func launcherOf(array *jsontree.Node) sweep.Launcher {
+	switch launcher := array.Get("launcher"); {
+	case ArraySource(array) == nil:
+		return ""
+	case launcher != nil:
+		return sweep.Launcher(launcher.Str())
+	}
+	return sweep.Shell
+}
 
 // cells returns the values in which the children of the job differ. It returns nil if they
 // differ only in their index, or if the values are unknown.
-func (l *lowering) cells(o Options) *sweep.Sweep {
+func (l *lowering) cells() *sweep.Sweep {
 	array := l.job.Get("array")
 	if l.spoilt || !arrayMembers(&l.problems, l.job, array) {
 		l.spoilt = true
@@ -32,9 +61,9 @@ func (l *lowering) cells(o Options) *sweep.Sweep {
 	case source.Name == "matrix":
 		s = matrixCells(&l.problems, array)
 	case source.Name == "table":
-		s = tableCells(&l.problems, source, o)
+		s = tableCells(&l.problems, source, l.options)
 	default:
-		s = commandList(&l.problems, array, o)
+		s = commandList(&l.problems, array, l.options)
 	}
 	if s == nil {
 		return nil
@@ -115,8 +144,8 @@ func arrayProperties(l *lowering, array *jsontree.Node) *jsontree.Node {
 
 // checkLauncher reports children with different values in a job whose container cannot run
 // batchctl's launcher: the requests need a command, and a single container on ECS.
-func (l *lowering) checkLauncher(job *Job) {
-	source := ArraySource(job.Array)
+func checkLauncher(l *lowering, array *jsontree.Node, job *Job) {
+	source := ArraySource(array)
 	if source == nil || l.spoilt {
 		return
 	}
@@ -124,16 +153,13 @@ func (l *lowering) checkLauncher(job *Job) {
 	if what == "commands" {
 		what = "command list"
 	}
-	if m := l.severalContainers(job); m != nil {
-		l.report(RuleMemberConflict, source, source.Key,
-			`write the job with "image", or with "definition" and "command"`,
-			"a %s works only in a job with one container, and this job has %s", what, m.Name)
+	if !l.hasOneContainer(job, source, "a "+what+" works") {
 		return
 	}
 	if m := l.job.Get("submitJob").Get("arrayProperties"); m != nil {
 		l.report(RuleMemberConflict, m, m.Key, "remove it", "the array already gives the number of children")
 	}
-	launcher := launcherOf(job.Array)
+	launcher := launcherOf(array)
 	if launcher == sweep.Image {
 		return
 	}
@@ -174,4 +200,15 @@ func withoutIdleArray(merged, job *jsontree.Node) *jsontree.Node {
 		return merged
 	}
 	return without(merged, []string{"array"})
+}
+
+func noNativeArray(job *Job) (why, hint string) {
+	switch source := ArraySource(job.Array); {
+	case source != nil:
+		return fmt.Sprintf("AWS Batch gives all children of an array the same request, so %s has no native form",
+			source.Name), submitInstead
+	case job.Array.Get("maxParallel") != nil:
+		return "AWS Batch has no limit on children that run at once, so maxParallel has no native form", submitInstead
+	}
+	return "", ""
 }

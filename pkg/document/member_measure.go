@@ -12,16 +12,15 @@ import (
 const ecsProperties = "ecsProperties"
 
 // measureMember is whether the attempts of a job are measured.
-var measureMember = member{name: "measure", find: findMeasure}
+var measureMember = member{name: "measure", read: readMeasure, native: measureNative, find: findMeasure}
 
-// measure reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
+// readMeasure reads whether the attempts of a job are measured. Defaults of a platform file apply to all jobs, so they
 // have no effect where nothing can be measured.
-func (l *lowering) measure(job *Job, o Options) {
-	m := l.job.Get("measure")
+func readMeasure(l *lowering, m *jsontree.Node, job *Job) {
 	if !isTrue(m) || l.means == byNothing {
 		return
 	}
-	byDefault := o.Platform != nil && o.Platform.Defaults != nil && m.Source == o.Platform.Defaults.Source
+	byDefault := l.options.ofPlatform(m)
 	several := l.severalContainers(job)
 	switch {
 	case several == nil || several.Name == ecsProperties:
@@ -67,4 +66,26 @@ func findMeasure(c *compaction) {
 	}
 	c.register, c.submit = register, submit
 	c.found["measure"] = &jsontree.Node{Kind: jsontree.Bool, Text: "true", Source: v.Source, Span: v.Span}
+}
+
+// measureNative adds the measurement of a job to copies of its requests, as pkg/plan does for requests that are
+// sent.
+func measureNative(job *Job, register, submit *jsontree.Node) {
+	if job.Measure == nil {
+		return
+	}
+	if task := register.Get(ecsProperties).Get("taskProperties").Index(0); task != nil {
+		for c := range task.Get("containers").Children() {
+			addVariable(c, usage.Variable, "1")
+		}
+		return
+	}
+	box := ownOverrides(submit)
+	addVariable(box, usage.Variable, "1")
+	if box.Get("command").Len() == 0 {
+		box = register.Get("containerProperties")
+	}
+	if box.Get("command").Len() > 0 {
+		setCommand(box, MeasuredCommand(texts(box.Get("command"))))
+	}
 }

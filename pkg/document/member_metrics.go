@@ -10,17 +10,12 @@ import (
 )
 
 // metricsMember is the numbers to find in the job's log.
-var metricsMember = member{name: "metrics", oneContainer: true, find: findMetrics}
+var metricsMember = member{name: "metrics", oneContainer: true, read: readMetrics, references: metricsReferences,
+	native: metricsNative, find: findMetrics}
 
-// metrics reads the metrics of a job and checks each of them.
-func (l *lowering) metrics(job *Job) {
-	list := l.job.Get("metrics")
-	if list.Len() == 0 || l.means == byFragment {
-		return // reported with the conflicts
-	}
-	if m := l.severalContainers(job); m != nil {
-		l.report(RuleMemberConflict, list, list.Key, `write the job with "image", or with "definition" and "command"`,
-			"metrics work only in a job with one container, and this job has %s", m.Name)
+// readMetrics reads the metrics of a job and checks each of them.
+func readMetrics(l *lowering, list *jsontree.Node, job *Job) {
+	if list.Len() == 0 || !l.hasOneContainer(job, list, "metrics work") {
 		return
 	}
 	job.MetricsNode = list
@@ -57,4 +52,15 @@ func findMetrics(c *compaction) {
 		metrics.Set(m.Name, jsontree.NewString(m.Expression, v))
 	}
 	c.submit, c.found["metrics"] = rest, metrics
+}
+
+func metricsReferences(r *referring, job *Job) {
+	r.misplaced(job.MetricsNode, "the children of an array have the same metrics")
+}
+
+// metricsNative adds the metrics of a job to a copy of its submission, as pkg/plan does for requests that are sent.
+func metricsNative(job *Job, _, submit *jsontree.Node) {
+	if len(job.Metrics) > 0 {
+		addVariable(ownOverrides(submit), results.MetricsVariable, results.FormatMetrics(job.Metrics))
+	}
 }

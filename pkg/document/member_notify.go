@@ -8,8 +8,17 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
+// notifyMember is the receivers of a message when the job has ended.
+var notifyMember = member{name: "notify", ofPlatform: true, read: readReceivers,
+	noNative: func(job *Job) (why, hint string) {
+		if len(job.Notify) == 0 {
+			return "", ""
+		}
+		return "AWS Batch does not send messages, so notify has no native form", submitInstead
+	}}
+
 // readReceivers reads the receivers of notifications.
-func readReceivers(p *problems, n *jsontree.Node, job *Job) {
+func readReceivers(l *lowering, n *jsontree.Node, job *Job) {
 	receivers := []*jsontree.Node{n}
 	if n.Is(jsontree.Array) {
 		receivers = slices.Collect(n.Children())
@@ -19,7 +28,7 @@ func readReceivers(p *problems, n *jsontree.Node, job *Job) {
 			continue
 		}
 		if why, hint := CheckReceiver(r.Text); why != "" {
-			p.report(RuleBadValue, r, r.Span, hint, "%s", why)
+			l.report(RuleBadValue, r, r.Span, hint, "%s", why)
 			continue
 		}
 		if !slices.Contains(job.Notify, r.Text) {

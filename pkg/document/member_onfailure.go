@@ -13,17 +13,31 @@ import (
 )
 
 // onFailureMember is how to resubmit a job after a failure.
-var onFailureMember = member{name: "onFailure", oneContainer: true, ofPlatform: true, find: findRungs}
+var onFailureMember = member{name: "onFailure", oneContainer: true, ofPlatform: true, read: readRungs,
+	references: rungsReferences, native: rungsNative, find: findRungs}
 
-// onFailure reads the rungs of a job and checks each of them.
-func (l *lowering) onFailure(job *Job) {
-	list := l.job.Get("onFailure")
-	if list.Len() == 0 || l.means == byFragment {
-		return // reported with the conflicts
+// Rung is an entry of a job's onFailure.
+type Rung struct {
+	ladder.Rung
+	// Node is the entry, and Queue the name of a queue in it; nil for none.
+	Node, Queue *jsontree.Node
+}
+
+// Ladder returns the rungs with the queues that name returns for those of the file.
+func (j *Job) Ladder(name func(queue string) string) (l ladder.Ladder) {
+	for _, r := range j.Rungs {
+		rung := r.Rung
+		if rung.Queue != "" {
+			rung.Queue = name(rung.Queue)
+		}
+		l = append(l, rung)
 	}
-	if m := l.severalContainers(job); m != nil {
-		l.report(RuleMemberConflict, list, list.Key, `write the job with "image", or with "definition" and "command"`,
-			"onFailure works only in a job with one container, and this job has %s", m.Name)
+	return l
+}
+
+// readRungs reads the rungs of a job and checks each of them.
+func readRungs(l *lowering, list *jsontree.Node, job *Job) {
+	if list.Len() == 0 || !l.hasOneContainer(job, list, "onFailure works") {
 		return
 	}
 	job.RungsNode = list
@@ -160,4 +174,16 @@ func rungNode(r ladder.Rung, from *jsontree.Node) *jsontree.Node {
 		n.Set("target", jsontree.NewString(r.Target, from))
 	}
 	return n
+}
+
+func rungsReferences(r *referring, job *Job) {
+	r.misplaced(job.RungsNode, "the children of an array have the same rungs")
+}
+
+// rungsNative adds the rungs of a job to a copy of its submission, as pkg/plan does for requests that are sent.
+func rungsNative(job *Job, _, submit *jsontree.Node) {
+	if len(job.Rungs) > 0 {
+		text := job.Ladder(func(queue string) string { return queue }).Format()
+		addVariable(ownOverrides(submit), ladder.Variable, text)
+	}
 }

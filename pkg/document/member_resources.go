@@ -9,7 +9,7 @@ import (
 
 // resourcesMember is what a container gets of its machine: a list of requirements, and the shared memory among the
 // linuxParameters.
-var resourcesMember = member{name: "resources", in: inContainer, native: "resourceRequirements",
+var resourcesMember = member{name: "resources", in: inContainer, aws: "resourceRequirements",
 	override: "resourceRequirements", lower: resourceRequirements, find: findResources}
 
 // resourceRequirements lowers resources. Every entry has the location of its member.

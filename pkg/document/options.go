@@ -51,6 +51,11 @@ type Options struct {
 	deprecated []deprecation
 }
 
+// ofPlatform reports whether a member is from the defaults of the platform file.
+func (o *Options) ofPlatform(n *jsontree.Node) bool {
+	return o.Platform != nil && o.Platform.Defaults != nil && n.Source == o.Platform.Defaults.Source
+}
+
 // Recognition is the result of Recognize: whether a text that a walk through a directory
 // found belongs to batchctl. A directory also contains JSON of other tools, which must not
 // be checked.

@@ -9,31 +9,23 @@ import (
 
 // readSize reads a size in MiB. It reports an unreadable one, and returns -1.
 func readSize(p *problems, m *jsontree.Node) int64 {
-	mib, err := mebibytes(m)
-	if err != nil {
-		p.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
-		return -1
-	}
-	return mib
+	return read(p, m, mebibytes, RuleResourceUnit, -1)
 }
 
 // readCount reads a number of vCPUs or GPUs; "" for an unreadable one.
-func readCount(p *problems, m *jsontree.Node) string {
-	n, err := count(m)
-	if err != nil {
-		p.report(RuleResourceUnit, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
-	}
-	return n
-}
+func readCount(p *problems, m *jsontree.Node) string { return read(p, m, count, RuleResourceUnit, "") }
 
 // readDuration reads a duration in seconds; -1 for an unreadable one.
-func readDuration(p *problems, m *jsontree.Node) int64 {
-	n, err := seconds(m)
+func readDuration(p *problems, m *jsontree.Node) int64 { return read(p, m, seconds, RuleDuration, -1) }
+
+// read reads a value with parse. It reports an unreadable one, and returns none.
+func read[T any](p *problems, m *jsontree.Node, parse func(*jsontree.Node) (T, error), rule string, none T) T {
+	value, err := parse(m)
 	if err != nil {
-		p.report(RuleDuration, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
-		return -1
+		p.report(rule, m, m.Span, hintOf(err), "%s: %v", m.Name, err)
+		return none
 	}
-	return n
+	return value
 }
 
 // sizeNode returns a size in the largest unit that expresses it exactly, GiB or MiB.
