@@ -29,7 +29,11 @@ func (l *lowering) jobType() *jsontree.Node {
 func (l *lowering) container() *jsontree.Node {
 	c := l.object(l.job)
 	l.fill(c, inContainer)
-	sharedMemory(&l.part, l.job, c)
+	for _, m := range members {
+		if n := l.job.Get(m.name); n != nil && m.extend != nil {
+			m.extend(l, n, c)
+		}
+	}
 	return c
 }
 

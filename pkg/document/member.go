@@ -18,8 +18,10 @@ type member struct {
 	aws, override string
 	// lower returns the member in AWS's form; nil copies it. The argument is nil if the job lacks the member.
 	lower func(l *lowering, m *jsontree.Node) *jsontree.Node
-	// raise is the reverse: it returns the member for a value in AWS's form; nil if only jobDefinition and submitJob can
-	// have that value.
+	// extend adds the member to containerProperties if it is, or has, a part of another member there.
+	extend func(l *lowering, m, container *jsontree.Node)
+	// raise is the reverse of lower: it returns the member for a value in AWS's form; nil if only jobDefinition and
+	// submitJob can have that value.
 	raise func(value *jsontree.Node) *jsontree.Node
 
 	// read adds the member to a job beyond its requests, and reports mistakes.
@@ -30,7 +32,7 @@ type member struct {
 	noNative func(job *Job) (why, hint string)
 	// native adds what read added to copies of the requests.
 	native func(job *Job, register, submit *jsontree.Node)
-	// find takes the member out of the requests if it is not one value in them. It undoes native.
+	// find takes the member out of the requests if it is not one value in them. It undoes extend and native.
 	find func(c *compaction)
 
 	// foreign is how a job must not state what it runs, beyond what follows from in and oneContainer.

@@ -10,7 +10,7 @@ import (
 // resourcesMember is what a container gets of its machine: a list of requirements, and the shared memory among the
 // linuxParameters.
 var resourcesMember = member{name: "resources", in: inContainer, aws: "resourceRequirements",
-	override: "resourceRequirements", lower: resourceRequirements, find: findResources}
+	override: "resourceRequirements", lower: resourceRequirements, extend: sharedMemory, find: findResources}
 
 // resourceRequirements lowers resources. Every entry has the location of its member.
 func resourceRequirements(l *lowering, resources *jsontree.Node) *jsontree.Node {
@@ -52,30 +52,32 @@ func requirement(p *problems, m *jsontree.Node) (typ, value string) {
 }
 
 // sharedMemory moves resources.sharedMemory to linuxParameters, where AWS has it.
-func sharedMemory(p *part, job, container *jsontree.Node) {
-	m := job.Get("resources").Get("sharedMemory")
+func sharedMemory(l *lowering, resources, container *jsontree.Node) {
+	m := resources.Get("sharedMemory")
 	if m == nil {
 		return
 	}
-	mib := readSize(&p.problems, m)
-	if mib < 0 {
-		return
+	if mib := readSize(&l.problems, m); mib >= 0 {
+		l.setLinux(container, "sharedMemorySize", l.number(mib, m), "resources.sharedMemory")
 	}
+}
+
+// setLinux sets one of a container's linuxParameters. by is the member of the job that gives the value.
+func (l *lowering) setLinux(container *jsontree.Node, name string, value *jsontree.Node, by string) {
 	linux := container.Get("linuxParameters")
 	if linux == nil {
-		linux = p.object(m)
+		linux = l.object(value)
 		container.Set("linuxParameters", linux)
 	}
-	if other := linux.Get("sharedMemorySize"); other != nil {
-		if isWithin(job, other) == isWithin(job, m) {
-			p.report(RuleMemberConflict, other, other.Key,
-				"remove it: resources.sharedMemory gives the same size, with a unit",
-				"sharedMemorySize is set twice")
-		} else if isWithin(job, other) {
+	if other := linux.Get(name); other != nil {
+		if isWithin(l.job, other) == isWithin(l.job, value) {
+			l.report(RuleMemberConflict, other, other.Key, "remove it: "+by+" gives the same size, with a unit",
+				"%s is set twice", name)
+		} else if isWithin(l.job, other) {
 			return
 		}
 	}
-	linux.Set("sharedMemorySize", p.number(mib, m))
+	linux.Set(name, value)
 }
 
 // findResources finds the requirements of a container, if all of them have a short form, and the shared memory.
