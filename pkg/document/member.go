@@ -81,6 +81,7 @@ var members = [...]*member{
 	{name: "volumes", in: inContainer},
 	{name: "mountPoints", in: inContainer},
 	{name: "ulimits", in: inContainer},
+	&tmpfsMember,
 	{name: "linuxParameters", in: inContainer},
 	{name: "logConfiguration", in: inContainer},
 	{name: "networkConfiguration", in: inContainer},
