@@ -119,9 +119,5 @@ func SpanText(hours float64) string {
 	if hours >= 1 {
 		return fmt.Sprintf("%.3g hours", hours)
 	}
-	d := time.Duration(hours * float64(time.Hour))
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
+	return text.Duration(time.Duration(hours * float64(time.Hour)))
 }

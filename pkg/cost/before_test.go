@@ -225,12 +225,12 @@ func TestOver(t *testing.T) {
 		{[]*plan.Job{bounded()}, 30, "", ""},
 		{[]*plan.Job{with(job("one", "1", "1024", ""), "a", 3600, 3, 1)}, 0.3, "", ""}, // 0.1 x 3 is not 0.3 in binary
 		{[]*plan.Job{bounded()}, 15, "the jobs may cost 30.00 USD, more than the limit of 15.00 USD",
-			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
+			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h, fewer attempts than 3, fewer children than 10"},
 		{[]*plan.Job{bounded()}, 29.998, "the jobs may cost 30.000 USD, more than the limit of 29.998 USD",
 			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 9h59m, fewer attempts than 3, fewer children than 10"},
 		{[]*plan.Job{bounded(), bounded()}, 45, "the jobs may cost 60.00 USD, more than the limit of 45.00 USD",
 			// Half of one is too much.
-			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h0m, fewer attempts than 3, fewer children than 10"},
+			"train is the most expensive, up to 30.00 USD; lower it by a timeout of 5h, fewer attempts than 3, fewer children than 10"},
 		{[]*plan.Job{bounded(), bounded()}, 20, "the jobs may cost 60.00 USD, more than the limit of 20.00 USD",
 			// Also without one.
 			"train is the most expensive, up to 30.00 USD; lower it by fewer attempts than 3, fewer children than 10"},

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // ParseUSD reads an amount of US dollars: 20, 0.50, $20, 20 USD.
@@ -90,7 +92,7 @@ func lower(list []Estimate, excess float64) string {
 	part := 1 - excess/worst.Cost.High.USD
 	// the shortest that AWS Batch takes
 	if shorter := time.Duration(float64(worst.TimeoutSeconds)*part) * time.Second; shorter >= time.Minute {
-		ways = append(ways, "a timeout of "+strings.TrimSuffix(shorter.Truncate(time.Minute).String(), "0s"))
+		ways = append(ways, "a timeout of "+text.ExactDuration(shorter.Truncate(time.Minute)))
 	}
 	if worst.Attempts > 1 {
 		ways = append(ways, fmt.Sprintf("fewer attempts than %d", worst.Attempts))

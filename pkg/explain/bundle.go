@@ -14,6 +14,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -261,14 +262,7 @@ func clock(at int64) string {
 	return time.UnixMilli(at).UTC().Format("2006-01-02T15:04:05Z")
 }
 
-// duration formats a time in milliseconds for people: "45 s", "12 min", "3 h 20 min".
+// duration formats a time in milliseconds.
 func duration(millis int64) string {
-	switch d := time.Duration(max(millis, 0)) * time.Millisecond; {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%d s", d/time.Second)
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	default:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
+	return text.Duration(time.Duration(max(millis, 0)) * time.Millisecond)
 }

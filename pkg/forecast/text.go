@@ -2,32 +2,13 @@ package forecast
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// DurationText formats a duration without the zeros at its end: 2h and not 2h0m0s.
-func DurationText(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // WaitText formats milliseconds.
-func WaitText(ms float64) string {
-	d := time.Duration(ms) * time.Millisecond
-	if d >= 10*time.Minute {
-		return DurationText(d.Round(time.Minute))
-	}
-	return DurationText(d.Round(time.Second))
-}
+func WaitText(ms float64) string { return text.Duration(time.Duration(ms) * time.Millisecond) }
 
 // Text formats a band: its median, and the ends in brackets where they differ.
 func (b Band) Text(format func(float64) string) string {
@@ -166,7 +147,7 @@ func (a Accuracy) Cells() []string {
 	coverage, bias := "-", "-"
 	if a.Forecasts > 0 {
 		coverage, bias = fmt.Sprintf("%.0f %%", 100*a.Coverage),
-			DurationText((time.Duration(a.Bias) * time.Millisecond).Round(time.Second))
+			WaitText(float64(a.Bias))
 	}
 	return []string{fmt.Sprint(a.Forecasts), fmt.Sprint(a.Open), coverage, bias, verdict}
 }

@@ -249,12 +249,7 @@ func inMiB(mib float64) string {
 // inUnits formats a time as the job's file does: 24h in a job file, and also in seconds
 // in a request of AWS.
 func inUnits(j Job, seconds int64) string {
-	short := (time.Duration(seconds) * time.Second).String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(short, zero) {
-			short = short[:len(short)-2]
-		}
-	}
+	short := text.ExactDuration(time.Duration(seconds) * time.Second)
 	if j.compact() {
 		return short
 	}

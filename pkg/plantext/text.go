@@ -189,12 +189,5 @@ func figure(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // Hours formats a number of hours: 1h, 30m, 1h30m.
 func Hours(h float64) string {
-	text := time.Duration(h * float64(time.Hour)).Round(time.Second).String()
-	if short, ok := strings.CutSuffix(text, "m0s"); ok {
-		text = short + "m"
-	}
-	if short, ok := strings.CutSuffix(text, "h0m"); ok {
-		text = short + "h"
-	}
-	return text
+	return text.ExactDuration(time.Duration(h * float64(time.Hour)).Round(time.Second))
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // LoginError is a fault of the credentials or of their configuration: every call with them fails. Package target
@@ -68,7 +68,7 @@ func AsLogin(err error) error {
 		e.Fix = "check the key: aws sts get-caller-identity; it may be deleted or inactive, lack its session token, or the Region may not be enabled in the account"
 	case (isTime || slices.Contains(signatureCodes, code)) && skew.Abs() >= skewLimit:
 		e.What = fmt.Sprintf("the local clock differs by %s from the clock of AWS (%s)",
-			strings.TrimSuffix(skew.Abs().String(), "0s"), code)
+			text.ExactDuration(skew.Abs()), code)
 		e.Fix = "set the local clock, for example with NTP"
 	case isTime:
 		e.What = "the signature of the request has expired (" + code + ")"

@@ -152,7 +152,7 @@ func TestCredentialsThatAWSRejects(t *testing.T) {
 		{code: "SignatureDoesNotMatch", late: 20 * time.Minute, what: "the local clock differs by 20m from the clock of AWS", fix: "NTP"},
 		{code: "InvalidSignatureException", late: -90 * time.Minute, what: "the local clock differs by 1h30m from", fix: "set the local clock"},
 		{code: "RequestExpired", what: "the signature of the request has expired", fix: "check the local clock"},
-		{code: "RequestTimeTooSkewed", late: time.Hour, what: "the local clock differs by 1h0m", fix: "set the local clock"},
+		{code: "RequestTimeTooSkewed", late: time.Hour, what: "the local clock differs by 1h", fix: "set the local clock"},
 	} {
 		t.Run(c.code+c.late.String(), func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

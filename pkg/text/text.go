@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Count returns a number with its noun: "1 job", "2 jobs", "0 entries". An irregular
@@ -72,4 +73,37 @@ func ExactSize[N int | int64 | float64](bytes N) string {
 		value, unit = value/1024, unit+1
 	}
 	return strconv.FormatFloat(value, 'f', -1, 64) + binary[unit]
+}
+
+// Duration returns a time with its two largest units, for what was measured: "400ms", "12s", "3m20s", "2h5m", "2d3h".
+// Job files accept the same spelling, and it is as short as a column needs.
+func Duration(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch length := d.Abs(); {
+	case length < 10*time.Second:
+		d = d.Round(100 * time.Millisecond)
+	case length < time.Hour:
+		d = d.Round(time.Second)
+	case length < 2*day:
+		d = d.Round(time.Minute)
+	default:
+		d = d.Round(time.Hour)
+		days := fmt.Sprintf("%dd", d/day)
+		if d %= day; d == 0 {
+			return days
+		}
+		return days + ExactDuration(d.Abs())
+	}
+	return ExactDuration(d)
+}
+
+// ExactDuration returns a time without rounding, for timeouts and limits, which people write again: "1h30m", "24h".
+func ExactDuration(d time.Duration) string {
+	short := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(short, zero) {
+			short = short[:len(short)-2]
+		}
+	}
+	return short
 }

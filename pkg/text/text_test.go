@@ -3,6 +3,7 @@ package text_test
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/text"
 )
@@ -25,6 +26,31 @@ func TestSize(t *testing.T) {
 		text.ExactSize(5 << 38):            "1.25 TiB",
 		text.ExactSize(1025 << 30):         "1025 GiB",
 		text.ExactSize(1000.5 * (1 << 20)): "1000.5 MiB",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	const second, minute, hour = time.Second, time.Minute, time.Hour
+	for got, want := range map[string]string{
+		text.Duration(0):                          "0s",
+		text.Duration(350 * time.Millisecond):     "400ms",
+		text.Duration(12300 * time.Millisecond):   "12s",
+		text.Duration(20 * second):                "20s",
+		text.Duration(3 * minute):                 "3m",
+		text.Duration(10*minute + 10*second):      "10m10s",
+		text.Duration(10 * hour):                  "10h",
+		text.Duration(2*hour + 5*minute + second): "2h5m",
+		text.Duration(51*hour + minute):           "2d3h",
+		text.Duration(240 * hour):                 "10d",
+		text.Duration(-51 * hour):                 "-2d3h", text.Duration(-5 * minute): "-5m",
+		text.ExactDuration(24 * hour):                "24h",
+		text.ExactDuration(90 * minute):              "1h30m",
+		text.ExactDuration(hour + second):            "1h0m1s",
+		text.ExactDuration(61500 * time.Millisecond): "1m1.5s",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

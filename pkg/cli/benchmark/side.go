@@ -30,6 +30,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/results"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // benchSide is one side of a benchmark, with one part per workload.
@@ -110,7 +111,7 @@ func (b *Benchmark) partNotes() (notes []string) {
 				notes = append(notes, fmt.Sprintf("%s: not compared: %s; bench compares the first metric that is a rate or a time", part.Label(), strings.Join(part.others, ", ")))
 			}
 			if part.ran > 0 {
-				ran = append(ran, part.Plan.Name+" "+term.Short(part.ran))
+				ran = append(ran, part.Plan.Name+" "+text.Duration(part.ran))
 			}
 		}
 		if len(ran) > 0 {

@@ -322,7 +322,7 @@ func infraStatus(ctx context.Context, con *term.Console, o infraOptions) error {
 			reason = "not created by batchctl"
 		}
 		if at, err := time.Parse(time.RFC3339Nano, s.Changed); err == nil {
-			changed = term.Short(time.Since(at)) + " ago"
+			changed = text.Duration(time.Since(at)) + " ago"
 		}
 		t.Row(s.Stack, s.Status, changed, con.Redacted(reason))
 	}

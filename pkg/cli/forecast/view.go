@@ -9,6 +9,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
@@ -19,7 +20,7 @@ func printOutlook(con *term.Console, o options, d outlookDocument) error {
 		name = "queue " + d.Queue
 	}
 	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target),
-		simulate.DurationText(o.span))
+		text.ExactDuration(o.span))
 	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed,
 		func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
 		return err

@@ -209,25 +209,25 @@ func clipped(value string) string {
 
 // sideText is how a run ended.
 func sideText(s compare.Side) string {
-	text := fmt.Sprintf("%s %s %s", s.Name, batch.ShortID(s.ID), s.Status)
+	side := fmt.Sprintf("%s %s %s", s.Name, batch.ShortID(s.ID), s.Status)
 	if s.Attempts > 1 {
-		text += fmt.Sprintf(" after %d attempts", s.Attempts)
+		side += fmt.Sprintf(" after %d attempts", s.Attempts)
 	}
 	if s.Seconds > 0 {
-		text += " in " + term.Short(time.Duration(s.Seconds*float64(time.Second)))
+		side += " in " + text.Duration(time.Duration(s.Seconds*float64(time.Second)))
 	}
 	if s.ExitCode != nil && *s.ExitCode != 0 {
-		text += fmt.Sprintf(", exit code %d", *s.ExitCode)
+		side += fmt.Sprintf(", exit code %d", *s.ExitCode)
 	}
 	for _, status := range slices.Sorted(maps.Keys(s.Children)) {
 		if n := s.Children[status]; n > 0 {
-			text += fmt.Sprintf(", %d %s", n, status)
+			side += fmt.Sprintf(", %d %s", n, status)
 		}
 	}
 	if s.Reason != "" && s.Status == "FAILED" {
-		text += ": " + s.Reason
+		side += ": " + s.Reason
 	}
-	return text
+	return side
 }
 
 // figureText is a measurement with its unit.

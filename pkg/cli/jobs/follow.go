@@ -21,6 +21,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // follower watches jobs until they finish. It prints each change of status with
@@ -182,7 +183,7 @@ func (f *follower) printEvent(ctx context.Context, event client.Event) {
 		}
 		took = f.lasted(event.Job)
 	case seen && before.Status != event.Status:
-		took = strings.ToLower(string(before.Status)) + " for " + term.Short(event.Since.Sub(since))
+		took = strings.ToLower(string(before.Status)) + " for " + text.Duration(event.Since.Sub(since))
 	}
 	what := term.JoinClauses(Outcome(event.Job), session.RollUp(event.Job), took)
 	name := term.Columns(diag.Printable(session.JobName(f.names[id].Name, id)), batch.ShortID(id), f.nameWidth())
@@ -196,16 +197,16 @@ const logPatience = 15 * time.Second
 // are exact despite slow polls. Only the duration of STARTING comes from the
 // polls, because the service does not report it.
 func (f *follower) lasted(job types.JobDetail) string {
-	text := lasted(job, time.Now())
+	phases := lasted(job, time.Now())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if d := f.starts[aws.ToString(job.JobId)]; d > 0 {
-		waited, ran, both := strings.Cut(text, ", ")
+		waited, ran, both := strings.Cut(phases, ", ")
 		if both {
-			return waited + ", started in " + term.Short(d) + ", " + ran
+			return waited + ", started in " + text.Duration(d) + ", " + ran
 		}
 	}
-	return text
+	return phases
 }
 
 // awaitLog waits until the log of the last job is printed, so that its end is the
@@ -323,7 +324,7 @@ func (f *follower) liveBlock() []term.Line {
 	if len(f.jobs) == 1 {
 		job := f.last[f.jobs[0].ID]
 		head := term.Text(fmt.Sprintf("%s %s %s  ", f.jobs[0].Name, job.Status,
-			term.Short(now.Sub(f.since[f.jobs[0].ID]))), "")
+			text.Duration(now.Sub(f.since[f.jobs[0].ID]))), "")
 		if chart := arrayChart(job); chart != nil {
 			head = append(append(head, chart...), term.Segment{Text: " "})
 		}
@@ -339,7 +340,7 @@ func (f *follower) counts(now time.Time) term.Line {
 	for _, job := range f.last {
 		counts[job.Status]++
 	}
-	all := term.Text(term.Short(now.Sub(f.began)), "")
+	all := term.Text(text.Duration(now.Sub(f.began)), "")
 	for _, status := range types.JobStatus("").Values() {
 		if counts[status] > 0 {
 			all = append(all, term.Text(fmt.Sprintf("  %s %d", status, counts[status]), endStyle(status))...)

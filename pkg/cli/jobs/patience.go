@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/explain"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 const (
@@ -91,7 +91,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 		if !late {
 			return ""
 		}
-		return fmt.Sprintf("the job had not started after %s, and the reason is unknown: %v", term.Short(limit), err)
+		return fmt.Sprintf("the job had not started after %s, and the reason is unknown: %v", text.Duration(limit), err)
 	}
 	a := explain.Explain(evidence)
 	if !late && !proved(a) {
@@ -105,7 +105,7 @@ func (f *follower) hopeless(ctx context.Context, job types.JobDetail, limit time
 	if proved(a) {
 		return why
 	}
-	return fmt.Sprintf("the job had not started after %s: %s", term.Short(limit), why)
+	return fmt.Sprintf("the job had not started after %s: %s", text.Duration(limit), why)
 }
 
 // proved reports whether the answer excludes that the job starts. Missing

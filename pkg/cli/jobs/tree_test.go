@@ -187,7 +187,7 @@ func TestFromLedger(t *testing.T) {
 	failed := because(ran(grown(1, "a", "FAILED"), 10*24*time.Hour, 9*24*time.Hour), "Essential container in task exited", 3)
 	for want, job := range map[string]types.JobDetail{
 		"ended 9 days ago: FAILED, Essential container in task exited, exit code 3 (from the ledger; AWS Batch no longer has it)": failed,
-		"submitted 1h0m ago; batchctl never saw how it ended (from the ledger; AWS Batch no longer has it)":                       grown(1, "a", once.StatusExpired),
+		"submitted 1h ago; batchctl never saw how it ended (from the ledger; AWS Batch no longer has it)":                         grown(1, "a", once.StatusExpired),
 		"ended long ago: SUCCEEDED (from the ledger; AWS Batch no longer has it)":                                                 grown(1, "a", "SUCCEEDED"),
 	} {
 		if got := fromLedger(job, "AWS Batch", treeMoment); got != want {

@@ -311,7 +311,7 @@ func (g *costPage) estimate(e cost.Estimate) {
 	}
 	if e.Cost.Low.Known() && e.Rate.Free == "" && e.History.Runs > 0 {
 		g.Line("low", "%smedian of %s, %s%s", name, text.Count(e.History.Runs, "earlier run"),
-			term.Short(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
+			text.Duration(time.Duration(e.History.Median*float64(time.Second))), leastText(e.Rate, e.History.Median))
 	}
 	if e.Cost.High.Known() && e.Rate.Free == "" {
 		bound := fmt.Sprintf("%s of %s%s", text.Count(e.Attempts, "attempt"), TimeoutText(e.TimeoutSeconds),

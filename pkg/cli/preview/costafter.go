@@ -410,7 +410,7 @@ func printSpent(con *term.Console, a *account) error {
 
 // secondsText formats a number of seconds.
 func secondsText(seconds float64) string {
-	return term.Short(time.Duration(seconds * float64(time.Second)))
+	return text.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
 // wasteText formats the wasted seconds and their percentage of the total.

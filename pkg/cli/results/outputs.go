@@ -363,7 +363,7 @@ func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error 
 		if r.Index != nil {
 			job = batch.ChildID(job, *r.Index)
 		}
-		t.Row(job, r.Name, text.Size(r.Size), term.Short(now.Sub(r.Modified)), r.URL)
+		t.Row(job, r.Name, text.Size(r.Size), text.Duration(now.Sub(r.Modified)), r.URL)
 	}
 	return t.Flush()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Table prints rows in columns. On a terminal it cuts the widest columns; in a pipe it cuts
@@ -81,24 +82,12 @@ func (t *Table) shrink(widths []int) {
 	}
 }
 
-// Short formats a duration: 0.4s, 12s, 3m20s, 2h5m.
-func Short(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Round(time.Second).String()
-	default:
-		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
-	}
-}
-
 // Ago formats the time since a moment in milliseconds since 1970, as AWS Batch has them.
 func Ago(millis *int64, now time.Time) string {
 	if millis == nil {
 		return "-"
 	}
-	return Short(now.Sub(time.UnixMilli(*millis))) + " ago"
+	return text.Duration(now.Sub(time.UnixMilli(*millis))) + " ago"
 }
 
 // Took formats the time between two moments in milliseconds since 1970, or until now without
@@ -111,5 +100,5 @@ func Took(from, to *int64, now time.Time) string {
 	if to != nil && *to > 0 {
 		end = time.UnixMilli(*to)
 	}
-	return Short(end.Sub(time.UnixMilli(*from)))
+	return text.Duration(end.Sub(time.UnixMilli(*from)))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -114,7 +115,7 @@ type topReader struct {
 
 // read takes one snapshot. It describes the jobs with the ids of wanted first.
 func (r *topReader) read(ctx context.Context, wanted []string) (*topSnapshot, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+term.Short(topPatience)))
+	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+text.Duration(topPatience)))
 	defer cancel()
 	s, err := r.snapshot(ctx, wanted)
 	if err != nil && ctx.Err() != nil {

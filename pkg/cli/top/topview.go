@@ -15,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/jobqueue"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // The screen has a head, the queues, the jobs and a footer. The queues take the lines that
@@ -75,7 +76,7 @@ func (m *topModel) head(now time.Time) term.Line {
 	}
 	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")
 	if m.failure != "" || now.Sub(m.snapshot.Time) > m.fresh {
-		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+term.Short(now.Sub(m.snapshot.Time).
+		at = term.Text(m.snapshot.Time.Format(time.TimeOnly)+", "+text.Duration(now.Sub(m.snapshot.Time).
 			Truncate(time.Second))+" ago", term.StyleFailure)
 	}
 	if m.width == 0 {
@@ -292,7 +293,7 @@ func since(millis *int64, now time.Time) string {
 	if aws.ToInt64(millis) == 0 {
 		return ""
 	}
-	return term.Short(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
+	return text.Duration(max(0, now.Sub(time.UnixMilli(*millis)).Truncate(time.Second)))
 }
 
 // jobGrid returns the table of jobs. The column of queues is empty if all jobs

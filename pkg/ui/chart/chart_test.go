@@ -333,8 +333,8 @@ func TestTicks(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "0s", 1250 * time.Millisecond: "1.2s", 59999 * time.Millisecond: "59.9s", 60 * time.Second: "1m 0s",
-		3725 * time.Second: "1h 2m", 50*time.Hour + time.Minute: "2d 2h", -time.Second: "0s"} {
+	for d, want := range map[time.Duration]string{0: "0s", 1250 * time.Millisecond: "1.3s", 59999 * time.Millisecond: "1m", 60 * time.Second: "1m",
+		3725 * time.Second: "1h2m", 50*time.Hour + time.Minute: "2d2h", -time.Second: "0s"} {
 		if got := duration(start, start.Add(d)); got != want {
 			t.Errorf("duration of %v = %q, want %q", d, got, want)
 		}

@@ -1,14 +1,13 @@
 package chart
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/draw"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Span is a state that a job has for some time.
@@ -165,17 +164,5 @@ func (s Span) tooltip(end time.Time, location *time.Location) string {
 	return title + "\n" + times + "\n" + duration(s.From, end)
 }
 
-// duration formats the time between two times, such as 1h 5m.
-func duration(from, to time.Time) string {
-	exact := max(seconds(from, to), 0)
-	s := int64(min(exact, 1e15))
-	switch {
-	case s < 60:
-		return strconv.FormatFloat(math.Floor(exact*10)/10, 'f', -1, 64) + "s"
-	case s < 60*60:
-		return fmt.Sprintf("%dm %ds", s/60, s%60)
-	case s < 24*60*60:
-		return fmt.Sprintf("%dh %dm", s/(60*60), s/60%60)
-	}
-	return fmt.Sprintf("%dd %dh", s/(24*60*60), s/(60*60)%24)
-}
+// duration formats the time between two times, such as 1h5m.
+func duration(from, to time.Time) string { return text.Duration(max(to.Sub(from), 0)) }

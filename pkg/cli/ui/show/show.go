@@ -16,6 +16,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/secret"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Text returns a text as pages show it: without credentials, and without characters that change the direction or the
@@ -132,7 +133,7 @@ func Seconds(s float64) string {
 	if days := s / (24 * 60 * 60); math.Abs(days) > 1000 {
 		return fmt.Sprintf("%.0f days", days)
 	}
-	return term.Short(time.Duration(s * float64(time.Second)))
+	return text.Duration(time.Duration(s * float64(time.Second)))
 }
 
 // Clock formats a time of the API, in the local time zone.
