@@ -3,7 +3,6 @@ package document
 import (
 	"path"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/jsontree"
@@ -45,35 +44,18 @@ func recognize(src *diag.Source, root *jsontree.Node) Recognition {
 
 // recognizedText decides about a text that the parser rejects as a whole.
 func recognizedText(src *diag.Source) Recognition {
-	if strings.Trim(src.Text, " \t\r\n\ufeff") == "" {
+	switch {
+	case strings.Trim(src.Text, " \t\r\n\ufeff") == "":
 		return Unclear
-	}
-	text, ok := fromUTF16(src.Text)
-	if !ok {
+	case !strings.HasPrefix(src.Text, "\xff\xfe") && !strings.HasPrefix(src.Text, "\xfe\xff"):
 		return Foreign
 	}
-	plain := diag.NewSource(src.Name, text)
+	// UTF-16, which > writes in Windows PowerShell: without its zeros, the names of the members are ASCII.
+	plain := diag.NewSource(src.Name, strings.ReplaceAll(src.Text[2:], "\x00", ""))
 	if root, _ := jsontree.Parse(plain); root != nil {
 		return recognize(plain, root)
 	}
 	return Foreign
-}
-
-// fromUTF16 decodes UTF-16, which > writes in Windows PowerShell.
-func fromUTF16(text string) (string, bool) {
-	low := 0 // the index of the low byte
-	switch {
-	case strings.HasPrefix(text, "\xff\xfe"):
-	case strings.HasPrefix(text, "\xfe\xff"):
-		low = 1
-	default:
-		return "", false
-	}
-	units := make([]uint16, 0, len(text)/2)
-	for i := 2; i+1 < len(text); i += 2 {
-		units = append(units, uint16(text[i+low])|uint16(text[i+1-low])<<8)
-	}
-	return string(utf16.Decode(units)), true
 }
 
 // foreignFile recognises files of other tools, by name, whose members can be those of a
