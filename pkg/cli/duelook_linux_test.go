@@ -3,8 +3,10 @@ package cli_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,7 +78,7 @@ func (l *lookout) types(code int, line, interruptAt string) (out, said string) {
 	return stdout.String(), said
 }
 
-// age makes a file of the ledger an hour older, written by a version without checksums.
+// age makes a file of the ledger an hour older.
 func (d *killedClient) age(pattern string) {
 	d.t.Helper()
 	files, err := filepath.Glob(filepath.Join(d.state(), pattern))
@@ -95,7 +97,6 @@ func (d *killedClient) age(pattern string) {
 			d.t.Fatal(err)
 		}
 		delete(members, "sum")
-		delete(members, "format")
 		if members["time"], err = json.Marshal(at.Add(-time.Hour)); err != nil {
 			d.t.Fatal(err)
 		}
@@ -103,7 +104,8 @@ func (d *killedClient) age(pattern string) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		aged.Write(append(one, '\n'))
+		body := bytes.TrimSuffix(one, []byte("}"))
+		fmt.Fprintf(&aged, "%s,\"sum\":\"%.8x\"}\n", body, sha256.Sum256(body))
 	}
 	if err := os.WriteFile(files[0], aged.Bytes(), 0o600); err != nil {
 		d.t.Fatal(err)

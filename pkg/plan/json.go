@@ -81,7 +81,7 @@ func (j *Job) submission(awaited []string) Request {
 
 // Document is a plan as JSON writes it. The documents below are its parts.
 type Document struct {
-	// Version is FormatVersion. Plans of older versions have none.
+	// Version is FormatVersion.
 	Version  int               `json:"version"`
 	Name     string            `json:"name,omitempty"`
 	Requests []requestDocument `json:"requests"`

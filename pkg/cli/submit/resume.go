@@ -166,10 +166,7 @@ type openRow struct {
 	Unknown   int       `json:"unknown"`   // jobs whose answer is missing
 	Unchecked int       `json:"unchecked"` // jobs that may have duplicates
 	Waiting   int       `json:"waiting"`   // jobs that batchctl submits when others have ended
-	// Checksums reports that each line of the run's log has one. Older versions of batchctl
-	// wrote none.
-	Checksums bool   `json:"checksums"`
-	Damage    string `json:"damage,omitempty"`
+	Damage    string    `json:"damage,omitempty"`
 }
 
 // printOpen prints open runs, as a table or JSON.
@@ -177,7 +174,7 @@ func printOpen(con *term.Console, open []once.OpenRun, format string) error {
 	rows := []openRow{}
 	for _, r := range open {
 		row := openRow{r.Name, r.Target, r.Began, r.Jobs, r.Accepted, r.Unknown, r.Unchecked, r.Waiting,
-			r.Damage == nil && !r.Unsealed, ""}
+			""}
 		if r.Damage != nil {
 			row.Damage = r.Damage.Error()
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -218,12 +217,6 @@ func (c climber) stepsOfChildren(ctx context.Context, t *plannedJob, need ladder
 
 // stepSuffix is between the name of a job and the number of its try.
 const stepSuffix = "-try"
-
-// isStepName reports whether stepNames may have made a name.
-func isStepName(name string) bool {
-	cut := strings.LastIndex(name, stepSuffix)
-	return cut > 0 && strings.Trim(name[cut+len(stepSuffix):], "0123456789") == ""
-}
 
 // stepNames returns a function that names the jobs that run a job of the plan again: NAME-try2,
 // NAME-try3, and so on.

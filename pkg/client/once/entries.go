@@ -19,7 +19,6 @@ func (l *Ledger) Entries() ([]Entry, error) {
 		return nil, err
 	}
 	closed, err := l.closedEntries()
-	l.addRecorded(closed)
 	if len(open) == 0 {
 		return closed, err
 	}
@@ -35,35 +34,6 @@ func (l *Ledger) Entries() ([]Entry, error) {
 	// An interrupted submission may be older than those after it.
 	slices.SortStableFunc(closed, func(a, b Entry) int { return a.Time.Compare(b.Time) })
 	return closed, err
-}
-
-// addRecorded adds to entries of older versions what only runs.jsonl has: the names of workflows, and which jobs run
-// others again.
-func (l *Ledger) addRecorded(entries []Entry) {
-	jobs := map[string]int{} // of each run without a name
-	lacking := false
-	for _, e := range entries {
-		if e.Run != "" && e.Workflow == "" {
-			jobs[e.Run]++
-			lacking = lacking || jobs[e.Run] > 1 && e.Again == ""
-		}
-		lacking = lacking || e.Again == "" && isStepName(e.Name)
-	}
-	if !lacking {
-		return
-	}
-	names, again := map[string]string{}, map[string]string{}
-	runs, _ := l.closedRecords() // without them the workflows have no names
-	for _, r := range runs {
-		names[r.ID] = r.Name
-		for _, j := range r.Jobs {
-			again[j.ID] = j.Again
-		}
-	}
-	for i, e := range entries {
-		entries[i].Workflow = cmp.Or(e.Workflow, names[e.Run])
-		entries[i].Again = cmp.Or(e.Again, again[e.ID])
-	}
 }
 
 // entries returns the accepted jobs of unfinished runs.

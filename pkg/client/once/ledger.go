@@ -44,7 +44,7 @@ type Entry struct {
 	Run string `json:"run,omitempty"`
 	// Workflow is the name of that submission; "" for a single job.
 	Workflow string `json:"workflow,omitempty"`
-	// File is the absolute path of the job's file; "" for a job without one, or if an older version wrote the entry.
+	// File is the absolute path of the job's file; "" for a job without one.
 	File string `json:"file,omitempty"`
 	// Again is the id of the job that this one runs again, by a rung or by Retry, and Cells the cells that it runs, as
 	// sweep.CellsVariable has them.

@@ -16,8 +16,8 @@ import (
 )
 
 // The files of the ledger have one JSON object per line. Its last member is "sum": the first 16
-// digits of the sha256 of the line before it. Lines of older versions have no checksum. They are
-// read, but changes to them go unnoticed.
+// digits of the sha256 of the line before it. A line without one, as you
+// may write it by hand, is read, but changes to it go unnoticed. Only the log of a run rejects it.
 
 // LedgerFormat is the version of the ledger's files. Their lines have no version, because later versions only add
 // members. A line of a version that cannot be read like this one would have the member "format".

@@ -47,11 +47,10 @@ type line struct {
 	PID      int    `json:"pid,omitempty"`
 	Jobs     int    `json:"jobs,omitempty"`
 	Attached bool   `json:"attached,omitempty"`
-	// Batchctl is the version of that process; "" in logs of older versions.
-	Batchctl string `json:"batchctl,omitempty"`
-	// Format is LogFormat; 0 in logs of older versions.
-	Format        int  `json:"format,omitempty"`
-	StopOnFailure bool `json:"stopOnFailure,omitempty"`
+	// Batchctl is the version of that process, and Format is LogFormat.
+	Batchctl      string `json:"batchctl,omitempty"`
+	Format        int    `json:"format,omitempty"`
+	StopOnFailure bool   `json:"stopOnFailure,omitempty"`
 
 	// Of a job.
 	Name       string          `json:"name,omitempty"`

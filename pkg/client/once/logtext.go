@@ -18,8 +18,8 @@ type logText struct {
 	// lines are the readable lines, numbers their line numbers from 1.
 	lines   []line
 	numbers []int
-	// damaged and unsealed are line numbers: of damaged lines, and of lines without a checksum.
-	damaged, unsealed []int
+	// damaged are the line numbers of damaged lines.
+	damaged []int
 	// size is the number of lines, without an incomplete last one.
 	size int
 	torn bool
@@ -68,6 +68,7 @@ func (t *logText) checkKnown() error {
 // readLog reads a run's log.
 func readLog(path string, from io.Reader) (*logText, error) {
 	t := &logText{path: path}
+	newer := false
 	torn, err := eachLine(from, func(text []byte) {
 		t.size++
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -75,35 +76,16 @@ func readLog(path string, from io.Reader) (*logText, error) {
 		}
 		var l line
 		sealed, unchanged := checkSeal(text)
-		if !unchanged || json.Unmarshal(text, &l) != nil || l.What == "" {
+		readable := unchanged && json.Unmarshal(text, &l) == nil && l.What != ""
+		newer = newer || readable && l.Format > LogFormat
+		if !readable || !sealed && !newer { // a newer format may do without checksums
 			t.damaged = append(t.damaged, t.size)
 			return
-		}
-		if !sealed {
-			t.unsealed = append(t.unsealed, t.size)
 		}
 		t.lines, t.numbers = append(t.lines, l), append(t.numbers, t.size)
 	})
 	t.torn = len(torn) > 0
-	if len(t.lines) > 0 && t.lines[0].Format == LogFormat {
-		t.dropUnsealed()
-	}
 	return t, err
-}
-
-// dropUnsealed counts lines without a checksum as damaged: in this format every line has one.
-func (t *logText) dropUnsealed() {
-	var lines []line
-	var numbers []int
-	for i, l := range t.lines {
-		if slices.Contains(t.unsealed, t.numbers[i]) {
-			t.damaged = append(t.damaged, t.numbers[i])
-			continue
-		}
-		lines, numbers = append(lines, l), append(numbers, t.numbers[i])
-	}
-	slices.Sort(t.damaged)
-	t.lines, t.numbers, t.unsealed = lines, numbers, nil
 }
 
 // isNew reports whether the log is of a run that sent nothing yet (see runLog).
@@ -115,7 +97,7 @@ func (t *logText) damage(number int, format string, args ...any) error {
 }
 
 // checkIntents returns an error if the first lines are not a run with all its intents. Only damage
-// causes that; in logs of older versions also a crash before the first call.
+// causes that.
 func (t *logText) checkIntents() error {
 	changed := "the line is damaged: it does not match its checksum, or is not valid"
 	switch {

@@ -28,8 +28,6 @@ type OpenRun struct {
 	IDs []string
 	// Known are the submission's jobs, for client.FindAmong. Jobs that are not accepted have no id.
 	Known []client.Known
-	// Unsealed means that lines of the log have no checksums: an older version wrote them.
-	Unsealed bool
 	// Damage is why the log cannot be read: damage, or a newer version. The other fields are then empty.
 	Damage error
 }
@@ -53,7 +51,7 @@ func (l *Ledger) OpenRuns() ([]OpenRun, error) {
 		n := r.tally()
 		o := OpenRun{Name: name, Target: r.target, Began: r.began, Jobs: len(r.tasks), Accepted: n.accepted,
 			Unknown: n.unknown, Waiting: n.waiting, Skipped: n.skipped, Unchecked: n.unchecked, Followed: n.followed,
-			CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() }), Unsealed: r.unsealed}
+			CheckDue: r.dueAt(func(t *plannedJob) bool { return t.doubtful() || t.lost() })}
 		for _, s := range r.results() {
 			if s.Skipped == "" && s.At == "" {
 				o.IDs = append(o.IDs, s.ID)

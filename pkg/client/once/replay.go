@@ -60,7 +60,6 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	if err := r.checkEdges(text); err != nil {
 		return nil, err
 	}
-	r.unsealed = len(text.unsealed) > 0
 	if r.stopOnFailure && text.torn { // count it as damaged: it may have been the stopping line
 		text.damaged = append(text.damaged, text.size+1)
 	}
@@ -82,8 +81,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 	return r, nil
 }
 
-// checkEdges returns an error if an intent refers to a job that the run does not have, which can
-// happen in a log without checksums.
+// checkEdges returns an error if an intent refers to a job that does not precede it.
 func (r *run) checkEdges(text *logText) error {
 	for i, t := range r.tasks {
 		wrong := t.definer >= len(r.tasks) || t.definer >= 0 && r.tasks[t.definer].register == nil

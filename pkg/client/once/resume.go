@@ -22,9 +22,6 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if err := checkStaged(r, c.Stage != nil); err != nil {
 		return r.results(), errors.Join(err, r.log.release())
 	}
-	if r.unsealed {
-		c.progress("run %s: an older version of batchctl wrote its log, without checksums", r.name)
-	}
 	if r.damaged != "" {
 		c.progress("run %s: %s cannot be read: checking every job at the target", r.name, r.damaged)
 	}

@@ -27,7 +27,6 @@ type run struct {
 	stopping bool
 
 	stopOnFailure bool   // the client's StopOnFailure when the run began
-	unsealed      bool   // lines of the log have no checksums
 	damaged       string // the outcomes in the log that cannot be read; "" for none
 
 	mu        sync.Mutex      // of resources

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -111,80 +110,6 @@ func TestLostSectorsAreDamage(t *testing.T) {
 		if _, _, err := readAll(data); err == nil {
 			t.Errorf("zeros from byte %d to %d, before the last mark at %d: read as if nothing were wrong", at, at+sector, last)
 		}
-	}
-}
-
-// TestLostSectorsOfOldJournals checks a journal without marks: zeros before records are damage,
-// because nothing shows whether they were synced. Opening it adds a mark.
-func TestLostSectorsOfOldJournals(t *testing.T) {
-	old := []byte(firstHeader)
-	for range 20 {
-		old = appendFrame(old, bytes.Repeat([]byte("x"), sector/2))
-	}
-	lost := bytes.Clone(old)
-	clear(lost[2*sector : 3*sector])
-	if _, _, err := readAll(lost); err == nil {
-		t.Error("never opened since: read as if nothing were wrong")
-	}
-
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	if err := root.WriteFile("journal", old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	j, _, err := Open(root, "journal", func([]byte) error { return nil })
-	if err == nil {
-		err = j.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lost, err = root.ReadFile("journal"); err != nil {
-		t.Fatal(err)
-	}
-	clear(lost[2*sector : 3*sector])
-	if _, _, err := readAll(lost); err == nil {
-		t.Error("opened, with nothing appended: read as if nothing were wrong")
-	}
-}
-
-// TestOldJournalContinues checks that a journal without marks is read, and has marks from then
-// on.
-func TestOldJournalContinues(t *testing.T) {
-	root, err := os.OpenRoot(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	old := append([]byte(firstHeader), appendFrame(nil, []byte("old"))...)
-	path := filepath.Join(root.Name(), "journal")
-	if err := os.WriteFile(path, old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range [][]string{{"old"}, {"old", "new"}} {
-		var got []string
-		j, torn, err := Open(root, "journal", func(r []byte) error {
-			got = append(got, string(r))
-			return nil
-		})
-		if diff := cmp.Diff(want, got); err != nil || torn != 0 || diff != "" {
-			t.Fatalf("%v, %d bytes torn\n%s", err, torn, diff)
-		}
-		position, err := j.Append([]byte("new"))
-		if err == nil {
-			err = j.Sync(position)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Without Close, the next Open finds reserved space after the records.
-	}
-	data, err := os.ReadFile(path)
-	if err != nil || !bytes.HasPrefix(data, []byte(Header)) || !bytes.Contains(data, []byte(markName)) || data[len(data)-1] != 0 {
-		t.Errorf("%v; the journal is %q", err, bytes.TrimRight(data, "\x00"))
 	}
 }
 

@@ -43,9 +43,6 @@ const Version = 2
 // for the message of a program that cannot read it: `batchctl journal 3 v1.2.0`.
 const Header = "batchctl journal 2\n"
 
-// firstHeader is the header of journals without marks, which can still be used.
-const firstHeader = "batchctl journal 1\n"
-
 // File is the part of a file that a journal uses; tests use a failing one.
 type File interface {
 	io.WriterAt
@@ -470,8 +467,7 @@ func firstLine(data []byte) string {
 // them comes reserved space, or an incomplete tail: unacknowledged writes when the machine stopped.
 // Damage is an error.
 func replay(data []byte, apply func(record []byte) error) (whole int64, err error) {
-	first := bytes.HasPrefix(data, []byte(firstHeader))
-	if !first && !bytes.HasPrefix(data, []byte(Header)) {
+	if !bytes.HasPrefix(data, []byte(Header)) {
 		if strings.HasPrefix(Header, string(data)) || len(bytes.Trim(data, "\x00")) == 0 {
 			return 0, nil // new, or cut off while the header was written
 		}
@@ -488,7 +484,7 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 		}
 		payload, n, bad := unframe(data[at:])
 		if bad != nil {
-			if damaged(data, at, !first) {
+			if damaged(data, at) {
 				return int64(at), fmt.Errorf("damaged at byte %d (%w), with valid records after it; restore the file, "+
 					"or move the whole directory away to start without its jobs", at, bad)
 			}
@@ -504,10 +500,10 @@ func replay(data []byte, apply func(record []byte) error) (whole int64, err erro
 
 // damaged reports whether the incomplete line at a position of data was once complete. That is so
 // if whole lines follow and the line does not just lack pages that were never written, or if a
-// later mark shows that it was on disk. Without marks this is unknown, and counts as damage.
-func damaged(data []byte, at int, marks bool) bool {
+// later mark shows that it was on disk.
+func damaged(data []byte, at int) bool {
 	after := data[min(at+1, len(data)):]
-	if marks && lacksPages(data, at) {
+	if lacksPages(data, at) {
 		for {
 			i := bytes.Index(after, []byte(markName))
 			if i < 0 {
@@ -557,14 +553,10 @@ func Open(root *os.Root, name string, apply func(record []byte) error) (j *Journ
 		return nil, 0, fmt.Errorf("open journal: %w", err)
 	}
 	tail := bytes.TrimRight(data[whole:], "\x00")
-	var mark []byte
-	if bytes.HasPrefix(data, []byte(firstHeader)) {
-		mark = appendMark(nil, whole) // this journal has no mark yet
-	}
-	if err := repair(root, name, file, tail, mark, whole); err != nil {
+	if err := repair(root, name, file, tail, whole); err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open journal: %w", err), file.Close())
 	}
-	return New(newDisk(file), max(whole, int64(len(Header)))+int64(len(mark))), len(tail), nil
+	return New(newDisk(file), max(whole, int64(len(Header)))), len(tail), nil
 }
 
 // Read calls apply for the records of a journal and changes nothing; another program may be writing
@@ -590,9 +582,9 @@ func read(root *os.Root, name string, apply func(record []byte) error) (data []b
 	return data, whole, nil
 }
 
-// repair saves the incomplete tail, truncates the file to its records, and writes the header: of a
-// new journal, or, once it has a mark, over that of an old one.
-func repair(root *os.Root, name string, file *os.File, tail, mark []byte, whole int64) error {
+// repair saves the incomplete tail, truncates the file to its records, and writes the header, which a
+// new journal lacks.
+func repair(root *os.Root, name string, file *os.File, tail []byte, whole int64) error {
 	if len(tail) > 0 {
 		if err := root.WriteFile(name+".torn", tail, 0o600); err != nil {
 			return err
@@ -600,12 +592,6 @@ func repair(root *os.Root, name string, file *os.File, tail, mark []byte, whole 
 	}
 	if err := file.Truncate(whole); err != nil {
 		return err
-	}
-	if len(mark) > 0 {
-		_, err := file.WriteAt(mark, whole)
-		if err := errors.Join(err, file.Sync()); err != nil {
-			return err
-		}
 	}
 	if _, err := file.WriteAt([]byte(Header), 0); err != nil {
 		return err
