@@ -59,14 +59,6 @@ var Get = sync.OnceValue(func() *Newer {
 	return n
 })
 
-// HasMember reports whether a structure has a member that the Go SDK does not have.
-func HasMember(structure, member string) bool { return Get().Structures[structure][member] != "" }
-
-// HasValue reports whether an enumeration has a value that the Go SDK does not have.
-func HasValue(enumeration, value string) bool {
-	return slices.Contains(Get().Enumerations[enumeration], value)
-}
-
 // IsTemplateMember reports whether only CloudFormation has the member, or one above it.
 func IsTemplateMember(path string) bool {
 	return slices.ContainsFunc(Get().Templates, func(t string) bool {

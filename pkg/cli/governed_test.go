@@ -21,7 +21,7 @@ import (
 // the same documents.
 func TestSameProblemsInEveryCommand(t *testing.T) {
 	testtool.ShortChecks(t, 20)
-	t.Setenv("BATCHCTL_STATE", t.TempDir())
+	t.Setenv("BATCHCTL_STATE_DIR", t.TempDir())
 	corpus := checktest.ReadCorpus()
 	problem := regexp.MustCompile(`(?m)^\S+:\d+:\d+: .*\[[a-z0-9-]+\]$`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"time"
 
@@ -89,16 +88,4 @@ func (j *Jobs) ByID(ctx context.Context, ids []string) (map[string]types.JobDeta
 		}
 	}
 	return jobs, nil
-}
-
-// collect drains a sequence up to its first error.
-func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var all []T
-	for v, err := range seq {
-		if err != nil {
-			return all, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
 }

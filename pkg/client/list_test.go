@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -197,4 +198,16 @@ func TestShortID(t *testing.T) {
 			t.Errorf("batch.ShortID(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+// collect drains a sequence up to its first error.
+func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for v, err := range seq {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }

@@ -24,14 +24,12 @@ type checkstyleError struct {
 	Source   string `xml:"source,attr"`
 }
 
-// WriteCheckstyle writes the problems as the XML report of Checkstyle's XMLLogger
+// writeCheckstyle writes the problems as the XML report of Checkstyle's XMLLogger
 // (https://checkstyle.org), which many review bots read. It has a file element for every file
 // with problems, in the order of the list, with an error element for each. source is the rule.
 // A problem without a source is at 1:1 of the file "-". Waived problems are left out, because
-// the report cannot express them. The error is that of w.
-func WriteCheckstyle(w io.Writer, l List) error { return writeCheckstyle(w, l, nil) }
-
-// writeCheckstyle adds an error of the file "-" for everything that could not be checked.
+// the report cannot express them. Everything that could not be checked is an error of the file "-".
+// The error is that of w.
 func writeCheckstyle(w io.Writer, l List, unread []string) error {
 	report := checkstyle{Version: "4.3"}
 	files := map[string]*checkstyleFile{}

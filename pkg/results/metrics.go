@@ -172,9 +172,6 @@ type ExpressionError struct {
 	Message, Hint string
 }
 
-// Error is the message.
-func (e *ExpressionError) Error() string { return e.Message }
-
 // maxExpression bounds an expression, in bytes. All of them travel in one request.
 const maxExpression = 1000
 
