@@ -101,7 +101,7 @@ func TestPeakWithoutGroups(t *testing.T) {
 	}
 }
 
-// TestMemoryLimitOfShortJobs has commands that end before the first check of the memory watch.
+// TestMemoryLimitOfShortJobs has commands that mostly end before the first check of the memory watch.
 func TestMemoryLimitOfShortJobs(t *testing.T) {
 	program := processtest.Allocator(t)
 	for _, isMeasured := range []bool{false, true} {
@@ -136,12 +136,14 @@ func TestMemoryLimitOfShortJobs(t *testing.T) {
 						}
 					}
 					exit, err := p.Run(t.Context(), a, log)
-					if got := errors.Is(err, errOutOfMemory); got != (c.isOut && isGrouped) || err != nil && !got {
+					isOut := errors.Is(err, errOutOfMemory)
+					if err != nil && !isOut || isGrouped && isOut != c.isOut {
 						t.Errorf("%s: exit %d, %v", c.command, exit, err)
 					}
+					// Without a group, a busy machine can be slow enough for the watch, which then ends the job.
 					// Smaller sizes than that of this program mean nothing.
-					if isGrouped && len(differed) > 0 || !isGrouped && (len(differed) == 1) != c.exceeds {
-						t.Errorf("%s: %q", c.command, differed)
+					if isGrouped && len(differed) > 0 || !isGrouped && (isOut || len(differed) == 1) != c.exceeds {
+						t.Errorf("%s: exit %d, %v, %q", c.command, exit, err, differed)
 					}
 				}
 			})
