@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
-	"github.com/batchctl/batchctl/pkg/document"
-	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
 // Evidence is the source that shows that a rule is right.
@@ -23,7 +21,7 @@ const (
 	// batchctl defines for job files and platform files.
 	FileFormat Evidence = "file format"
 	// Documentation: documentation says it, and nothing confirms it. Such a rule is an error only
-	// if a sentence states the refusal; refusals has these sentences, and how they are chosen.
+	// if a sentence states the refusal: see quoting.
 	Documentation Evidence = "documentation"
 )
 
@@ -46,23 +44,9 @@ func (r *Rule) certain(s diag.Severity) bool {
 	return s == diag.Error && r.Evidence != Documentation
 }
 
-// warnsToo holds the rules whose evidence is certain, and that nevertheless report some of
-// their problems as warnings: for values that may be newer than the API model, for a member
-// that a description loses, and for hosts whose use is a guess.
-var warnsToo = map[string]bool{
-	jsontree.RuleDuplicate: true, document.RuleUnknownMember: true, document.RuleDocumentKind: true,
-	"jobdef-unknown-member": true, jsontree.RulePlaceholder: true, document.RuleSkeleton: true,
-	"platform-capability-enum": true, "fargate-os-family-enum": true, "queue-type-enum": true,
-	"ce-resources-type-enum": true, "ce-allocation-enum": true, "ce-imagetype-known": true,
-	"ce-imagetype-al2-eol": true, "ce-instancetype-known": true,
-	"launch-root-size": true, "userdata-mime-required": true,
-	"vcpu-min-ec2": true, "vcpu-integer-ec2": true,
-}
-
 // withEvidence completes a rule: its source gives the class of its evidence, unless the
 // rule is an exception.
 func (r Rule) withEvidence() Rule {
-	r.Quote, r.canWarn = refusals[r.Name], warnsToo[r.Name]
 	switch {
 	case r.Evidence != "":
 	case r.Quote != "":
@@ -115,8 +99,8 @@ const (
 	notPlaced       = "Then, the job can't be placed in your compute environment."
 )
 
-// refusals holds the rules with the evidence Documentation that are errors nevertheless, each with its Quote. Markup
-// is left out of a quote, and its apostrophes are straight.
+// quoting gives the sentence that states the refusal, for an error with the evidence Documentation. Markup is left out
+// of a quote, and its apostrophes are straight.
 //
 // A sentence states a refusal if it says that something is impossible or fails ("can't", "isn't supported", "is moved
 // to the FAILED state"), or what a request has to meet ("must", "requires", "Required: Yes"). Advice does not
@@ -125,68 +109,16 @@ const (
 // of variables cannot start with AWS_BATCH, and AWS Batch drops such variables instead. Without a refusal, the rule is
 // a warning.
 //
-// AWS's own error is in this list if the problem is uncertain: batchctl does not know which names the account has.
-var refusals = map[string]string{
-	"jobdef-size-max": "The following table provides the service quotas for AWS Batch that can't be changed.",
+// AWS's own error is a quote too if the problem is uncertain: batchctl does not know which names the account has.
+func (r *Rule) quoting(refusal string) *Rule {
+	r.Quote = refusal
+	return r
+}
 
-	"nul-character":          "If any string contains a NUL byte, it returns (nil, [EINVAL]).",
-	"mount-members-required": "Required: Yes, when mountPoints is used.",
-	"efs-iam-job-role":       "EFS IAM authorization requires that TransitEncryption be ENABLED and that a JobRoleArn is specified.",
-	"consumable-members":     "Required: Yes",
-
-	"windows-no-linuxparameters":        noWindowsMember,
-	"windows-no-user":                   noWindowsMember,
-	"windows-no-readonlyrootfilesystem": noWindowsMember,
-	"windows-no-ulimits":                noWindowsMember,
-	"windows-no-privileged":             noWindowsMember,
-	"windows-no-efs":                    noWindowsMember,
-	"ecs-fargate-no-privileged":         "This parameter is not supported for Windows containers or tasks run on Fargate.",
-	"mnp-same-instance-type":            "All node groups in a multi-node parallel job must use the same instance type.",
-	"mnp-node-resources":                "It must be specified for each node at least once.",
-	"submit-numnodes-open-range":        "There must be at least one node range in your job definition that has an open upper boundary, such as : or n:.",
-	"submit-numnodes-lower-bound":       "The lower boundary of the node range that's specified in the job definition must be fewer than the number of nodes specified in the override.",
-	"submit-eksoverride-only-eks":       "An object, with properties that override defaults for the job definition, can only be specified for jobs that are run on Amazon EKS resources.",
-	"submit-override-container-unknown": "The name must match a unique container name that you wish to override.",
-	"queue-service-and-compute":         "A job queue can't have both a serviceEnvironmentOrder and a computeEnvironmentOrder field.",
-	"quota-share-max-20":                "A maximum of 20 can be attached to any job queue.",
-	"queue-scheduling-policy-immutable": "After a job queue has a fair-share scheduling policy, it can be replaced but can't be removed.",
-	"queue-mix-architecture":            "Batch doesn't support mixing compute environment architecture types in a single job queue.",
-	"propagated-tags-total-50":          "If the total number of combined tags from the job and job definition is over 50, the job is moved to the FAILED state.",
-	"submit-queue-enabled":              "If the job queue state is DISABLED, new jobs can't be added to the queue, but jobs already in the queue can finish.",
-	"submit-jobdefinition-exists":       "JobDefinition name nextflow does not exist or is not in ACTIVE status",
-	"queue-ce-exists":                   "Compute environments must be in the VALID state before you can associate them with a job queue.",
-	"submit-queue-exists":               "JobQueue x-job-queue not found.",
-	"stage-bucket-name":                 "Bucket names must be between 3 (min) and 63 (max) characters long.",
-	"ce-al2023-no-a1":                   "Amazon Linux 2023 does not support A1 instances.",
-	"ce-al2023-nvidia-no-p3-g3":         "ECS_AL2023_NVIDIA doesn't support p3 and g3 instance types.",
-
-	"stuck-mnp-on-spot":           "Multi-node parallel jobs aren't supported on Spot Instances.",
-	"stuck-mnp-on-unmanaged":      "Multi-node parallel jobs aren't supported on UNMANAGED compute environments.",
-	"stuck-mnp-security-groups":   "There's a limit of 5 security groups that can be specified.",
-	"stuck-mnp-maxvcpus":          "Your compute environment must have enough maximum vCPUs to support your multi-node parallel job.",
-	"stuck-mnp-instancetype":      "If you specify an instance type for a node group in a multi-node parallel job, your compute environment must launch that instance type.",
-	"stuck-all-ce-disabled":       "If the state is DISABLED, then the Batch scheduler doesn't attempt to place jobs within the environment.",
-	"stuck-all-ce-invalid":        "ACTION_REQUIRED - CE(s) associated with the job queue are invalid.",
-	"stuck-consumable-gt-total":   "the job will wait in RUNNABLE state until all the required resources become available",
-	"stuck-vcpu-gt-maxvcpus":      maxTooSmall,
-	"stuck-fargate-vcpu-gt-max":   maxTooSmall,
-	"stuck-maxvcpus-zero":         maxTooSmall,
-	"stuck-vcpu-gt-instance":      jobTooLarge,
-	"stuck-memory-gt-instance":    notPlaced,
-	"stuck-memory-equals-nominal": notPlaced,
-	"stuck-gpu-no-gpu-instance":   jobTooLarge,
-	"stuck-gpu-optimal":           jobTooLarge,
-	"stuck-gpu-count-gt-instance": jobTooLarge,
-	"stuck-fargate-windows-spot":  "A job queue will be blocked if a Windows job is submitted to a job queue with only Fargate Spot compute environments.",
-	"stuck-eks-node-overhead":     "In this example, an 8,192 MiB job doesn't fit on this instance even though it's an 8 gibibyte (GiB) instance.",
-
-	"userdata-shebang":         "User data shell scripts must start with the #! characters and the path to the interpreter you want to read the script",
-	"userdata-mime-boundary":   "The body must then contain one or more body parts, each preceded by a boundary delimiter line",
-	"userdata-shell-syntax":    "Certain errors shall cause the shell to write a diagnostic message to standard error and exit as shown in the following table:",
-	"userdata-cloud-init-wait": "The cloud-init process is not considered finished until your Amazon EC2 user data has finished running.",
-	"cfn-role-trust":           "ECS was unable to assume the role",
-	"userdata-ecs-start":       agentDeadlock,
-	"userdata-ecs-wait":        agentDeadlock,
-	"userdata-daemon-json":     "A non-zero exit code is returned for invalid configuration files.",
-	"userdata-gpu-support":     "You must set ECS_ENABLE_GPU_SUPPORT to true in your agent configuration file.",
+// sometimesWarns marks a rule whose evidence is certain, and that nevertheless reports some of its problems as
+// warnings: for values that may be newer than the API model, for a member that a description loses, and for hosts
+// whose use is a guess.
+func (r *Rule) sometimesWarns() *Rule {
+	r.canWarn = true
+	return r
 }

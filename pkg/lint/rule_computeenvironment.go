@@ -140,7 +140,7 @@ func environmentFileRules() []*Rule {
 			"Compute resources need a type, a limit and subnets. With ECS Managed Instances, the subnets are in managedInstancesProvider.", api("ComputeResource")),
 		row("ce-resources-type-enum", High, in(environments, resourcesOf+".type"),
 			growing([]string{"EC2", "SPOT", "FARGATE", "FARGATE_SPOT", "ECS_MANAGED_INSTANCES"}),
-			"The type is the type of capacity that jobs run on.", tried("CRType")),
+			"The type is the type of capacity that jobs run on.", tried("CRType")).sometimesWarns(),
 		row("ce-minvcpus-required", Medium, in(onInstances, resourcesOf), checkMinvCpus,
 			"An environment on instances needs minvCpus, the number of vCPUs that always run. It can be 0.",
 			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),
@@ -155,7 +155,8 @@ func environmentFileRules() []*Rule {
 			"An environment on instances lists instance types, families or a bundle such as optimal.",
 			tried("ComputeResource.instanceTypes")),
 		row("ce-instancetype-known", High, in(onInstances, resourcesOf+".instanceTypes"), checkInstanceTypesKnown,
-			"An entry is an instance type, a family or a bundle. A type that may be newer than batchctl's catalogue is only a warning.", tried("ComputeResource.instanceTypes")),
+			"An entry is an instance type, a family or a bundle. A type that may be newer than batchctl's catalogue is only a warning.", tried("ComputeResource.instanceTypes")).
+			sometimesWarns(),
 		check("ce-instancetypes-one-arch", High, onInstances, checkOneArchitecture,
 			"An environment launches x86 or Arm instances, not both.", tried("ComputeResource.instanceTypes")),
 		row("ce-instancerole-required", High, in(onInstances, resourcesOf), checkInstanceRole,
@@ -223,7 +224,8 @@ func environmentFileRules() []*Rule {
 			growing([]string{"BEST_FIT", "BEST_FIT_PROGRESSIVE", "SPOT_CAPACITY_OPTIMIZED",
 				"SPOT_PRICE_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE_ORDERED",
 				"SPOT_CAPACITY_OPTIMIZED_PRIORITIZED"}),
-			"The strategy decides how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they are only warnings.", tried("CRAllocationStrategy")),
+			"The strategy decides how AWS Batch chooses instances. The ordered and prioritized strategies are newer than the API reference, so they are only warnings.", tried("CRAllocationStrategy")).
+			sometimesWarns(),
 		row("ce-allocation-spot-only", High,
 			in(where(environments, func(s Site) bool { return environment{s}.resourceType() == "EC2" }),
 				resourcesOf+".allocationStrategy"), checkSpotStrategy,

@@ -15,7 +15,8 @@ func consumableRules() []*Rule {
 			"consumableResourcePropertiesOverride.consumableResourceList[]"),
 			both(needs("consumableResource", "quantity: 1"), filledMember("consumableResource", `"licences"`)),
 			"A request for a consumable resource names the resource and the quantity.",
-			cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement"),
+			cfnReference+"AWS::Batch::JobDefinition ConsumableResourceRequirement").
+			quoting("Required: Yes"),
 		row("consumable-quantity-positive", Low,
 			in(jobs, "consumableResourceProperties.consumableResourceList[].quantity",
 				"consumableResourcePropertiesOverride.consumableResourceList[].quantity"),

@@ -20,14 +20,17 @@ import (
 func crossRules() []*Rule {
 	return []*Rule{
 		check("propagated-tags-total-50", Medium, submits, checkPropagatedTags,
-			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")),
+			"With propagateTags, the ECS task gets the tags of the job and of the definition. With more than 50 in total the job fails.", api("SubmitJob.propagateTags")).
+			quoting("If the total number of combined tags from the job and job definition is over 50, the job is moved to the FAILED state."),
 		check("submit-jobdefinition-exists", High, nativeSubmits, checkDefinitionExists,
 			"A submission needs an active job definition. batchctl reports this if files in the same directory register definitions, but not this one. It is an "+
 				"error if a registered name is so similar that this looks like a typo.",
-			"the service's error quoted in aws-samples/aws-genomics-workflows#84"),
+			"the service's error quoted in aws-samples/aws-genomics-workflows#84").
+			quoting("JobDefinition name nextflow does not exist or is not in ACTIVE status"),
 		// The queue of a submission, if the files create it.
 		check("submit-queue-enabled", Medium, submits, checkQueueEnabled,
-			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")),
+			"A disabled queue accepts no jobs.", api("CreateJobQueue.state")).
+			quoting("If the job queue state is DISABLED, new jobs can't be added to the queue, but jobs already in the queue can finish."),
 		check("submit-share-required", High, submits, checkShareRequired,
 			"On a queue with a fair-share policy, every job needs a shareIdentifier.",
 			"the service's error quoted in public repositories"),
@@ -42,6 +45,7 @@ func crossRules() []*Rule {
 			"A job names a consumable resource that does not exist. batchctl reports this if the files create consumable resources, but not this one.", derived).onlyWith("consumableResourceList"),
 		check("stuck-consumable-gt-total", Medium, jobs, checkConsumablesTotal,
 			"A job that requests more of a resource than exists waits indefinitely.", guide("consumable resources")).
+			quoting("the job will wait in RUNNABLE state until all the required resources become available").
 			onlyWith("consumableResourceList"),
 		// Other contradictions between requests.
 		warns(check("fargate-arch-mismatch", Medium, bodies, checkImageArchitecture,

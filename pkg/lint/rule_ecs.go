@@ -108,7 +108,8 @@ func ecsRules() []*Rule {
 			"A task on Fargate cannot share namespaces with its host.", api("EcsTaskProperties.ipcMode and pidMode")),
 		row("ecs-fargate-no-privileged", Medium, in(onFargate(taskContainers), "privileged"),
 			absentTrue("does not exist on Fargate", "remove it"),
-			"Fargate does not allow privileged containers.", api("TaskContainerProperties.privileged")),
+			"Fargate does not allow privileged containers.", api("TaskContainerProperties.privileged")).
+			quoting("This parameter is not supported for Windows containers or tasks run on Fargate."),
 		warns(row("ecs-ec2-no-networkconfiguration", Medium, in(meantForEC2(tasks), "networkConfiguration",
 			"platformVersion"), absent("is for Fargate only", fargateOnly),
 			"networkConfiguration and platformVersion of a task are for Fargate. AWS Batch rejects the first in containerProperties on EC2, but no published answer shows that it rejects them in ecsProperties.",

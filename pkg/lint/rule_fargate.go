@@ -177,7 +177,8 @@ func windowsRules() []*Rule {
 		row("fargate-os-family-enum", High, in(bodies, "runtimePlatform.operatingSystemFamily"),
 			growing([]string{"LINUX", "WINDOWS_SERVER_2019_CORE", "WINDOWS_SERVER_2019_FULL",
 				"WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2022_FULL"}),
-			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")),
+			"operatingSystemFamily is an operating system of Fargate. A Windows Server newer than those that AWS Batch lists only warns.", tried("RuntimePlatform.operatingSystemFamily")).
+			sometimesWarns(),
 		row("fargate-cpu-arch-enum", High, in(bodies, "runtimePlatform.cpuArchitecture"), oneOf("X86_64", "ARM64"),
 			"cpuArchitecture is X86_64 or ARM64, in capitals.", tried("RuntimePlatform.cpuArchitecture")),
 		row("windows-x86-only", High, in(onWindows(bodies), "runtimePlatform.cpuArchitecture"),
@@ -200,7 +201,8 @@ func windowsRules() []*Rule {
 		onWindowsNo("windows-no-privileged", "privileged").onlyWith("runtimePlatform"),
 		row("windows-no-efs", Medium, in(onWindows(bodies), efs), absent("does not exist for Windows containers",
 			"copy the data from S3"),
-			"Windows containers cannot mount EFS volumes.", api("RuntimePlatform.operatingSystemFamily")),
+			"Windows containers cannot mount EFS volumes.", api("RuntimePlatform.operatingSystemFamily")).
+			quoting(noWindowsMember),
 		warns(check("fargate-public-ip-no-nat", High, onFargate(bodies), func(s Site) {
 			image := s.Node.Get("image")
 			if s.Node.Get("containers") != nil {
@@ -223,7 +225,8 @@ const onlyEC2 = `remove it, or run on EC2: "platformCapabilities": ["EC2"]`
 // onWindowsNo is the rule for a member of a container that exists on Linux only.
 func onWindowsNo(name, member string) *Rule {
 	return row(name, Medium, in(onWindows(containers), member), absent("does not exist for Windows containers", ""),
-		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily"))
+		member+" applies to Linux only.", api("RuntimePlatform.operatingSystemFamily")).
+		quoting(noWindowsMember)
 }
 
 // checkPlatformVersion reports an unknown version of the Fargate platform for the operating system of the job.

@@ -55,7 +55,8 @@ func jobdefRules() []*Rule {
 					catalog.MaxRegisterBytes, n),
 					"keep long scripts in the image or in S3", s.NameNode())
 			}
-		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")),
+		}, "The request that registers a definition is at most 24 KiB.", guide("service quotas")).
+			quoting("The following table provides the service quotas for AWS Batch that can't be changed."),
 		// The members of containers, and their deprecated forms.
 		row("container-image-required", High, in(containersIn("containerProperties"), ""),
 			unlessMeant("image", needs("image")),
@@ -90,7 +91,8 @@ func jobdefRules() []*Rule {
 		// Where and how the job runs.
 		row("platform-capability-enum", High, in(definitions, "platformCapabilities[]"),
 			growing([]string{"EC2", "FARGATE", "MANAGED_INSTANCES"}),
-			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")),
+			"A job definition is for EC2 or FARGATE. The service has accepted MANAGED_INSTANCES since 2026, which only warns; it rejects other values.", tried("PlatformCapability")).
+			sometimesWarns(),
 		check("platform-capability-single", Medium, definitions, func(s Site) {
 			if list := s.Node.Get("platformCapabilities"); list.Is(jsontree.Array) && list.Len() != 1 {
 				at := list

@@ -32,9 +32,8 @@ func jobQueueRules() []*Rule {
 			tried("CreateJobQueue.jobQueueName")),
 		row("queue-name-length", High, in(queues, "jobQueueName"), chars(1, 128),
 			"A queue's name is 1 to 128 characters long.", tried("CreateJobQueue.jobQueueName")),
-		row("queue-required", High, in(queues, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs("jobQueueName", "priority: 1")(s, n, "a job queue")
-		}, "A queue has a name and a priority.", api("CreateJobQueue")),
+		row("queue-required", High, in(queues, ""), needed("a job queue", "jobQueueName", "priority: 1"),
+			"A queue has a name and a priority.", api("CreateJobQueue")),
 		row("queue-priority-range", Medium, in(queues, "priority"), between(0, 1000),
 			"The priority of a queue is 0 to 1000. AWS Batch serves the queue with the higher priority first.",
 			cfnSchema+"AWS::Batch::JobQueue"),
@@ -60,13 +59,15 @@ func jobQueueRules() []*Rule {
 			"The environments of a queue are all on Fargate or all on EC2. batchctl checks this if the files also create the environments.", tried("CreateJobQueue.computeEnvironmentOrder")),
 		row("queue-type-enum", High, in(queues, "jobQueueType"),
 			growing([]string{"EKS", "ECS", "ECS_FARGATE", "SAGEMAKER_TRAINING", "ECS_MANAGED_INSTANCES"}),
-			"jobQueueType is one of AWS Batch's types of queue. A value newer than the API reference is only a warning.", tried("JobQueueType")),
+			"jobQueueType is one of AWS Batch's types of queue. A value newer than the API reference is only a warning.", tried("JobQueueType")).
+			sometimesWarns(),
 		// Service environments run SageMaker training jobs; batchctl only checks their
 		// form.
 		row("queue-service-and-compute", Medium, in(queues, ""), exclusive("computeEnvironmentOrder",
 			"serviceEnvironmentOrder"),
 			"A queue has compute environments or a service environment, not both.",
-			api("CreateJobQueue.serviceEnvironmentOrder")),
+			api("CreateJobQueue.serviceEnvironmentOrder")).
+			quoting("A job queue can't have both a serviceEnvironmentOrder and a computeEnvironmentOrder field."),
 		check("queue-service-env-type", Medium, queues, checkServiceEnvironments,
 			"Service environments and the type SAGEMAKER_TRAINING go together.", tried("CreateJobQueue.jobQueueType")),
 		row("queue-service-env-single", High, in(queues, "serviceEnvironmentOrder"), atMost(1, "keep one"),
@@ -76,7 +77,8 @@ func jobQueueRules() []*Rule {
 			"The scheduling policy is given by its ARN. In a file with lists of resources, its name is sufficient: batchctl apply sends the ARN.", tried("CreateJobQueue.schedulingPolicyArn")),
 		check("queue-scheduling-policy-immutable", Medium, queues, checkSchedulingPolicyKept,
 			"You cannot remove a queue's scheduling policy, or add one to a queue without it. batchctl reports this if files in a directory create the same queue "+
-				"with and without a policy.", api("CreateJobQueue.schedulingPolicyArn")),
+				"with and without a policy.", api("CreateJobQueue.schedulingPolicyArn")).
+			quoting("After a job queue has a fair-share scheduling policy, it can be replaced but can't be removed."),
 		// jobStateTimeLimitActions cancel a job that blocks the head of the queue.
 		row("queue-jstla-members", High, in(queues, actions),
 			needs(`reason: "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"`, `state: "RUNNABLE"`, "maxTimeSeconds: 3600",
@@ -101,7 +103,8 @@ func jobQueueRules() []*Rule {
 		// These rules need the files that create the environments.
 		check("queue-mix-architecture", Medium, queues, checkQueueArchitectures,
 			"All environments of a queue have the same CPU architecture.",
-			api("CreateJobQueue.computeEnvironmentOrder")),
+			api("CreateJobQueue.computeEnvironmentOrder")).
+			quoting("Batch doesn't support mixing compute environment architecture types in a single job queue."),
 		check("queue-mix-eks-ecs", High, queues, checkQueueOrchestrations,
 			"The environments of a queue are all on EKS or all on ECS, and match the type of the queue.",
 			tried("CreateJobQueue.jobQueueType")),
@@ -111,11 +114,14 @@ func jobQueueRules() []*Rule {
 			guide("job queues"))),
 		check("queue-ce-exists", High, queues, checkQueueEnvironments,
 			"The environments of a queue must exist first. batchctl reports this if the files create environments, but not this one. It is an error if a created "+
-				"name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")),
+				"name is so similar that this looks like a typo.", tried("CreateJobQueue.computeEnvironmentOrder")).
+			quoting("Compute environments must be in the VALID state before you can associate them with a job queue."),
 		check("stuck-all-ce-disabled", Medium, queues, checkEnvironmentsEnabled,
-			"A queue whose environments are all disabled starts no job.", api("CreateComputeEnvironment.state")),
+			"A queue whose environments are all disabled starts no job.", api("CreateComputeEnvironment.state")).
+			quoting("If the state is DISABLED, then the Batch scheduler doesn't attempt to place jobs within the environment."),
 		check("stuck-all-ce-invalid", Medium, queues, checkEnvironmentsValid,
-			"A queue whose environments are all INVALID starts no job. An environment becomes INVALID if AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")),
+			"A queue whose environments are all INVALID starts no job. An environment becomes INVALID if AWS Batch cannot use its roles or images.", guide("jobs stuck in RUNNABLE")).
+			quoting("ACTION_REQUIRED - CE(s) associated with the job queue are invalid."),
 		warns(check("stuck-queue-no-fuse", Medium, queues, checkTimeLimits,
 			"A job that fits on no instance blocks the queue once it is first, unless jobStateTimeLimitActions cancels it.", guide("job state time limit actions"))),
 		check("queue-service-env-unit", Medium, queues, checkServiceUnits,
@@ -124,7 +130,8 @@ func jobQueueRules() []*Rule {
 			"A quota share belongs to a queue whose scheduling policy has quotaSharePolicy.",
 			api("CreateQuotaShare.jobQueue")),
 		rule("quota-share-max-20", High, checkQuotaShareCount,
-			"A queue has at most 20 quota shares.", guide("quota shares")).onlyWith(ofKind(document.KindQuotaShare)),
+			"A queue has at most 20 quota shares.", guide("quota shares")).
+			quoting("A maximum of 20 can be attached to any job queue.").onlyWith(ofKind(document.KindQuotaShare)),
 		check("sp-quota-needs-sagemaker", Medium, queues, checkQuotaPolicy,
 			"Quota shares work for SageMaker training queues only.",
 			"confirmed by the service's answer in 2026-09 (cdk-preflight)"),

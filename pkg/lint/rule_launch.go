@@ -345,7 +345,8 @@ func rootSizeRule() *Rule {
 					fmt.Sprintf("write %d or more", leastGPURoot))
 			}
 		}
-	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs+"; the service's error quoted in scylladb/scylladb#6999; the size quoted in amazonlinux/amazon-linux-2023#268")
+	}, "The root volume is at least as large as the image's snapshot: 30 GiB for the ECS-optimised images of Amazon Linux. Less than 100 GiB on GPU hosts is a warning, because the volume also holds the images of jobs.", ecsImageDocs+"; the service's error quoted in scylladb/scylladb#6999; the size quoted in amazonlinux/amazon-linux-2023#268").
+		sometimesWarns()
 	r.Severity = diag.Error
 	return r
 }

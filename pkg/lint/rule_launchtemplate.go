@@ -64,19 +64,23 @@ func launchTemplateRules() []*Rule {
 		row("ce-imagetype-required", High, in(environments, imageConf+"[]"), checkImageTypeRequired,
 			"An entry of ec2Configuration needs an imageType.", api("Ec2Configuration.imageType")),
 		row("ce-imagetype-known", High, in(environments, imageConf+"[].imageType"), checkImageTypeKnown,
-			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it is only a warning.", tried("Ec2Configuration.imageType")),
+			"imageType is a type of image that AWS Batch offers. A name with other numbers may be newer, so it is only a warning.", tried("Ec2Configuration.imageType")).
+			sometimesWarns(),
 		row("ce-imagetype-platform", High, in(environments, imageConf+"[].imageType"), checkImageTypePlatform,
 			"An environment on ECS needs images for ECS, and an environment on EKS needs images for EKS.",
 			tried("Ec2Configuration.imageType")),
 		row("ce-imagetype-al2-eol", High, in(environments, imageConf+"[].imageType"), checkAmazonLinux2,
-			"AWS Batch rejects its own images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30. With an image of yours, imageType names the system of that image, so it is only a warning.", tried("Ec2Configuration.imageType")),
+			"AWS Batch rejects its own images of Amazon Linux 2: for EKS since 2025-11-26, for ECS since 2026-06-30. With an image of yours, imageType names the system of that image, so it is only a warning.", tried("Ec2Configuration.imageType")).
+			sometimesWarns(),
 		check("ce-al2023-no-a1", Medium, onInstances, func(s Site) {
 			checkFamilies(s, false, "AL2023", "Amazon Linux 2023", "a1")
-		}, "Amazon Linux 2023 does not run on A1 instances.", api("Ec2Configuration.imageType")),
+		}, "Amazon Linux 2023 does not run on A1 instances.", api("Ec2Configuration.imageType")).
+			quoting("Amazon Linux 2023 does not support A1 instances."),
 		check("ce-al2023-nvidia-no-p3-g3", Medium, onInstances, func(s Site) {
 			checkFamilies(s, true, "ECS_AL2023_NVIDIA", "ECS_AL2023_NVIDIA", "p3", "p3dn", "g3", "g3s")
 		}, "The driver of ECS_AL2023_NVIDIA does not support the GPUs of p3 and g3.",
-			api("Ec2Configuration.imageType")),
+			api("Ec2Configuration.imageType")).
+			quoting("ECS_AL2023_NVIDIA doesn't support p3 and g3 instance types."),
 		warns(check("ce-p5-no-p2-g2", Medium, onInstances, checkOldGPUsBesideP5,
 			"The image that p5 needs does not run on p2 and g2.", guide("compute resource AMIs"))),
 		row("ce-imageidoverride-length", High, in(environments, imageConf+"[].imageIdOverride",

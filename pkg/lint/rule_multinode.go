@@ -28,9 +28,9 @@ func multinodeRules() []*Rule {
 			"The containers of a multinode job are in its node ranges.",
 			api("RegisterJobDefinition.containerProperties")),
 		// The nodes, and the ranges that say what each of them runs.
-		row("mnp-members-required", High, in(nodes, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs("numNodes: 2", "mainNode: 0", "nodeRangeProperties: [...]")(s, n, "nodeProperties")
-		}, "nodeProperties needs the number of nodes, the main node and the node ranges.", api("NodeProperties")),
+		row("mnp-members-required", High, in(nodes, ""),
+			needed("nodeProperties", "numNodes: 2", "mainNode: 0", "nodeRangeProperties: [...]"),
+			"nodeProperties needs the number of nodes, the main node and the node ranges.", api("NodeProperties")),
 		row("mnp-numnodes-range", High, in(nodes, "numNodes"), between(1, 1000),
 			"A job has 1 to 1000 nodes.", tried("NodeProperties.numNodes")),
 		check("mnp-mainnode-lt-numnodes", High, nodes, checkMainNode,
@@ -61,9 +61,11 @@ func multinodeRules() []*Rule {
 		row("mnp-instancetypes-one", Medium, in(groups, "instanceTypes"), atMost(1, "keep one"),
 			"A node range has one instance type.", api("NodeRangeProperty.instanceTypes")),
 		check("mnp-same-instance-type", High, nodes, checkSameInstanceType,
-			"All nodes of a job have the same instance type.", api("ContainerProperties.instanceType")),
+			"All nodes of a job have the same instance type.", api("ContainerProperties.instanceType")).
+			quoting("All node groups in a multi-node parallel job must use the same instance type."),
 		check("mnp-node-resources", Medium, nodeContainers, checkNodeResources,
-			"Each node range requests vCPUs and memory.", api("ResourceRequirement.value")),
+			"Each node range requests vCPUs and memory.", api("ResourceRequirement.value")).
+			quoting("It must be specified for each node at least once."),
 		row("mnp-node-image-required", High, in(nodeContainers, ""), needs("image"),
 			"The container of a node range needs an image.", api("ContainerProperties.image")),
 		check("mnp-eks-same-namespace", Medium, nodes, checkSameNamespace,
@@ -80,10 +82,12 @@ func multinodeRules() []*Rule {
 			tried("NodePropertyOverride.targetNodes")).onlyWith("nodeOverrides"),
 		check("submit-numnodes-open-range", Medium, submits, checkNumNodesOpenRange,
 			"A submission can change the number of nodes only if the definition has a range without an end.",
-			api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			api("NodeOverrides.numNodes")).
+			quoting("There must be at least one node range in your job definition that has an open upper boundary, such as : or n:.").onlyWith("nodeOverrides"),
 		check("submit-numnodes-lower-bound", Medium, submits, checkNumNodesLowerBound,
 			"The number of nodes has to include the main node and the start of the open range.",
-			api("NodeOverrides.numNodes")).onlyWith("nodeOverrides"),
+			api("NodeOverrides.numNodes")).
+			quoting("The lower boundary of the node range that's specified in the job definition must be fewer than the number of nodes specified in the override.").onlyWith("nodeOverrides"),
 		check("submit-multinode-no-containeroverrides", Low, submits, checkMultinodeOverrides,
 			"A multinode job needs nodeOverrides, which has overrides for each node range.",
 			api("SubmitJob.containerOverrides")).onlyWith("containerOverrides"),
@@ -93,17 +97,22 @@ func multinodeRules() []*Rule {
 		// AWS Batch accepts the job in these cases, and the job stays in RUNNABLE.
 		orUnplaceable(check("stuck-mnp-on-spot", High, environmentsOfNodes, checkNodesOnSpot,
 			"Multi-node jobs do not start on Spot Instances or on Amazon ECS Managed Instances.",
-			api("ComputeResource.type")), catalog.NodesOnSpot),
+			api("ComputeResource.type")).
+			quoting("Multi-node parallel jobs aren't supported on Spot Instances."), catalog.NodesOnSpot),
 		check("stuck-mnp-on-unmanaged", Medium, environmentsOfNodes, checkNodesOnUnmanaged,
-			"Multi-node jobs start only on managed environments.", guide("compute environments of multi-node jobs")),
+			"Multi-node jobs start only on managed environments.", guide("compute environments of multi-node jobs")).
+			quoting("Multi-node parallel jobs aren't supported on UNMANAGED compute environments."),
 		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
-			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("compute environments of multi-node jobs")), catalog.NodesOverMaxvCpus),
+			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("compute environments of multi-node jobs")).
+			quoting("Your compute environment must have enough maximum vCPUs to support your multi-node parallel job."), catalog.NodesOverMaxvCpus),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
 			"A compute environment has to launch the instance type that a multi-node job names.",
-			guide("compute environments of multi-node jobs")),
+			guide("compute environments of multi-node jobs")).
+			quoting("If you specify an instance type for a node group in a multi-node parallel job, your compute environment must launch that instance type."),
 		check("stuck-mnp-security-groups", Medium, environmentsOfNodes, checkNodesSecurityGroups,
 			"The network interface of a node has at most 5 security groups.",
-			ecsAPI+"AwsVpcConfiguration.securityGroups; "+guide("multi-node parallel jobs")),
+			ecsAPI+"AwsVpcConfiguration.securityGroups; "+guide("multi-node parallel jobs")).
+			quoting("There's a limit of 5 security groups that can be specified."),
 		warns(check("stuck-mnp-public-subnet", Medium, nodes, checkNodesSubnets,
 			"The network interfaces of nodes have no public addresses, so nodes in a public subnet cannot reach a registry. batchctl reports this if a file "+
 				"requests a public address.", guide("multi-node parallel jobs"))),

@@ -21,35 +21,44 @@ func queueRules() []*Rule {
 		over("submit-queue-exists", Medium, (*Pass).Submits, checkQueueExists,
 			"The queue of the job is not in the platform file, looks like a typo of a queue that other files create, or is not a valid name or ARN of a queue. "+
 				"AWS Batch rejects a queue that does not exist.",
-			"the service's error quoted in base2genomics/batchit#13; "+api("SubmitJob.jobQueue")),
+			"the service's error quoted in base2genomics/batchit#13; "+api("SubmitJob.jobQueue")).
+			quoting("JobQueue x-job-queue not found."),
 		unplaceable("submit-ec2-job-on-fargate-queue", High,
 			"An EC2 job cannot run on Fargate, and a Fargate job cannot run on EC2. AWS Batch rejects both.",
 			tried("SubmitJob.jobQueue"), catalog.WrongPlatform),
 		unplaceable("stuck-vcpu-gt-maxvcpus", Medium,
-			"The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus),
+			"The job requests more vCPUs than maxvCpus of the compute environment.", stuck, catalog.OverMaxvCpus).
+			quoting(maxTooSmall),
 		unplaceable("stuck-fargate-vcpu-gt-max", Medium,
 			"The Fargate job requests more vCPUs than maxvCpus of the compute environment.", stuck,
-			catalog.OverFargateMaxvCpus),
+			catalog.OverFargateMaxvCpus).
+			quoting(maxTooSmall),
 		unplaceable("stuck-vcpu-gt-instance", Medium,
 			"The job requests more vCPUs than the largest instance type of the queue has.", stuck,
-			catalog.TooManyVCPUs),
+			catalog.TooManyVCPUs).
+			quoting(jobTooLarge),
 		unplaceable("stuck-memory-gt-instance", Medium,
 			"The job requests more memory than an instance has for jobs. That is less than its nominal memory, because the kernel and the ECS agent use some.",
-			guide("compute resource memory management"), catalog.TooMuchMemory, catalog.NotTogether),
+			guide("compute resource memory management"), catalog.TooMuchMemory, catalog.NotTogether).
+			quoting(notPlaced),
 		unplaceable("stuck-memory-equals-nominal", Medium,
 			"The job requests exactly the nominal memory of an instance type, but the kernel and the ECS agent use some of it.",
-			guide("compute resource memory management"), catalog.NominalMemory),
+			guide("compute resource memory management"), catalog.NominalMemory).
+			quoting(notPlaced),
 		unplaceable("stuck-gpu-no-gpu-instance", Medium,
 			"The job requests GPUs, but no compute environment of the queue has instances with GPUs.",
-			stuck, catalog.NoGPUType),
+			stuck, catalog.NoGPUType).
+			quoting(jobTooLarge),
 		unplaceable("stuck-gpu-optimal", Medium,
 			"The job requests GPUs, but the bundles optimal and default_x86_64 contain no instance type with a GPU.",
-			stuck+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle),
+			stuck+"; "+api("ComputeResource.instanceTypes"), catalog.NoGPUInBundle).
+			quoting(jobTooLarge),
 		unplaceable("stuck-gpu-unsupported-family", Low,
 			"AWS Batch runs GPU jobs on NVIDIA GPUs and x86_64 only, not on g4ad (AMD) and g5g (Arm).",
 			guide("GPU jobs"), catalog.UnsupportedGPU),
 		unplaceable("stuck-gpu-count-gt-instance", High,
-			"The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs),
+			"The job requests more GPUs than the largest instance type of the queue has.", stuck, catalog.TooManyGPUs).
+			quoting(jobTooLarge),
 		warns(unplaceable("stuck-arch-mismatch", Medium,
 			"The image of the job is built for another CPU architecture than that of the queue's instances.",
 			guide("job definition parameters"), catalog.WrongArch)),

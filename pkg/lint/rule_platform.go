@@ -57,7 +57,8 @@ func platformRules() []*Rule {
 			policySource+", allowedQueues")),
 		rule("stuck-maxvcpus-zero", Medium, checkNoCapacity,
 			"A compute environment with maxvCpus 0 never starts an instance, so its jobs stay in RUNNABLE.",
-			guide("jobs stuck in RUNNABLE")),
+			guide("jobs stuck in RUNNABLE")).
+			quoting(maxTooSmall),
 	}
 }
 

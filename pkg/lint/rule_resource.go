@@ -35,10 +35,11 @@ func resourceRules() []*Rule {
 			api("ResourceRequirement.value")),
 		rule("vcpu-min-ec2", High, checkMinVCPUs,
 			"On EC2, a container needs at least 1 vCPU; only Fargate has fractions. In tasks of ecsProperties, less is reported as a warning.",
-			tried("ResourceRequirement.value")),
+			tried("ResourceRequirement.value")).sometimesWarns(),
 		rule("vcpu-integer-ec2", High, checkWholeVCPUs,
 			"On EC2, vCPUs are written as whole numbers: AWS Batch rejects \"1.0\" too. Fractions are for Fargate. In tasks of ecsProperties, only a fraction is reported, as a warning.",
-			api("ResourceRequirement.value")+"; the service's error quoted in kestra-io/plugin-aws#504"),
+			api("ResourceRequirement.value")+"; the service's error quoted in kestra-io/plugin-aws#504").
+			sometimesWarns(),
 		over("vcpu-numeric", Medium, vcpuRequirements, checkNumericVCPUs,
 			"VCPU is a number written as a string of digits, such as \"4\" or \"0.25\".",
 			api("ResourceRequirement.value")),

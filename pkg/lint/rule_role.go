@@ -19,7 +19,8 @@ func roleRules() []*Rule {
 	return []*Rule{
 		rule("cfn-role-trust", High, checkRoleTrust,
 			"A role's trust policy names the services that may assume it: ec2.amazonaws.com for instances, ecs-tasks.amazonaws.com for jobs, batch.amazonaws.com for a compute environment. If the service is missing, instances get no credentials, and jobs do not start.",
-			"the error of Amazon ECS quoted in tmknom/terraform-aws-codedeploy-for-ecs#18; IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role"),
+			"the error of Amazon ECS quoted in tmknom/terraform-aws-codedeploy-for-ecs#18; IAM User Guide, AWS JSON policy elements: Principal; Amazon ECS Developer Guide, container instance IAM role").
+			quoting("ECS was unable to assume the role"),
 		cfnRule("cfn-instance-role-policy", Medium, "AWS::Batch::ComputeEnvironment", checkInstanceRolePolicy,
 			"The ECS agent registers its instance with the permissions of the instance role. Without ecs:RegisterContainerInstance, the instance never joins its cluster, and jobs stay in RUNNABLE. batchctl cannot see a policy that another stack attaches, so this is only a warning.",
 			"Amazon ECS Developer Guide, container instance IAM role"),

@@ -37,7 +37,7 @@ func schemaRules() []*Rule {
 	return []*Rule{
 		rule("jobdef-unknown-member", High, checkUnknownMembers,
 			"The API has no such member: a typo, the wrong case, or the capitals of CloudFormation. The AWS CLI rejects it. A member that resembles no known one may be newer than batchctl's API model, so it is only a warning.",
-			api("RegisterJobDefinition")),
+			api("RegisterJobDefinition")).sometimesWarns(),
 		rule("jobdef-wrong-json-type", High, checkTypes,
 			"A value does not have the JSON type that the API requires. Values in resourceRequirements and environment are strings; counts are numbers.",
 			api("RegisterJobDefinition")),

@@ -65,7 +65,8 @@ func stagingRules() []*Rule {
 			ourStaging),
 		over("stage-bucket-name", High, staging.of, stagedLocation.checkBucket,
 			"The name of an S3 bucket has 3 to 63 lower-case letters, digits, hyphens and dots. It begins and ends with a letter or a digit.",
-			bucketRules),
+			bucketRules).
+			quoting("Bucket names must be between 3 (min) and 63 (max) characters long."),
 		over("stage-path", High, staging.of, stagedLocation.checkPath,
 			"The path in the container is absolute, or relative to the working directory, without . and .. elements. It cannot be the root of the file system or belong to the kernel (/proc, /sys, /dev).",
 			ourStaging),

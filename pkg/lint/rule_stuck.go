@@ -49,7 +49,8 @@ func stuckRules() []*Rule {
 						Get("operatingSystemFamily"))
 			}
 		}, "Fargate Spot does not run Windows, so such a job blocks a queue that has only Fargate Spot.",
-			api("RuntimePlatform.operatingSystemFamily")).onlyWith("runtimePlatform"),
+			api("RuntimePlatform.operatingSystemFamily")).
+			quoting("A job queue will be blocked if a Windows job is submitted to a job queue with only Fargate Spot compute environments.").onlyWith("runtimePlatform"),
 		warns(row("stuck-no-network-path", Medium, in(fargateResources, resourcesOf),
 			func(s Site, n *jsontree.Node, _ string) {
 				if !onlyPublicSubnets(n) {
@@ -86,7 +87,8 @@ func stuckRules() []*Rule {
 			"describes the account.", "AWS Fargate service quotas").onlyWith("platformCapabilities"),
 		check("stuck-eks-node-overhead", Medium, definitions, checkNodeOverhead,
 			"A node reserves cpu and memory for itself, so a pod that requests all of an instance never starts.",
-			guide("Amazon EKS compute resource memory management")).onlyWith("eksProperties"),
+			guide("Amazon EKS compute resource memory management")).
+			quoting("In this example, an 8,192 MiB job doesn't fit on this instance even though it's an 8 gibibyte (GiB) instance.").onlyWith("eksProperties"),
 	}
 }
 

@@ -28,9 +28,9 @@ const (
 // definition that they run if it is in the files.
 func submitRules() []*Rule {
 	return []*Rule{
-		row("submit-required", High, in(nativeSubmits, ""), func(s Site, n *jsontree.Node, _ string) {
-			needs("jobName", "jobQueue", "jobDefinition")(s, n, "a submission")
-		}, "A submission needs a job name, a queue and a definition.", api("SubmitJob")),
+		row("submit-required", High, in(nativeSubmits, ""),
+			needed("a submission", "jobName", "jobQueue", "jobDefinition"),
+			"A submission needs a job name, a queue and a definition.", api("SubmitJob")),
 		// Limits of the request, which AWS Batch or Amazon ECS checks.
 		check("submit-size-max", High, submits, checkSubmissionSize,
 			"The request that submits a job is smaller than 30 KiB.", guide("service quotas")+
@@ -55,6 +55,7 @@ func submitRules() []*Rule {
 			onlyWith("containerOverrides", "ecsPropertiesOverride", "nodeOverrides"),
 		check("submit-eksoverride-only-eks", Medium, submits, checkEKSOverrides,
 			"eksPropertiesOverride is for jobs on EKS.", api("SubmitJob.eksPropertiesOverride")).
+			quoting("An object, with properties that override defaults for the job definition, can only be specified for jobs that are run on Amazon EKS resources.").
 			onlyWith("eksPropertiesOverride"),
 		check("submit-ecsoverride-only-ecs", Low, submits, checkECSOverrides,
 			"ecsPropertiesOverride is for definitions with ecsProperties.", api("SubmitJob.ecsPropertiesOverride")).
@@ -68,7 +69,8 @@ func submitRules() []*Rule {
 			"A job has only one task to override.", api("EcsPropertiesOverride.taskProperties")),
 		check("submit-override-container-unknown", Medium, submits, checkUnknownOverrides,
 			"An override names a container of the definition.", api("EksContainerOverride.name")+
-				"; the error of Amazon ECS quoted in azavea/django-ecsmanage#21").onlyWith("containers"),
+				"; the error of Amazon ECS quoted in azavea/django-ecsmanage#21").
+			quoting("The name must match a unique container name that you wish to override.").onlyWith("containers"),
 		check("submit-nodeoverrides-only-multinode", Low, submits, checkNodeOverrides,
 			"nodeOverrides is for multinode definitions.", api("SubmitJob.nodeOverrides")).onlyWith("nodeOverrides"),
 		row("submit-consumable-override", Low,

@@ -25,23 +25,30 @@ func userDataRules() []*Rule {
 		rule(userdata.Base64, bad, High,
 			"UserData of a launch template is base64. EC2 rejects plain text. In a CloudFormation template, Fn::Base64 encodes it.", ec2API+"RequestLaunchTemplateData; the service's error quoted in hashicorp/terraform#18665"),
 		rule(userdata.Shebang, bad, High,
-			"cloud-init recognises a script by its first two characters, #!. Without them it skips the text with a warning in its log, or cannot start it.", ec2UserData+"; "+cloudInit),
+			"cloud-init recognises a script by its first two characters, #!. Without them it skips the text with a warning in its log, or cannot start it.", ec2UserData+"; "+cloudInit).
+			quoting("User data shell scripts must start with the #! characters and the path to the interpreter you want to read the script"),
 		rule(userdata.MIMERequired, bad, High,
-			"AWS Batch merges the user data of a launch template with its own, so both must be MIME multi-part archives. For a template whose use is unknown, it is a warning.", batchTemplates+"; the service's error quoted in aws/aws-cdk#6427"),
+			"AWS Batch merges the user data of a launch template with its own, so both must be MIME multi-part archives. For a template whose use is unknown, it is a warning.", batchTemplates+"; the service's error quoted in aws/aws-cdk#6427").
+			sometimesWarns(),
 		rule(userdata.MIMEBoundary, bad, High,
 			"An archive without a boundary, or whose boundary does not occur, has no parts, so nothing in it runs.",
-			mimeStandard+"; "+batchTemplates),
+			mimeStandard+"; "+batchTemplates).
+			quoting("The body must then contain one or more body parts, each preceded by a boundary delimiter line"),
 		rule(userdata.MIMEType, note, High,
 			"Each part of an archive has a Content-Type, an empty line and its text. cloud-init skips a part of an unknown type.", cloudInit),
 		rule(userdata.Syntax, bad, High,
-			"If a script has a syntax error, the shell runs nothing, or only the lines before the error. A here-document without its last line is a warning: the shell reads it to the end of the script.", "POSIX.1-2024, consequences of shell errors; Bash Reference Manual"),
+			"If a script has a syntax error, the shell runs nothing, or only the lines before the error. A here-document without its last line is a warning: the shell reads it to the end of the script.", "POSIX.1-2024, consequences of shell errors; Bash Reference Manual").
+			quoting("Certain errors shall cause the shell to write a diagnostic message to standard error and exit as shown in the following table:"),
 		// The order of cloud-init, Docker and the ECS agent, which systemd units define.
 		rule(userdata.ECSStart, bad, High,
-			"The ECS agent's unit starts after cloud-init has finished, and cloud-init finishes after this script. A script that starts the agent waits for the agent, and the agent waits for the script. The host hangs and never joins its cluster.", ecsUnits),
+			"The ECS agent's unit starts after cloud-init has finished, and cloud-init finishes after this script. A script that starts the agent waits for the agent, and the agent waits for the script. The host hangs and never joins its cluster.", ecsUnits).
+			quoting(agentDeadlock),
 		rule(userdata.ECSWait, bad, High,
-			"A loop in user data that waits for the ECS agent waits indefinitely, because the agent starts only after cloud-init, and therefore the script, has finished.", ecsUnits),
+			"A loop in user data that waits for the ECS agent waits indefinitely, because the agent starts only after cloud-init, and therefore the script, has finished.", ecsUnits).
+			quoting(agentDeadlock),
 		rule(userdata.CloudInitWait, bad, High,
-			"cloud-init has finished only when every script has finished. A script that waits for it, with cloud-init status --wait or for a file such as boot-finished, waits indefinitely, and the host never joins its cluster.", ecsInstall+"; "+cloudInit),
+			"cloud-init has finished only when every script has finished. A script that waits for it, with cloud-init status --wait or for a file such as boot-finished, waits indefinitely, and the host never joins its cluster.", ecsInstall+"; "+cloudInit).
+			quoting("The cloud-init process is not considered finished until your Amazon EC2 user data has finished running."),
 		// The configuration of the agent and of Docker.
 		rule(userdata.ECSCluster, note, Medium,
 			"AWS Batch creates a cluster for each managed compute environment, and sets ECS_CLUSTER after the launch template's user data. If your own line takes "+
@@ -54,11 +61,13 @@ func userDataRules() []*Rule {
 		rule(userdata.DockerWait, note, Medium,
 			"The developers of the ECS agent say that Docker's unit waits for cloud-init, and cloud-init waits for its script. A script that waits for Docker without a limit may never finish, and the host then never joins its cluster. A published script of AWS waits so nevertheless.", ecsUnits),
 		rule(userdata.DaemonJSON, bad, High,
-			"Docker does not start if daemon.json is not valid JSON, or if its default runtime is not one of its runtimes.", dockerConfig),
+			"Docker does not start if daemon.json is not valid JSON, or if its default runtime is not one of its runtimes.", dockerConfig).
+			quoting("A non-zero exit code is returned for invalid configuration files."),
 		rule(userdata.GPURuntime, note, Medium,
 			"Containers use GPUs through the NVIDIA runtime. A daemon.json that replaces the image's file has to define this runtime, and set it as the default for containers that do not request a GPU explicitly.", dockerConfig),
 		rule(userdata.GPUSupport, bad, Medium,
-			"The ECS agent offers GPUs only with ECS_ENABLE_GPU_SUPPORT=true. The GPU-optimised images set it. A script that erases ecs.config or installs the runtime itself has to set it too.", "Amazon ECS Developer Guide, GPU workloads; "+ecsAgentConfig),
+			"The ECS agent offers GPUs only with ECS_ENABLE_GPU_SUPPORT=true. The GPU-optimised images set it. A script that erases ecs.config or installs the runtime itself has to set it too.", "Amazon ECS Developer Guide, GPU workloads; "+ecsAgentConfig).
+			quoting("You must set ECS_ENABLE_GPU_SUPPORT to true in your agent configuration file."),
 		// Practices. A script without them works, until something fails.
 		rule(userdata.DriverCheck, note, Low,
 			"A host joins the cluster even if its driver did not load. A call of nvidia-smi in the script shows the failure in the log, and can stop the host from joining.", "a practice of GPU clusters"),

@@ -24,6 +24,7 @@ func environmentRules() []*Rule {
 		rule("nul-character", High, checkNULs,
 			"Arguments and variables cannot contain a NUL character, so the program would not start.",
 			"Go documentation, syscall.SlicePtrFromStrings; POSIX.1-2024, exec").
+			quoting("If any string contains a NUL byte, it returns (nil, [EINVAL]).").
 			onlyWith("command", "environment", "args", "env"),
 		warns(over("env-name-charset", High, variables.of, checkVariableName,
 			"The name of a variable ends at its first equals sign, and a shell cannot read a name with a line break.",

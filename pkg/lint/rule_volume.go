@@ -61,7 +61,8 @@ func volumeRules() []*Rule {
 		// Mount points of containers.
 		row("mount-members-required", Medium, in(containers, "mountPoints[]"),
 			needs("sourceVolume", `containerPath: "/data"`),
-			"A mount point needs a volume and a path.", guide("job definition parameters")),
+			"A mount point needs a volume and a path.", guide("job definition parameters")).
+			quoting("Required: Yes, when mountPoints is used."),
 		check("mount-unknown-volume", Low, containersIn("containerProperties"), checkUnknownVolumes,
 			"A mount point refers to an entry of volumes.", api("MountPoint.sourceVolume")).onlyWith("mountPoints"),
 		check("ecs-mount-unknown-volume", Low,
@@ -126,7 +127,8 @@ func volumeRules() []*Rule {
 				}
 			}
 		}, "IAM authorization for EFS uses the permissions of the job role, so the job needs a role.",
-			api("EFSAuthorizationConfig.iam")).onlyWith("volumes"),
+			api("EFSAuthorizationConfig.iam")).
+			quoting("EFS IAM authorization requires that TransitEncryption be ENABLED and that a JobRoleArn is specified.").onlyWith("volumes"),
 		row("efs-port-range", High, in(bodies, efs+".transitEncryptionPort",
 			"volumes[].s3filesVolumeConfiguration.transitEncryptionPort"), between(0, 65535),
 			"A port is 0 to 65535.", tried("EFSVolumeConfiguration.transitEncryptionPort")),

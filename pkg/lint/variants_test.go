@@ -228,7 +228,7 @@ func (v variant) check(t *testing.T) {
 	checkGates(t, files, platform)
 	for _, d := range found {
 		if r, ok := Lookup(d.Rule); ok && d.Severity == diag.Warning && r.certain(r.Severity) && !r.canWarn {
-			t.Errorf("%s warns, so it must be in warnsToo: %v", r.Name, d)
+			t.Errorf("%s warns, so it needs sometimesWarns: %v", r.Name, d)
 		}
 		if d.Rule != v.rule && !slices.Contains(v.also, d.Rule) {
 			t.Errorf("found too: %v", d)
