@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/report"
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
@@ -265,19 +266,19 @@ func (d *Diffs) Untold() []*Diff {
 func (d *Diffs) JSON() ([]byte, error) { return indented(d) }
 
 // Text returns the comparison as an aligned table with notes.
-func (d *Diffs) Text() string { return d.page().text() }
+func (d *Diffs) Text() string { return d.page().Text() }
 
 // Markdown returns the comparison as GitHub Flavored Markdown.
-func (d *Diffs) Markdown() string { return d.page().markdown() }
+func (d *Diffs) Markdown() string { return d.page().Markdown() }
 
 // page returns the comparison as a page.
-func (d *Diffs) page() *page {
-	t := &table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P",
+func (d *Diffs) page() *report.Page {
+	t := &report.Table{Head: []string{"Operation", d.Old + " seconds", d.New + " seconds", "Ratio", "Interval", "P",
 		"Verdict"}, Left: map[int]bool{4: true, 6: true}}
-	reasons := section{Heading: "Without a verdict"}
+	reasons := report.Section{Heading: "Without a verdict"}
 	for _, row := range d.Rows {
-		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), noValue, noValue, noValue,
-			string(row.Verdict)}
+		cells := []string{row.Name(), seconds(median(row.Old)), seconds(median(row.New)), report.NoValue,
+			report.NoValue, report.NoValue, string(row.Verdict)}
 		if row.Ratio != nil {
 			cells[3], cells[4], cells[5] = times(*row.Ratio), between(*row.Ratio), pText(row.P)
 		}
@@ -287,17 +288,17 @@ func (d *Diffs) page() *page {
 		if d.several(row) {
 			cells[0] += ", " + row.Variant.String()
 		}
-		t.add(cells...)
+		t.Add(cells...)
 		if row.Reason != "" {
-			reasons.Items = append(reasons.Items, visible(row.Name())+": "+row.Reason)
+			reasons.Items = append(reasons.Items, report.Visible(row.Name())+": "+row.Reason)
 		}
 	}
-	p := &page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []section{
+	p := &report.Page{Title: fmt.Sprintf("%s compared with %s", d.New, d.Old), Sections: []report.Section{
 		{Sentences: d.describe(), Table: t}, reasons, {Heading: "Notes", Items: d.Warnings},
 		{Heading: "Environment", Items: []string{d.Old + ": " + strings.Join(d.Environment[0], "; "),
 			d.New + ": " + strings.Join(d.Environment[1], "; ")}},
 	}}
-	p.drop()
+	p.Drop()
 	return p
 }
 

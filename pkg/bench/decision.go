@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/report"
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
@@ -205,7 +206,7 @@ func (d *Decision) describe(c *Comparison, factor float64, better string) {
 		if curve.ByCost != nil {
 			even = curve.ByCost
 		}
-		d.add("Break-even of %s: %s.", visible(curve.Name()), even.Summary)
+		d.add("Break-even of %s: %s.", report.Visible(curve.Name()), even.Summary)
 	}
 }
 

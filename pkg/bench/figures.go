@@ -7,11 +7,12 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/draw"
+	"github.com/batchctl/batchctl/pkg/report"
 )
 
 // speedUps draws the speed-up by size, a plot for every few operations of a workload.
-func (r *Report) speedUps() section {
-	s := section{Heading: "Speed-up by size"}
+func (r *Report) speedUps() report.Section {
+	s := report.Section{Heading: "Speed-up by size"}
 	if r.Decision == nil {
 		return s
 	}
@@ -33,9 +34,9 @@ func (r *Report) speedUps() section {
 
 // speedUp draws the curves of one plot, with lines for the same time and the same
 // cost.
-func (r *Report) speedUp(workload string, part []*Curve) figure {
+func (r *Report) speedUp(workload string, part []*Curve) report.Figure {
 	c := r.Comparison
-	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, visible(workload))
+	what := fmt.Sprintf("Speed-up of %s over %s, %s", c.Other.Name, c.Base.Name, report.Visible(workload))
 	p := plot{label: what, xName: "size, side of the square", yName: "speed-up",
 		rules: []rule{{name: "as fast as " + c.Base.Name, value: 1}}}
 	if factor, ok := r.Decision.Prices.ratio(); ok {
@@ -52,13 +53,13 @@ func (r *Report) speedUp(workload string, part []*Curve) figure {
 		}
 		p.series = append(p.series, line)
 	}
-	return figure{what + ". Bars are intervals.", p.draw()}
+	return report.Figure{Caption: what + ". Bars are intervals.", Picture: p.draw()}
 }
 
 // timesBySize draws the times of both sides for each operation. Without another side
 // it draws the base alone.
-func (r *Report) timesBySize() section {
-	s := section{Heading: "Time by size"}
+func (r *Report) timesBySize() report.Section {
+	s := report.Section{Heading: "Time by size"}
 	c := r.Comparison
 	var order []string
 	lines := map[string]*[2]series{}
@@ -69,7 +70,7 @@ func (r *Report) timesBySize() section {
 		}
 		k := row.Key
 		k.Size = ""
-		name := visible(row.Title + " " + k.where())
+		name := report.Visible(row.Title + " " + k.where())
 		if lines[name] == nil {
 			order = append(order, name)
 			lines[name] = &[2]series{{name: c.Base.Name, colour: 0}, {name: c.Other.Name, colour: 1}}
@@ -94,7 +95,7 @@ func (r *Report) timesBySize() section {
 			}
 		}
 		p.rules = r.breakEvenRules(name)
-		s.Figures = append(s.Figures, figure{name, p.draw()})
+		s.Figures = append(s.Figures, report.Figure{Caption: name, Picture: p.draw()})
 	}
 	return s
 }
@@ -106,7 +107,7 @@ func (r *Report) breakEvenRules(name string) []rule {
 	}
 	var rules []rule
 	for _, curve := range r.Decision.Curves {
-		if visible(curve.Title+" "+Key{Batch: curve.Batch, Type: curve.Type,
+		if report.Visible(curve.Title+" "+Key{Batch: curve.Batch, Type: curve.Type,
 			Parameters: curve.Parameters}.where()) != name {
 			continue
 		}
@@ -126,8 +127,8 @@ func (r *Report) breakEvenRules(name string) []rule {
 var partNames = []string{"copy in", "kernel", "copy out", "other"}
 
 // stacked draws the parts of each row's time as shares of one bar.
-func (r *Report) stacked() section {
-	s := section{Heading: "Where the time goes"}
+func (r *Report) stacked() report.Section {
+	s := report.Section{Heading: "Where the time goes"}
 	const perFigure = 12
 	type bar struct {
 		name  string
@@ -148,7 +149,7 @@ func (r *Report) stacked() section {
 				c.bar(y, b.name, b.parts)
 				y += 40
 			}
-			s.Figures = append(s.Figures, figure{what, c.picture(what, c.partLegend(y))})
+			s.Figures = append(s.Figures, report.Figure{Caption: what, Picture: c.picture(what, c.partLegend(y))})
 		}
 	}
 	return s

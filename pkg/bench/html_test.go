@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -153,14 +152,5 @@ func TestOpening(t *testing.T) {
 		if got := strings.Contains(page, ">GPU seconds</th>"); got != (name == "both") {
 			t.Errorf("%s: a column of the GPU: %v", name, got)
 		}
-	}
-}
-
-func TestDropEmpty(t *testing.T) {
-	got := &table{Head: []string{"a", "b", "c", "d"}, Left: map[int]bool{1: true, 3: true}, Rows: [][]string{{"", noValue, noTime, "x"}, {"", "", noValue, noValue}}}
-	got.dropEmpty()
-	want := &table{Head: []string{"a", "d"}, Left: map[int]bool{0: false, 1: true}, Rows: [][]string{{"", "x"}, {"", noValue}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
-
-	"github.com/batchctl/batchctl/pkg/diag"
 )
 
 // digits prints three significant digits: 0.0123, 1.23, 12.3, 1234. Below a thousandth
@@ -45,15 +42,4 @@ func ranged(r Ratio) string {
 		return times(r) + " (one repeat, no interval)"
 	}
 	return fmt.Sprintf("%s (%s to %s)", times(r), digits(r.Interval.Low), digits(r.Interval.High))
-}
-
-// longestText is what a report shows of a name out of a log, in bytes.
-const longestText = 200
-
-// visible is a name out of a log: printable, and cut where it is long.
-func visible(text string) string {
-	if len(text) > longestText {
-		text = strings.ToValidUTF8(text[:longestText], "") + "…"
-	}
-	return diag.Printable(text)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/report"
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
@@ -115,7 +116,7 @@ func (r *Row) line() string {
 		return fmt.Sprintf("%s: no time, %s (%s)", r.Name(), r.Problem, r.Variant)
 	}
 	notes := []string{}
-	if rate := r.rate(); rate != noValue {
+	if rate := r.rate(); rate != report.NoValue {
 		notes = append(notes, rate)
 	}
 	if share := r.share(); share > 0 {
@@ -143,65 +144,52 @@ func interval(s *Summary) string {
 
 // Summary is the text of benchmark-summary.txt.
 func (r *Report) Summary() string {
-	p := page{Title: r.Title}
+	p := report.Page{Title: r.Title}
 	p.Sections = append(p.Sections, r.times(), r.unpaired(), r.decision(), r.warnings(), r.published())
-	p.drop()
-	return p.text()
+	p.Drop()
+	return p.Text()
 }
 
 // Markdown is the report as GitHub Flavored Markdown, without plots.
 func (r *Report) Markdown() string {
 	p := r.page()
-	return p.markdown()
+	return p.Markdown()
 }
 
 // page is the report with all its sections.
-func (r *Report) page() *page {
-	p := &page{Title: r.Title, Sections: []section{
+func (r *Report) page() *report.Page {
+	p := &report.Page{Title: r.Title, Sections: []report.Section{
 		r.decision(), r.times(), r.unpaired(), r.warnings(), r.costs(), r.breakEvens(), r.splits(), r.roofs(),
 		r.published(), r.patch(), r.environments(),
 	}}
-	p.drop()
+	p.Drop()
 	return p
-}
-
-// drop removes what has no content: sections, and columns of tables.
-func (p *page) drop() {
-	for _, s := range p.Sections {
-		if s.Table != nil {
-			s.Table.dropEmpty()
-		}
-	}
-	p.Sections = slices.DeleteFunc(p.Sections, func(s section) bool {
-		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) &&
-			len(s.Figures) == 0
-	})
 }
 
 // times is the table of the benchmark. The reason for a missing time is below the table, or in
 // the column if nothing was measured on the side.
-func (r *Report) times() section {
+func (r *Report) times() report.Section {
 	c := r.Comparison
-	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up",
+	t := &report.Table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up",
 		"Interval"}, Left: map[int]bool{4: true}}
 	for _, p := range c.Pairs {
-		t.add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp),
+		t.Add(p.Name(), digits(p.Base.Summary.Median), digits(p.Other.Summary.Median), times(p.SpeedUp),
 			between(p.SpeedUp))
 	}
 	for i := range c.Unpaired {
 		u := &c.Unpaired[i]
-		last := noValue
+		last := report.NoValue
 		if u.Busy {
 			last = notMeasurement
 		}
-		t.add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), noValue, last)
+		t.Add(u.Name(), seconds(u.BaseSeconds), seconds(u.OtherSeconds), report.NoValue, last)
 	}
 	if c.Total != nil {
-		t.add("Total of "+text.Count(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base), digits(c.Total.Other),
-			times(c.Total.SpeedUp), between(c.Total.SpeedUp))
+		t.Add("Total of "+text.Count(c.Total.Rows, "row")+" on both sides", digits(c.Total.Base),
+			digits(c.Total.Other), times(c.Total.SpeedUp), between(c.Total.SpeedUp))
 		t.Total = true
 	}
-	s := section{Heading: "Times", Table: t}
+	s := report.Section{Heading: "Times", Table: t}
 	for _, side := range []*Side{c.Base, c.Other} {
 		if side.Absent != "" {
 			s.Sentences = append(s.Sentences, fmt.Sprintf("Nothing was measured on the %s side: %s.", side.Name,
@@ -215,7 +203,7 @@ func (r *Report) times() section {
 // Confidence.
 func between(r Ratio) string {
 	if r.Interval == nil {
-		return noValue
+		return report.NoValue
 	}
 	text := digits(r.Interval.Low) + " to " + digits(r.Interval.High)
 	if r.Interval.Confidence < Confidence {
@@ -224,22 +212,22 @@ func between(r Ratio) string {
 	return text
 }
 
-// seconds formats a time; noTime for 0.
+// seconds formats a time; report.NoTime for 0.
 func seconds(v float64) string {
 	if v == 0 {
-		return noTime
+		return report.NoTime
 	}
 	return digits(v)
 }
 
 // unpaired lists the rows that are not compared, with the reasons.
-func (r *Report) unpaired() section {
+func (r *Report) unpaired() report.Section {
 	var g grouped
 	for i := range r.Comparison.Unpaired {
 		u := &r.Comparison.Unpaired[i]
 		g.add(u.Name(), u.Reason)
 	}
-	return section{Heading: "Not compared", Items: g.items()}
+	return report.Section{Heading: "Not compared", Items: g.items()}
 }
 
 // grouped collects remarks about rows, each text once.
@@ -256,7 +244,7 @@ func (g *grouped) add(name, remark string) {
 	if g.names[remark] == nil {
 		g.order = append(g.order, remark)
 	}
-	g.names[remark] = append(g.names[remark], visible(name))
+	g.names[remark] = append(g.names[remark], report.Visible(name))
 }
 
 // items returns one line per remark, with up to three names; more are only counted.
@@ -273,16 +261,16 @@ func (g *grouped) items() []string {
 }
 
 // decision is the section of the recommendation.
-func (r *Report) decision() section {
+func (r *Report) decision() report.Section {
 	if r.Decision == nil {
-		return section{}
+		return report.Section{}
 	}
-	return section{Heading: "Decision", Sentences: r.Decision.Sentences}
+	return report.Section{Heading: "Decision", Sentences: r.Decision.Sentences}
 }
 
 // warnings is the section of notes: warnings, the caller's notes, and remarks
 // about rows.
-func (r *Report) warnings() section {
+func (r *Report) warnings() report.Section {
 	c := r.Comparison
 	var g grouped
 	for _, p := range c.Pairs {
@@ -296,46 +284,46 @@ func (r *Report) warnings() section {
 			g.add(p.Name(), "also measured: "+row)
 		}
 	}
-	return section{Heading: "Notes", Items: slices.Concat(c.Warnings, r.Notes, g.items())}
+	return report.Section{Heading: "Notes", Items: slices.Concat(c.Warnings, r.Notes, g.items())}
 }
 
 // costs is the table of costs per unit of work and per 1,000 repeats.
-func (r *Report) costs() section {
+func (r *Report) costs() report.Section {
 	if r.Decision == nil || len(r.Decision.Costs) == 0 {
-		return section{}
+		return report.Section{}
 	}
 	c := r.Comparison
-	t := &table{Head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
+	t := &report.Table{Head: []string{"Operation", "Unit", c.Base.Name + " per unit", c.Other.Name + " per unit",
 		c.Base.Name + " per 1,000 repeats", c.Other.Name + " per 1,000 repeats", "Cost-efficiency"},
 		Left: map[int]bool{1: true}}
 	for _, cost := range r.Decision.Costs {
-		base, other := noValue, noValue
+		base, other := report.NoValue, report.NoValue
 		if cost.Unit != "" {
 			base, other = usd(cost.BaseUnit), usd(cost.OtherUnit)
 		}
-		t.add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand),
+		t.Add(cost.Name(), orDash(cost.Unit), base, other, usd(cost.BaseThousand), usd(cost.OtherThousand),
 			digits(cost.Efficiency.Value))
 	}
 	sentences := []string{fmt.Sprintf("%s: %s. %s: %s. Above 1, %[3]s is cheaper.", c.Base.Name, r.Decision.Prices.Base,
 		c.Other.Name, r.Decision.Prices.Other)}
-	return section{Heading: "Costs", Sentences: sentences, Table: t}
+	return report.Section{Heading: "Costs", Sentences: sentences, Table: t}
 }
 
 // breakEvens lists the break-even sizes and the fitted laws.
-func (r *Report) breakEvens() section {
-	s := section{Heading: "Break-even sizes"}
+func (r *Report) breakEvens() report.Section {
+	s := report.Section{Heading: "Break-even sizes"}
 	if r.Decision == nil {
 		return s
 	}
 	for _, curve := range r.Decision.Curves {
-		s.Items = append(s.Items, visible(curve.Name())+", by time: "+curve.ByTime.Summary)
+		s.Items = append(s.Items, report.Visible(curve.Name())+", by time: "+curve.ByTime.Summary)
 		if curve.ByCost != nil {
-			s.Items = append(s.Items, visible(curve.Name())+", by cost: "+curve.ByCost.Summary)
+			s.Items = append(s.Items, report.Visible(curve.Name())+", by cost: "+curve.ByCost.Summary)
 		}
 		if a, b := curve.Base, curve.Other; a != nil && a.Points > 2 {
 			s.Items = append(s.Items,
 				fmt.Sprintf("%s, fitted: %s seconds grow with the size to the %s (R² %s), %s seconds to the %s (R² %s)",
-					visible(curve.Name()),
+					report.Visible(curve.Name()),
 					r.Comparison.Base.Name, digits(a.Exponent), digits(a.R2), r.Comparison.Other.Name,
 					digits(b.Exponent),
 					digits(b.R2)))
@@ -345,35 +333,35 @@ func (r *Report) breakEvens() section {
 }
 
 // splits is the table of the parts of each row's time.
-func (r *Report) splits() section {
-	t := &table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"},
+func (r *Report) splits() report.Section {
+	t := &report.Table{Head: []string{"Operation", "Side", "Copy in", "Kernel", "Copy out", "Other", "First call"},
 		Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		parts := row.Parts()
 		if row.NotMeasured != "" || (parts == nil && row.Split.FirstCall == 0) {
 			return
 		}
-		cells := []string{row.Name(), side.Name, noValue, noValue, noValue, noValue, noValue}
+		cells := append([]string{row.Name(), side.Name}, slices.Repeat([]string{report.NoValue}, 5)...)
 		for _, part := range parts {
 			cells[slices.Index([]string{"copy in", "kernel", "copy out", "other"}, part.Name)+2] = digits(part.Seconds)
 		}
 		if first := row.Split.FirstCall; first > 0 {
 			cells[6] = digits(first)
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	})
-	return section{Heading: "Where the time goes, in seconds", Table: t}
+	return report.Section{Heading: "Where the time goes, in seconds", Table: t}
 }
 
 // roofs is the table of rates relative to the measured limit of the machine.
-func (r *Report) roofs() section {
-	t := &table{Head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, Left: map[int]bool{1: true}}
+func (r *Report) roofs() report.Section {
+	t := &report.Table{Head: []string{"Operation", "Side", "Rate", "Share of the ceiling"}, Left: map[int]bool{1: true}}
 	r.eachRow(func(side *Side, row *Row) {
 		if share := row.share(); row.measured() && share > 0 {
-			t.add(row.Name(), side.Name, row.rate(), digits(share)+" %")
+			t.Add(row.Name(), side.Name, row.rate(), digits(share)+" %")
 		}
 	})
-	return section{Heading: "Share of the machine's limit", Table: t}
+	return report.Section{Heading: "Share of the machine's limit", Table: t}
 }
 
 // rate is that of the median of all runs.
@@ -385,7 +373,7 @@ func (r *Row) rate() string {
 	case rate > 0:
 		return digits(rate) + " MPixel/s"
 	}
-	return noValue
+	return report.NoValue
 }
 
 // share is the median over the runs of the share of the ceiling, in percent, each relative to
@@ -410,30 +398,31 @@ func (r *Report) eachRow(f func(*Side, *Row)) {
 }
 
 // published is the table of the published measurements.
-func (r *Report) published() section {
+func (r *Report) published() report.Section {
 	if r.Published == nil {
-		return section{}
+		return report.Section{}
 	}
 	c := r.Comparison
-	t := &table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up"}}
+	t := &report.Table{Head: []string{"Operation", c.Base.Name + " seconds", c.Other.Name + " seconds", "Speed-up"}}
 	for _, row := range r.Published.Rows {
-		speed := noValue
+		speed := report.NoValue
 		if row.Base > 0 && row.Other > 0 {
 			speed = digits(row.Base/row.Other) + " x"
 		}
-		t.add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
+		t.Add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source +
+	return report.Section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source +
 		"."}, Table: t, Items: r.Published.Notes}
 }
 
 // patch lists the changes of the job file.
-func (r *Report) patch() section {
+func (r *Report) patch() report.Section {
 	if r.Decision == nil || r.Decision.Patch == nil {
-		return section{}
+		return report.Section{}
 	}
 	patch := r.Decision.Patch
-	s := section{Heading: "Change of the job file", Sentences: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
+	s := report.Section{Heading: "Change of the job file",
+		Sentences: []string{"In " + strconv.Quote(patch.Job.File) + ":"}}
 	for _, change := range patch.Changes {
 		s.Items = append(s.Items, change.String())
 	}
@@ -441,8 +430,8 @@ func (r *Report) patch() section {
 }
 
 // environments lists the environments of both sides.
-func (r *Report) environments() section {
-	s := section{Heading: "Environment"}
+func (r *Report) environments() report.Section {
+	s := report.Section{Heading: "Environment"}
 	for _, side := range []*Side{r.Comparison.Base, r.Comparison.Other} {
 		switch {
 		case len(side.Environment) > 0:
@@ -454,10 +443,10 @@ func (r *Report) environments() section {
 	return s
 }
 
-// orDash replaces "" by noValue.
+// orDash replaces "" by report.NoValue.
 func orDash(text string) string {
 	if text == "" {
-		return noValue
+		return report.NoValue
 	}
 	return text
 }

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/batchctl/batchctl/workloads/measure"
+
+	"github.com/batchctl/batchctl/pkg/report"
 )
 
 // Result is one result line: the row that a workload measured, and where it was read.
@@ -45,7 +47,7 @@ func ParseResult(text []byte) (Result, error) {
 		return r, fmt.Errorf("invalid %s of %s: a %s", wrongType.Field, r.Operation, wrongType.Value)
 	}
 	r.Title = cmp.Or(r.Title, title(r.Workload, r.Operation))
-	r.NotMeasured = visible(r.NotMeasured)
+	r.NotMeasured = report.Visible(r.NotMeasured)
 	return r, check(&r.Result)
 }
 

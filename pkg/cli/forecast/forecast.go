@@ -222,7 +222,7 @@ func show(ctx context.Context, con *term.Console, o options, w *world) error {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
 	}
 	if o.svg != "" {
-		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(d)))); err != nil {
+		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(o, d)))); err != nil {
 			return err
 		}
 	}

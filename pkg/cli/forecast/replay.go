@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -20,6 +18,7 @@ import (
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/history"
 	"github.com/batchctl/batchctl/pkg/newfile"
+	"github.com/batchctl/batchctl/pkg/report"
 	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
@@ -136,7 +135,11 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 		d.Patch, d.PlatformPatch = state.Patch(sets[0].State()), w.platformPatch(state, sets[0].State())
 	}
 	if o.html != "" {
-		if err := newfile.Write(o.html, newfile.ForAll, func(w io.Writer) error { return report(w, d) }); err != nil {
+		page, err := sizingReport(d)
+		if err != nil {
+			return err
+		}
+		if err := newfile.Write(o.html, newfile.ForAll, newfile.Bytes(page)); err != nil {
 			return err
 		}
 	}
@@ -190,87 +193,57 @@ func printSizing(con *term.Console, d sizingDocument) error {
 	return nil
 }
 
-// page returns the template of the sizing report.
-var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("sizing").
-		Parse(sizingReport))
-})
-
-const sizingReport = `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Sizing report</title>
-<style>
-body{font-family:sans-serif;max-width:960px;margin:2em auto;padding:0 1em;color:#222}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6em;border-bottom:1px solid #ddd}
-.verdict{font-weight:bold}pre{background:#f4f4f4;padding:1em;overflow:auto}
-{{.Style}}
-</style>
-</head>
-<body>
-<h1>Sizing report</h1>
-<p>{{.Jobs}} jobs of {{.Trace}} against the queues at {{.Target}}, on {{.Day}}.</p>
-<p class="verdict">{{.Verdict}}</p>
-<p>{{.Searched}}</p>
-<table>
-<thead><tr><th>Set</th><th>maxvCpus</th><th>Wait p95</th><th>Cost</th><th>Idle vCPU hours</th><th>Fairness</th><th>Keeps the limit</th></tr></thead>
-<tbody>
-{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
-{{end}}</tbody>
-</table>
-<h2>Cost</h2>
-{{.CostChart}}
-<h2>Waiting, 95th percentile in minutes</h2>
-{{.WaitChart}}
-{{if .Patch}}<h2>The change</h2>
-<p>Change these members in the files that <code>apply</code> creates your queues from.</p>
-<pre>{{.Patch}}</pre>
-{{if .PlatformPatch}}<p>If your platform file describes the queue, change it there too.</p>
-<pre>{{.PlatformPatch}}</pre>{{end}}{{end}}
-</body>
-</html>
-`
-
-// report writes the sizing report as a page that needs no other file.
-func report(w io.Writer, d sizingDocument) error {
-	bars := func(id, title, unit string, of func(simulate.Sizing) chart.Bar) template.HTML {
-		g := chart.BarGroup{}
-		for _, s := range d.Sets {
-			b := of(s)
-			b.Name = s.Name
-			g.Bars = append(g.Bars, b)
-		}
-		// The chart escapes every text.
-		return template.HTML(chart.Bars{ID: id, Title: title, Unit: unit, Groups: []chart.BarGroup{g},
-			Width: chartWidth}.SVG())
-	}
-	var rows [][]string
+// sizingReport returns the sizing report as a page of HTML.
+func sizingReport(d sizingDocument) ([]byte, error) {
+	page := report.Page{Title: "Sizing report", Style: chart.Rules, Lead: simulate.Verdict(d.Sets, d.MaxWaitMs)}
+	sets := report.Section{Table: &report.Table{Left: map[int]bool{6: true}, Head: []string{"Set", "maxvCpus", "Wait p95",
+		"Cost", "Idle vCPU hours", "Fairness", "Keeps the limit"}}, Sentences: []string{
+		fmt.Sprintf("%s of %s against the queues at %s, on %s.", text.Count(d.Jobs, "job"), d.Trace, d.Target,
+			time.Now().Format(time.DateOnly)), simulate.Searched(d.Tried)}}
 	for _, s := range d.Sets {
-		rows = append(rows, s.Cells())
+		sets.Table.Add(s.Cells()...)
 	}
-	patch, err := patchText(d.Patch)
-	if err != nil {
-		return err
-	}
-	platform, err := patchText(d.PlatformPatch)
-	if err != nil {
-		return err
-	}
-	err = page().Execute(w, map[string]any{"Style": template.CSS(chartStyle), "Jobs": d.Jobs, "Trace": d.Trace,
-		"Target": d.Target, "Day": time.Now().Format(time.DateOnly),
-		"Verdict": simulate.Verdict(d.Sets, d.MaxWaitMs), "Searched": simulate.Searched(d.Tried), "Rows": rows,
-		"Patch": patch, "PlatformPatch": platform,
-		"CostChart": bars("cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
+	page.Sections = append(page.Sections, sets, report.Section{Heading: "Charts", Figures: slices.Concat(
+		bars(d, "cost", "Cost of each set", "USD", func(s simulate.Sizing) chart.Bar {
 			c := s.Outlook.CostUSD
 			return chart.Bar{Value: c.Median, Low: c.Low, High: c.High}
 		}),
-		"WaitChart": bars("wait", "Waiting of each set", "min",
-			func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: minutes(s), Text: s.WaitText()} })})
-	if err != nil {
-		return errors.Join(errors.New("write the sizing report"), err)
+		bars(d, "wait", "Waiting of each set, 95th percentile", "min",
+			func(s simulate.Sizing) chart.Bar { return chart.Bar{Value: minutes(s), Text: s.WaitText()} }))})
+	for _, change := range []struct {
+		heading, text string
+		patch         map[string]any
+	}{
+		{"The change", "Change these members in the files that apply creates your queues from.", d.Patch},
+		{"", "If your platform file describes the queue, change it there too.", d.PlatformPatch},
+	} {
+		if len(change.patch) == 0 {
+			continue
+		}
+		code, err := term.JSONText(change.patch)
+		if err != nil {
+			return nil, err
+		}
+		page.Sections = append(page.Sections, report.Section{Heading: change.heading, Sentences: []string{change.text},
+			Code: string(code)})
 	}
-	return nil
+	page.Drop()
+	return page.HTML()
+}
+
+// bars draws a bar for each set; no figure if nothing has a length.
+func bars(d sizingDocument, id, title, unit string, of func(simulate.Sizing) chart.Bar) []report.Figure {
+	g, largest := chart.BarGroup{}, 0.0
+	for _, s := range d.Sets {
+		b := of(s)
+		b.Name, largest = s.Name, max(largest, b.Value)
+		g.Bars = append(g.Bars, b)
+	}
+	if largest == 0 {
+		return nil
+	}
+	picture := chart.Bars{ID: id, Title: title, Unit: unit, Groups: []chart.BarGroup{g}, Width: 440}.SVG()
+	return []report.Figure{{Caption: title, Picture: template.HTML(picture)}} // the chart escapes every text
 }
 
 // minutes is the 95th percentile of the waits of a set; 0 for a job that never starts, which has no bar.
@@ -279,13 +252,4 @@ func minutes(s simulate.Sizing) float64 {
 		return 0
 	}
 	return *s.P95Ms / 60_000
-}
-
-// patchText returns a change as it goes into a file; "" without one.
-func patchText(patch map[string]any) (string, error) {
-	if len(patch) == 0 {
-		return "", nil
-	}
-	text, err := term.JSONText(patch)
-	return string(text), err
 }

@@ -3,7 +3,6 @@ package forecast
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -13,14 +12,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// printOutlook prints a forecast as text.
-func printOutlook(con *term.Console, o options, d outlookDocument) error {
+// heading says what a forecast is about.
+func heading(o options, d outlookDocument) string {
 	name := "all queues"
 	if d.Queue != "" {
 		name = "queue " + d.Queue
 	}
-	fmt.Fprintf(con.Out, "%s at %s, the next %s\n\n", diag.Printable(name), diag.Printable(d.Target),
-		text.ExactDuration(o.span))
+	return diag.Printable(fmt.Sprintf("%s at %s, the next %s", name, d.Target, text.ExactDuration(o.span)))
+}
+
+// printOutlook prints a forecast as text.
+func printOutlook(con *term.Console, o options, d outlookDocument) error {
+	fmt.Fprintf(con.Out, "%s\n\n", heading(o, d))
 	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed,
 		func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
 		return err
@@ -124,37 +127,23 @@ func printGroups(con *term.Console, head string, before []simulate.Group, after 
 	return t.Flush()
 }
 
-// chartStyle colours the charts of a file that stands alone.
-const chartStyle = `.chart{font-family:sans-serif}.label,.inside{fill:#333}.heading{font-weight:bold}.grid{stroke:#ddd}.axis{stroke:#888}.limit{stroke:#b00}` +
-	`.hatch{stroke:#fff;stroke-opacity:.4}.area.s-low{fill:#2166ac}.area.s-median{fill:#67a9cf}.area.s-high{fill:#d1e5f0}.bar{fill:#2166ac}.error{stroke:#333}`
-
-// chartWidth and chartHeight are the size of one chart.
-const chartWidth, chartHeight = 900, 260
-
 // picture returns an SVG with a chart for each share: what it uses at least, in the median and at most.
-func picture(d outlookDocument) string {
-	type titled struct {
-		title string
-		of    simulate.Outlook
-	}
-	all := []titled{{"", d.Outlook}}
-	if d.Proposed != nil {
-		all = []titled{{" now", d.Outlook}, {" after the change", *d.Proposed}}
-	}
-	var body strings.Builder
-	y := 0
-	for n, one := range all {
-		for i, g := range one.of.Groups {
-			a := chart.Area{ID: fmt.Sprintf("use-%d-%d", n, i), Title: "vCPUs of share " + g.Name + one.title,
-				Unit: "vCPUs of share " + g.Name + one.title, Width: chartWidth, Height: chartHeight}
-			a.Times, a.Series = steps(one.of.Times), chart.BandSeries(simulate.Limits(g.Used))
-			place := fmt.Sprintf(`<svg x="0" y="%d" width="%d" height="%d" `, y, chartWidth, chartHeight)
-			body.WriteString(strings.Replace(a.SVG(), "<svg ", place, 1))
-			y += chartHeight + 20
+func picture(o options, d outlookDocument) string {
+	var areas []chart.Area
+	add := func(suffix string, of simulate.Outlook) {
+		for _, g := range of.Groups {
+			name := "vCPUs of share " + g.Name + suffix
+			areas = append(areas, chart.Area{ID: fmt.Sprintf("use-%d", len(areas)), Title: name, Unit: name, Width: 900,
+				Height: 260, Times: steps(of.Times), Series: chart.BandSeries(simulate.Limits(g.Used))})
 		}
 	}
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d"><style>%s</style><rect width="100%%" height="100%%" fill="#fff"/>%s</svg>`+"\n",
-		chartWidth, max(y, chartHeight), chartStyle, body.String())
+	if d.Proposed == nil {
+		add("", d.Outlook)
+	} else {
+		add(" now", d.Outlook)
+		add(" after the change", *d.Proposed)
+	}
+	return chart.File(heading(o, d), areas)
 }
 
 // steps returns the times of a forecast.

@@ -42,8 +42,37 @@ func BandSeries(low, median, high []float64) []Series {
 
 // SVG draws the chart. Of the times that fall on one pixel it shows the one with the highest stack.
 func (a Area) SVG() string {
-	d := newDrawing(a.ID)
-	width, height := bounded(a.Width, 640, 200), bounded(a.Height, 240, 120)
+	d, width, height, desc := a.paint()
+	return d.svg(width, height, a.Title, desc)
+}
+
+// File draws areas of one width below each other, as an SVG that needs no page.
+func File(title string, areas []Area) string {
+	const margin = 16
+	var body draw.SVG
+	across, y := 0.0, margin+24.0
+	for _, a := range areas {
+		d, width, height, desc := a.paint()
+		body.WriteString(d.svg(width, height, a.Title, desc, "x", float64(margin), "y", y, "width", width, "height", height))
+		across, y = max(across, width), y+height+margin
+	}
+	var s draw.SVG
+	across = max(across, draw.TextWidth(title)) + 2*margin
+	s.Open("svg", "xmlns", "http://www.w3.org/2000/svg", "class", "chart", "width", across, "height", y,
+		"viewBox", draw.ViewBox(across, y), "font-size", 12.0)
+	s.Element("title", title)
+	s.Element("style", "\n"+draw.Sheet(Rules, ""))
+	s.Shape("rect", "class", "ground", "width", across, "height", y)
+	s.Text(margin, 28, "start", "label heading", title)
+	s.WriteString(body.String())
+	s.Close("svg")
+	return s.String()
+}
+
+// paint draws the chart, and returns its size and description.
+func (a Area) paint() (d *drawing, width, height float64, desc string) {
+	d = newDrawing(a.ID)
+	width, height = bounded(a.Width, 640, 200), bounded(a.Height, 240, 120)
 	total := a.totals()
 	highest, whole := 0.0, true
 	for i, v := range total {
@@ -100,7 +129,7 @@ func (a Area) SVG() string {
 		d.Text(left-8, at+4, "end", "label", tick.Label)
 	}
 
-	desc := "No data."
+	desc = "No data."
 	if len(a.Times) == 0 {
 		d.Text((left+width)/2, (top+bottom)/2, "middle", "label", "no data")
 	} else {
@@ -125,7 +154,7 @@ func (a Area) SVG() string {
 		}
 		d.inside(width-5, label, "end", draw.Clip(limitLabel, width-left-8))
 	}
-	return d.svg(width, height, a.Title, desc)
+	return d, width, height, desc
 }
 
 // at returns value i as a chart can draw it.

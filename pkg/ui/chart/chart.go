@@ -29,6 +29,23 @@ import (
 	"github.com/batchctl/batchctl/pkg/draw"
 )
 
+// Rules is the style sheet of a file with charts, as draw.Sheet reads it.
+const Rules = `.chart{font-family:sans-serif}
+.ground{fill:$ground}
+.label{fill:$soft}
+.heading{fill:$ink;font-weight:bold}
+.inside{fill:$ink;stroke:$ground}
+.grid{stroke:$rule}
+.axis{stroke:$line}
+.error{stroke:$ink}
+.limit{stroke:$FAILED}
+.hatch{stroke:$ground;stroke-opacity:.4}
+.bar{fill:$c0}
+.area.s-low{fill:$low}
+.area.s-median{fill:$median}
+.area.s-high{fill:$high}
+`
+
 // drawing is an SVG fragment in progress. Coordinates are pixels.
 type drawing struct {
 	draw.SVG

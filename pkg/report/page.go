@@ -1,40 +1,45 @@
-package bench
+// Package report writes reports as text, Markdown and a page of HTML that needs no other file. It does no I/O.
+package report
 
 import (
 	"html/template"
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/mattn/go-runewidth"
+
+	"github.com/batchctl/batchctl/pkg/diag"
 )
 
-// page is a report before it is formatted. Its texts may come from logs, so each format escapes
-// them. The fields are exported for the HTML template.
-type page struct {
+// Page is a report before it is formatted. Its texts may come from logs, so each format escapes them.
+type Page struct {
 	Title string
 	// Lead is the sentence to read first, where it is not among the sections.
 	Lead     string
-	Sections []section
+	Sections []Section
+	// Style is the rules of the figures, as draw.Sheet reads them.
+	Style string
 }
 
-// section is a heading with its content, in the order of the fields.
-type section struct {
+// Section is a heading with its content, in the order of the fields.
+type Section struct {
 	Heading   string
 	Sentences []string
-	Table     *table
+	Table     *Table
 	Items     []string
-	Figures   []figure
+	// Figures and Code are only in HTML.
+	Figures []Figure
+	Code    string
 }
 
-// figure is a picture with what it shows.
-type figure struct {
+// Figure is a picture with what it shows.
+type Figure struct {
 	Caption string
 	Picture template.HTML
 }
 
-// table aligns its first column and the Left ones to the left, all others to the right.
-type table struct {
+// Table aligns its first column and the Left ones to the left, all others to the right.
+type Table struct {
 	Head []string
 	Rows [][]string
 	// Left are the columns of text.
@@ -43,13 +48,26 @@ type table struct {
 	Total bool
 }
 
+// Drop removes what has no content: sections, and columns of tables.
+func (p *Page) Drop() {
+	for _, s := range p.Sections {
+		if s.Table != nil {
+			s.Table.dropEmpty()
+		}
+	}
+	p.Sections = slices.DeleteFunc(p.Sections, func(s Section) bool {
+		return len(s.Sentences) == 0 && len(s.Items) == 0 && (s.Table == nil || len(s.Table.Rows) == 0) &&
+			len(s.Figures) == 0 && s.Code == ""
+	})
+}
+
 // dropEmpty removes the columns that no row fills, except the first one.
-func (t *table) dropEmpty() {
+func (t *Table) dropEmpty() {
 	filled := []int{0}
 	for i := 1; i < len(t.Head); i++ {
 		if slices.ContainsFunc(t.Rows, func(row []string) bool {
-			return row[i] != "" && row[i] != noValue &&
-				row[i] != noTime
+			return row[i] != "" && row[i] != NoValue &&
+				row[i] != NoTime
 		}) {
 			filled = append(filled, i)
 		}
@@ -73,14 +91,14 @@ func (t *table) dropEmpty() {
 
 // What a table shows in a cell that has no value, and for a row without a time.
 const (
-	noValue = "-"
-	noTime  = "none"
+	NoValue = "-"
+	NoTime  = "none"
 )
 
-// add adds a row.
-func (t *table) add(cells ...string) {
+// Add adds a row.
+func (t *Table) Add(cells ...string) {
 	for i := range cells {
-		cells[i] = visible(cells[i])
+		cells[i] = Visible(cells[i])
 	}
 	t.Rows = append(t.Rows, cells)
 }
@@ -89,13 +107,13 @@ func (t *table) add(cells ...string) {
 // locale.
 var display = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// text is the page for a terminal or a file.
-func (p *page) text() string {
+// Text is the page for a terminal or a file.
+func (p *Page) Text() string {
 	var b strings.Builder
-	b.WriteString(visible(p.Title) + "\n")
+	b.WriteString(Visible(p.Title) + "\n")
 	for _, s := range p.Sections {
 		if s.Heading != "" {
-			b.WriteString("\n" + visible(s.Heading) + "\n")
+			b.WriteString("\n" + Visible(s.Heading) + "\n")
 		}
 		for _, sentence := range s.Sentences {
 			b.WriteString(diag.Printable(sentence) + "\n")
@@ -110,7 +128,7 @@ func (p *page) text() string {
 	return b.String()
 }
 
-func (t *table) text() string {
+func (t *Table) text() string {
 	all := append([][]string{t.Head}, t.Rows...)
 	widths := make([]int, len(t.Head))
 	for _, row := range all {
@@ -148,8 +166,8 @@ func gapAfter(i int, widths []int) string {
 	return "  "
 }
 
-// markdown is the page as GitHub Flavored Markdown, without its figures.
-func (p *page) markdown() string {
+// Markdown is the page as GitHub Flavored Markdown, without its figures.
+func (p *Page) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# " + markdown(p.Title) + "\n")
 	for _, s := range p.Sections {
@@ -173,7 +191,7 @@ func (p *page) markdown() string {
 }
 
 // markdown returns the table as GitHub Flavored Markdown. The total is bold.
-func (t *table) markdown() string {
+func (t *Table) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	rule := make([]string, len(t.Head))
@@ -222,4 +240,15 @@ func markdown(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// longestText is what a report shows of a name out of a log, in bytes.
+const longestText = 200
+
+// Visible is a name out of a log: printable, and cut where it is long.
+func Visible(text string) string {
+	if len(text) > longestText {
+		text = strings.ToValidUTF8(text[:longestText], "") + "…"
+	}
+	return diag.Printable(text)
 }
