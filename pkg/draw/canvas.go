@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"golang.org/x/image/font"
@@ -133,16 +132,14 @@ func (l Letters) Fit(text string, size, space float64) string {
 	return "…"
 }
 
-// OneLine returns text that can be drawn and is valid in XML: on one line, without invalid
-// characters.
+// OneLine returns text that can be drawn and is valid in XML: on one line, without invalid or invisible characters.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t':
 			return ' '
-		case r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) ||
-			r&0xfffe == 0xfffe: // the last two of each plane
-			return utf8.RuneError
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r&0xfffe == 0xfffe: // or the last of a plane
+			return unicode.ReplacementChar
 		}
 		return r
 	}, text)

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // piece is a text with its role.
@@ -18,7 +20,7 @@ func (r row) pieces(also string, queue bool) []piece {
 		all = append(all, p)
 	}
 	for _, c := range r.counts {
-		join(", ", piece{clean(c.status), clean(c.String())})
+		join(", ", piece{draw.OneLine(c.status), draw.OneLine(c.String())})
 	}
 	for i, note := range r.notes {
 		separator := ", "

@@ -17,10 +17,10 @@ func (g *Graph) DOT() (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "digraph %s {\n", quoted(clean(g.Name)))
+	fmt.Fprintf(&out, "digraph %s {\n", quoted(draw.OneLine(g.Name)))
 	out.WriteString("  rankdir=LR\n  node [shape=box, fontname=\"monospace\", fontsize=11]\n  edge [fontname=\"monospace\", fontsize=9]\n")
 	if c.queue != "" {
-		fmt.Fprintf(&out, "  label=%s\n  labelloc=t\n", quoted("all in "+clean(c.queue)))
+		fmt.Fprintf(&out, "  label=%s\n  labelloc=t\n", quoted("all in "+draw.OneLine(c.queue)))
 	}
 	for i, n := range c.nodes {
 		fmt.Fprintf(&out, "  n%d [label=%s%s]\n", i, quoted(strings.Join(c.label(i), "\n")), dotShape(n))
@@ -35,26 +35,26 @@ func (g *Graph) DOT() (string, error) {
 // label are the lines of a node's box.
 func (c *checked) label(i int) []string {
 	n := c.nodes[i]
-	lines := []string{clean(n.Name)}
+	lines := []string{draw.OneLine(n.Name)}
 	var labels []string
 	for _, l := range n.Labels {
-		labels = append(labels, clean(l))
+		labels = append(labels, draw.OneLine(l))
 	}
 	for _, kind := range c.own[i] {
-		labels = append(labels, clean(kind))
+		labels = append(labels, draw.OneLine(kind))
 	}
 	if len(labels) > 0 {
 		lines = append(lines, strings.Join(labels, ", "))
 	}
 	if queue := c.queueOf(n); queue != "" {
-		lines = append(lines, clean(queue))
+		lines = append(lines, draw.OneLine(queue))
 	}
 	if n.Status != "" {
-		lines = append(lines, clean(n.Status))
+		lines = append(lines, draw.OneLine(n.Status))
 	}
 	var counts []string
 	for _, k := range n.counts() {
-		counts = append(counts, clean(k.String()))
+		counts = append(counts, draw.OneLine(k.String()))
 	}
 	if len(counts) > 0 {
 		lines = append(lines, strings.Join(counts, ", "))
@@ -80,7 +80,7 @@ func dotShape(n Node) string {
 		text += fmt.Sprintf(", penwidth=%d", width)
 	}
 	if n.Link != "" {
-		text += ", URL=" + quoted(clean(n.Link))
+		text += ", URL=" + quoted(draw.OneLine(n.Link))
 	}
 	return text
 }
@@ -88,7 +88,7 @@ func dotShape(n Node) string {
 func dotEdge(l link) string {
 	var with []string
 	if len(l.types) > 0 {
-		with = append(with, "label="+quoted(clean(l.label(""))))
+		with = append(with, "label="+quoted(draw.OneLine(l.label(""))))
 	}
 	switch l.style() {
 	case Always, Failure:

@@ -3,6 +3,8 @@ package graph
 import (
 	"fmt"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // CycleError is a graph in which jobs wait for each other.
@@ -14,11 +16,11 @@ type CycleError struct {
 // Error names the jobs of the cycle.
 func (e *CycleError) Error() string {
 	if len(e.Names) == 1 {
-		return fmt.Sprintf("%s waits for itself: remove that dependency", clean(e.Names[0]))
+		return fmt.Sprintf("%s waits for itself: remove that dependency", draw.OneLine(e.Names[0]))
 	}
 	names := make([]string, len(e.Names), len(e.Names)+1)
 	for i, n := range e.Names {
-		names[i] = clean(n)
+		names[i] = draw.OneLine(n)
 	}
 	return fmt.Sprintf("jobs wait for each other: %s: remove one of these dependencies",
 		strings.Join(append(names, names[0]), " -> "))

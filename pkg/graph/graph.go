@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // NodeKind is what a node is drawn as.
@@ -114,7 +115,7 @@ func (c *checked) hasCritical() bool {
 
 // check refuses edges that lead nowhere and cycles, and finds the stages.
 func (g *Graph) check() (*checked, error) {
-	c := &checked{nodes: g.Nodes, own: map[int][]string{}, queue: g.queue(), criticalNote: clean(g.CriticalNote)}
+	c := &checked{nodes: g.Nodes, own: map[int][]string{}, queue: g.queue(), criticalNote: draw.OneLine(g.CriticalNote)}
 	types, critical := map[[2]int][]string{}, map[[2]int]bool{}
 	for _, e := range g.Edges {
 		if n := len(g.Nodes); e.From < 0 || e.To < 0 || e.From >= n || e.To >= n {
@@ -242,18 +243,3 @@ func (n Node) counts() []count {
 }
 
 func (c count) String() string { return strconv.Itoa(c.n) + " " + c.status }
-
-// clean is a text on one line and without characters that a terminal or XML would take
-// for more than text: those that steer it, and those that turn the direction of writing.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n' || r == '\r':
-			return ' '
-		case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029', r == 0xfffe,
-			r == 0xffff:
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-}

@@ -28,7 +28,7 @@ func (g *Graph) paint(inline bool) (string, error) {
 		return "", err
 	}
 	p := &painter{layout: c.arrange(), inline: inline}
-	top := p.heading(clean(g.Name))
+	top := p.heading(draw.OneLine(g.Name))
 	p.dx, p.dy = margin, margin+top
 	for _, critical := range []bool{false, true} { // the critical path is drawn over the other edges
 		for i, l := range p.links {
@@ -41,7 +41,7 @@ func (g *Graph) paint(inline bool) (string, error) {
 		p.node(i)
 	}
 	p.legend()
-	return p.page(clean(g.Name)), nil
+	return p.page(draw.OneLine(g.Name)), nil
 }
 
 // painter writes the elements of the picture.
@@ -77,7 +77,7 @@ func (p *painter) heading(name string) (height int) {
 	}
 	if p.queue != "" {
 		height += 160
-		all := "all in " + clean(p.queue)
+		all := "all in " + draw.OneLine(p.queue)
 		p.text("small", margin, margin+height-50, all)
 		p.width = max(p.width, columns(all)*smallChar)
 	}
@@ -116,9 +116,9 @@ func (p *painter) edge(i int) {
 		middle := point{x: (a.x + b.x) / 2}
 		fmt.Fprintf(&path, "C%s %s %s %s %s %s", x(middle), y(a), x(middle), y(b), x(b), y(b))
 	}
-	title := clean(p.nodes[l.from].Name) + " → " + clean(p.nodes[l.to].Name)
+	title := draw.OneLine(p.nodes[l.from].Name) + " → " + draw.OneLine(p.nodes[l.to].Name)
 	if len(l.types) > 0 {
-		title += " (" + clean(l.label("")) + ")"
+		title += " (" + draw.OneLine(l.label("")) + ")"
 	}
 	p.Titled(title, "path", "class", p.class(edgeClass(l.style(), l.critical)), "d", path.String(),
 		"marker-end", tipOf(l.style(), l.critical))
@@ -151,7 +151,7 @@ func (p *painter) node(i int) {
 		class, title, name = class+" critical", append(title, criticalPath), name+", "+criticalPath
 	}
 	if n.Link != "" {
-		p.Open("a", "href", clean(n.Link), "aria-label", name)
+		p.Open("a", "href", draw.OneLine(n.Link), "aria-label", name)
 	}
 	p.Open("g", "class", p.class(class))
 	p.Element("title", strings.Join(title, "\n"))

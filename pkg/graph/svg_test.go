@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // rectangle is a box of an SVG, in pixels.
@@ -224,7 +226,7 @@ func TestTextsAreTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := dotStrings(t, dot); got[0] != strings.NewReplacer("&", "&amp;").Replace(clean(text)) {
+		if got := dotStrings(t, dot); got[0] != strings.NewReplacer("&", "&amp;").Replace(draw.OneLine(text)) {
 			t.Fatalf("%q of %q in\n%s", got[0], text, dot)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/batchctl/batchctl/pkg/draw"
 )
 
 // TextOptions say how a graph becomes lines of text.
@@ -94,9 +96,10 @@ func (t *texter) row(b *branch, stem string, depth int) row {
 	if t.Width > 0 && columns(stem) > t.Width*2/5 {
 		stem = t.fit(fmt.Sprintf("(%d) ", depth), t.Width*2/5) // what is deep would have no room left
 	}
-	r := row{stem: stem, name: clean(n.Name), status: clean(n.Status), queue: clean(t.queueOf(n)), counts: n.counts()}
+	r := row{stem: stem, name: draw.OneLine(n.Name), status: draw.OneLine(n.Status),
+		queue: draw.OneLine(t.queueOf(n)), counts: n.counts()}
 	for _, label := range n.Labels {
-		r.notes = append(r.notes, clean(label))
+		r.notes = append(r.notes, draw.OneLine(label))
 	}
 	kinds := slices.Clone(t.own[b.node])
 	if b.under >= 0 {
@@ -111,9 +114,9 @@ func (t *texter) row(b *branch, stem string, depth int) row {
 		r.notes = append(r.notes, criticalPath)
 	}
 	for _, l := range b.also {
-		other := clean(t.nodes[t.links[l].from].Name)
+		other := draw.OneLine(t.nodes[t.links[l].from].Name)
 		if kinds := t.links[l].types; len(kinds) > 0 {
-			other += " (" + clean(strings.Join(kinds, " + ")) + ")"
+			other += " (" + draw.OneLine(strings.Join(kinds, " + ")) + ")"
 		}
 		r.also = append(r.also, other)
 	}
@@ -125,14 +128,14 @@ func edgeNote(kind string) string {
 	if kind == Always || kind == Failure {
 		return "when: " + kind
 	}
-	return clean(kind)
+	return draw.OneLine(kind)
 }
 
 // print makes the rows fit and puts them below each other.
 func (t *texter) print() string {
 	var out strings.Builder
 	if t.queue != "" {
-		out.WriteString(t.styled(NoteRole, t.fit("all in "+clean(t.queue), t.Width)) + "\n")
+		out.WriteString(t.styled(NoteRole, t.fit("all in "+draw.OneLine(t.queue), t.Width)) + "\n")
 	}
 	w := t.widths()
 	for _, r := range t.rows {
