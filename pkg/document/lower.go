@@ -28,7 +28,11 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	out.Submit = l.submit(out.Register)
 	overlay(out.Submit, o)
 	for _, m := range members {
-		if n := l.job.Get(m.name); n != nil && m.read != nil && !m.isForeign(l.means) {
+		n := l.job.Get(m.name)
+		if n == nil || m.read == nil || m.isForeign(l.means) {
+			continue
+		}
+		if !m.oneContainer || n.Len() == 0 || l.hasOneContainer(out, n, m.with("work")) {
 			m.read(l, n, out)
 		}
 	}
@@ -46,11 +50,11 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 // conflicts reports members that have no effect together with other members.
 func (l *lowering) conflicts() {
 	if shared := l.job.Get("resources").Get("sharedMemory"); shared != nil && l.means == byName {
-		l.conflict(shared, false)
+		l.conflict(&resourcesMember, shared)
 	}
 	for _, m := range members {
 		if n := l.job.Get(m.name); n != nil && m.isForeign(l.means) {
-			l.conflict(n, m.oneContainer)
+			l.conflict(m, n)
 		}
 	}
 	if m := l.job.Get("submitJob").Get("jobDefinition"); m != nil {
@@ -61,21 +65,21 @@ func (l *lowering) conflicts() {
 
 // conflict reports a member that has no effect with the way in which the job says what it
 // runs.
-func (l *lowering) conflict(m *jsontree.Node, oneContainer bool) {
+func (l *lowering) conflict(m *member, n *jsontree.Node) {
 	switch {
-	case l.means == byName && m.Name == "image":
-		l.report(RuleMemberConflict, m, m.Key, "keep one of them", "image and definition exclude each other")
-	case l.means == byFragment && oneContainer:
-		l.report(RuleMemberConflict, m, m.Key, `write the job with "image", or with "definition" and "command"`,
-			"%s a job with one container, and this job has jobDefinition.%s", withVerb(m.Name, "need"),
+	case l.means == byName && n.Name == "image":
+		l.report(RuleMemberConflict, n, n.Key, "keep one of them", "image and definition exclude each other")
+	case l.means == byFragment && m.oneContainer:
+		l.report(RuleMemberConflict, n, n.Key, `write the job with "image", or with "definition" and "command"`,
+			"%s a job with one container, and this job has jobDefinition.%s", m.with("need"),
 			fragmentName(l.job.Get("jobDefinition")))
 	case l.means == byName:
-		l.report(RuleMemberConflict, m, m.Key, `remove it, or write "image" in place of "definition"`,
-			"%s cannot change in a registered definition", m.Name)
+		l.report(RuleMemberConflict, n, n.Key, `remove it, or write "image" in place of "definition"`,
+			"%s cannot change in a registered definition", n.Name)
 	default:
 		fragment := fragmentName(l.job.Get("jobDefinition"))
-		l.report(RuleMemberConflict, m, m.Key, "write it in "+fragment,
-			"%s has no effect beside jobDefinition.%s", m.Name, fragment)
+		l.report(RuleMemberConflict, n, n.Key, "write it in "+fragment,
+			"%s has no effect beside jobDefinition.%s", n.Name, fragment)
 	}
 }
 

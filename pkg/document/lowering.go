@@ -85,14 +85,3 @@ func (l *lowering) hasOneContainer(job *Job, n *jsontree.Node, works string) boo
 	}
 	return m == nil
 }
-
-// withVerb returns the name of a member of staging with a verb.
-func withVerb(member, verb string) string {
-	switch member {
-	case "checkpoint":
-		return "a checkpoint " + verb + "s"
-	case "measure", "onFailure":
-		return member + " " + verb + "s"
-	}
-	return member + " " + verb
-}

@@ -37,8 +37,10 @@ type member struct {
 
 	// foreign is how a job must not state what it runs, beyond what follows from in and oneContainer.
 	foreign means
-	// oneContainer means that the member works only in a job with one container.
+	// oneContainer means that the member works only in a job with one container. Messages call it subject; "" for the
+	// name, as a plural.
 	oneContainer bool
+	subject      string
 	// ofPlatform means that a platform file's default also applies to a job with a registered definition. Other
 	// defaults would replace members of that definition.
 	ofPlatform bool
@@ -137,3 +139,11 @@ func (m *member) isForeign(by means) bool {
 
 // nameIn returns the name of the member in its section of the requests.
 func (m *member) nameIn() string { return cmp.Or(m.aws, m.name) }
+
+// with returns the member with a verb, for a message.
+func (m *member) with(verb string) string {
+	if m.subject != "" {
+		return m.subject + " " + verb + "s"
+	}
+	return m.name + " " + verb
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // checkpointMember is the directory from which a later attempt of a job continues. Inputs find it in requests.
-var checkpointMember = member{name: "checkpoint", oneContainer: true, read: readCheckpoint,
+var checkpointMember = member{name: "checkpoint", oneContainer: true, subject: "a checkpoint", read: readCheckpoint,
 	references: checkpointReferences, noNative: noNativeCheckpoint}
 
 // Checkpoint is the directory from which a later attempt of a job continues.

@@ -15,7 +15,7 @@ var metricsMember = member{name: "metrics", oneContainer: true, read: readMetric
 
 // readMetrics reads the metrics of a job and checks each of them.
 func readMetrics(l *lowering, list *jsontree.Node, job *Job) {
-	if list.Len() == 0 || !l.hasOneContainer(job, list, "metrics work") {
+	if list.Len() == 0 {
 		return
 	}
 	job.MetricsNode = list

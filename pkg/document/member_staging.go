@@ -127,25 +127,22 @@ func findInput(p *problems, in *Input, document *diag.Source, o Options) {
 
 // checkCommand reports a job whose command batchctl stage cannot start.
 func (l *lowering) checkCommand(job *Job) {
-	member := l.job.Get("inputs")
+	m := &checkpointMember
 	switch {
 	case len(job.Inputs) > 0:
+		m = &inputsMember
 	case len(job.Outputs) > 0:
-		member = l.job.Get("outputs")
-	default:
-		member = l.job.Get("checkpoint")
+		m = &outputsMember
 	}
 	if !job.IsStaged() || l.means == byNothing || l.spoilt {
 		return // reported already, or correct
 	}
-	if !l.hasOneContainer(job, member, withVerb(member.Name, "work")) {
-		return
-	}
 	runsLines := job.Array.Get("commands") != nil && launcherOf(job.Array) != sweep.Image
 	if commandOf(job) == nil && !runsLines && job.Register != nil && l.readable("command") {
-		l.report(RuleMissingMember, member, member.Key, `add "command" with the image's own command and its arguments`,
+		n := l.job.Get(m.name)
+		l.report(RuleMissingMember, n, n.Key, `add "command" with the image's own command and its arguments`,
 			"%s the job's command: batchctl stage runs it, and does not know the image's own command",
-			withVerb(member.Name, "need"))
+			m.with("need"))
 	}
 }
 
