@@ -90,7 +90,7 @@ func findResources(c *compaction) {
 		resources = jsontree.NewObject(list)
 	}
 	shared := c.box().Get("linuxParameters").Get("sharedMemorySize")
-	if short := shortSize(shared); short != nil {
+	if short := shortSize(shared, jsontree.Number); short != nil {
 		resources.Set("sharedMemory", short)
 		c.taken[shared] = true
 	}
@@ -115,7 +115,7 @@ func shortResources(list *jsontree.Node) *jsontree.Node {
 		case "GPU":
 			name, short = "gpus", shortCount(value)
 		case "MEMORY":
-			name, short = "memory", shortMemory(value)
+			name, short = "memory", shortSize(value, jsontree.String)
 		}
 		if short == nil || out.Get(name) != nil || name == "gpus" && value.Str() == "0" {
 			return nil
@@ -142,18 +142,9 @@ func shortCount(value *jsontree.Node) *jsontree.Node {
 	return short
 }
 
-// shortMemory reads the value of a requirement, which is a string.
-func shortMemory(value *jsontree.Node) *jsontree.Node {
-	mib, err := strconv.ParseInt(value.Str(), 10, 32)
-	if err != nil || mib < 0 || strconv.FormatInt(mib, 10) != value.Str() {
-		return nil
-	}
-	return sizeNode(mib, value)
-}
-
-// shortSize reads a number of MiB.
-func shortSize(n *jsontree.Node) *jsontree.Node {
-	if mib, ok := plainInt(n); ok {
+// shortSize returns a number of MiB, in a node of this kind, as a size.
+func shortSize(n *jsontree.Node, kind jsontree.Kind) *jsontree.Node {
+	if mib, ok := plainInt(n, kind); ok {
 		return sizeNode(mib, n)
 	}
 	return nil

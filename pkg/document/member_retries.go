@@ -46,7 +46,7 @@ func attempts(strategy *jsontree.Node) *jsontree.Node {
 // duration returns a timeout as a text such as "2h".
 func duration(timeout *jsontree.Node) *jsontree.Node {
 	n := timeout.Get("attemptDurationSeconds")
-	left, ok := plainInt(n)
+	left, ok := plainInt(n, jsontree.Number)
 	if !ok || timeout.Len() != 1 {
 		return timeout
 	}

@@ -32,7 +32,7 @@ func findTmpfs(c *compaction) {
 	list := c.box().Get("linuxParameters").Get("tmpfs")
 	out := jsontree.NewObject(list)
 	for entry := range list.Children() {
-		path, size := entry.Get("containerPath"), shortSize(entry.Get("size"))
+		path, size := entry.Get("containerPath"), shortSize(entry.Get("size"), jsontree.Number)
 		if path == nil || size == nil || entry.Len() > 2 || out.Get(path.Str()) != nil ||
 			strings.HasPrefix(path.Str(), "$") {
 			return

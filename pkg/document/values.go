@@ -36,10 +36,10 @@ func sizeNode(mib int64, from *jsontree.Node) *jsontree.Node {
 	return jsontree.NewString(fmt.Sprintf("%d MiB", mib), from)
 }
 
-// plainInt reads a number that consists only of digits and is small enough for the short
+// plainInt reads a number, in a node of this kind, that consists only of digits and is small enough for the short
 // forms.
-func plainInt(n *jsontree.Node) (int64, bool) {
-	if !n.Is(jsontree.Number) {
+func plainInt(n *jsontree.Node, kind jsontree.Kind) (int64, bool) {
+	if !n.Is(kind) {
 		return 0, false
 	}
 	i, err := strconv.ParseInt(n.Text, 10, 32)
