@@ -59,8 +59,8 @@ func soundWith(t interface {
 			if request.Get("jobQueue") == nil && kind == KindSubmitJob {
 				request.Set("jobQueue", jsontree.NewString("q", nil))
 			}
-			problems := check(request, kind).diags
-			problems = slices.DeleteFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == RuleBadValue }) // a rule reports limits
+			// Rules report limits.
+			problems := slices.DeleteFunc(check(request, kind).diags, func(d diag.Diagnostic) bool { return d.Rule == RuleBadValue })
 			if len(diags) == 0 && len(problems) > 0 {
 				t.Fatalf("%s\n%s: %v", text, kind, problems)
 			}

@@ -13,8 +13,8 @@ import (
 )
 
 // onFailureMember is how to resubmit a job after a failure.
-var onFailureMember = member{name: "onFailure", oneContainer: true, subject: "onFailure", ofPlatform: true, read: readRungs,
-	references: rungsReferences, native: rungsNative, find: findRungs}
+var onFailureMember = member{name: "onFailure", oneContainer: true, subject: "onFailure", ofPlatform: true,
+	read: readRungs, references: rungsReferences, native: rungsNative, find: findRungs}
 
 // Rung is an entry of a job's onFailure.
 type Rung struct {
