@@ -192,7 +192,8 @@ func (d *Diffs) judge() {
 			row.Verdict = Faster
 		case leastP(n, m)*float64(len(rows)) >= d.Alpha:
 			row.Verdict = TooFew
-			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m, text.Count(len(rows), "row"),
+			row.Reason = fmt.Sprintf("%d and %d repeats; with %s, each side needs %d", n, m,
+				text.Count(len(rows), "row"),
 				enough(len(rows), d.Alpha))
 		}
 	}

@@ -191,7 +191,8 @@ func (d *Decision) describe(c *Comparison, factor float64, better string) {
 	d.describeChoice(c, better)
 	d.describeBusy(c)
 	t := c.Total
-	d.add("All %s together take %s seconds on %s and %s on %s: %s.", text.Count(t.Rows, "row"), digits(t.Base), c.Base.Name,
+	d.add("All %s together take %s seconds on %s and %s on %s: %s.", text.Count(t.Rows, "row"), digits(t.Base),
+		c.Base.Name,
 		digits(t.Other), c.Other.Name,
 		d.compared(t.SpeedUp, c, "as fast"))
 	if d.Efficiency != nil {

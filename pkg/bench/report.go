@@ -411,7 +411,8 @@ func (r *Report) published() report.Section {
 		}
 		t.Add(row.Operation, seconds(row.Base), seconds(row.Other), speed)
 	}
-	return report.Section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " + r.Published.Source +
+	return report.Section{Heading: "Published elsewhere", Sentences: []string{"Not measured here: " +
+		r.Published.Source +
 		"."}, Table: t, Items: r.Published.Notes}
 }
 

@@ -112,5 +112,6 @@ func (c *driverCheck) deviceNodes() {
 			"create it: sudo nvidia-modprobe -c 0 -u", seen("/dev", strings.Join(cards, ", ")+", but no nvidia-uvm"))
 		return
 	}
-	c.report.ok("device-nodes", text.Count(len(cards), "GPU")+" with device nodes", seen("/dev", strings.Join(cards, ", ")))
+	c.report.ok("device-nodes", text.Count(len(cards), "GPU")+" with device nodes",
+		seen("/dev", strings.Join(cards, ", ")))
 }

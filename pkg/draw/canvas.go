@@ -138,7 +138,8 @@ func OneLine(text string) string {
 		switch {
 		case r == '\n' || r == '\r' || r == '\t':
 			return ' '
-		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r&0xfffe == 0xfffe: // or the last of a plane
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) ||
+			r&0xfffe == 0xfffe: // or the last of a plane
 			return unicode.ReplacementChar
 		}
 		return r

@@ -54,7 +54,8 @@ func (v *drawing) Label(x, y float64, text string, as Lettering) {
 }
 
 func (v *drawing) Image(left, top, width, height float64, img image.Image) {
-	large := image.NewRGBA(image.Rect(0, 0, int(width*Pixels), int(height*Pixels))) // some viewers blur what they enlarge
+	large := image.NewRGBA(image.Rect(0, 0, int(width*Pixels),
+		int(height*Pixels))) // some viewers blur what they enlarge
 	enlarge(large, large.Rect, img)
 	var file bytes.Buffer
 	_ = png.Encode(&file, large) // a buffer takes everything

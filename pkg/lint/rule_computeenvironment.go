@@ -211,7 +211,8 @@ func environmentFileRules() []*Rule {
 			api("ManagedInstancesProvider.infrastructureRoleArn")),
 		rule("ce-update-changes", High, checkUpdateChanges,
 			"An update of an environment changes its state, resources, service role or vCPUs. updatePolicy only says how AWS Batch replaces instances, and does not suffice.",
-			"the service's error quoted in hashicorp/terraform-provider-aws#43969").onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
+			"the service's error quoted in hashicorp/terraform-provider-aws#43969").
+			onlyWith(ofKind(document.KindUpdateComputeEnvironment)),
 		// The members that only instances have, each with a rule of its own.
 		noFargate("allocationStrategy", High), noFargate("bidPercentage", High), noFargate("desiredvCpus", High),
 		noFargate("ec2KeyPair", High),

@@ -143,7 +143,8 @@ func (r jobRung) checkQueue() {
 func (r jobRung) checkLimit() {
 	asked := r.Job.resolved().requestsFor("MEMORY").total
 	if most := float64(r.Rung.UpToMiB); most > 0 && asked > 0 && most <= asked {
-		r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s", text.ExactSize(most*(1<<20)),
+		r.Job.Report(fmt.Sprintf("outOfMemory goes up to %s, but the job already requests %s",
+			text.ExactSize(most*(1<<20)),
 			text.ExactSize(asked*(1<<20))), "raise upTo, or remove the rung", r.Node.Get("upTo"))
 	}
 }

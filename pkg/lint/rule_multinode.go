@@ -104,7 +104,8 @@ func multinodeRules() []*Rule {
 			quoting("Multi-node parallel jobs aren't supported on UNMANAGED compute environments."),
 		orUnplaceable(check("stuck-mnp-maxvcpus", Medium, environmentsOfNodes, checkNodesFitMaxvCpus,
 			"All nodes of a job start together, each on an instance of its own, so maxvCpus has to be large enough for all.", guide("compute environments of multi-node jobs")).
-			quoting("Your compute environment must have enough maximum vCPUs to support your multi-node parallel job."), catalog.NodesOverMaxvCpus),
+			quoting("Your compute environment must have enough maximum vCPUs to support your multi-node parallel job."),
+			catalog.NodesOverMaxvCpus),
 		check("stuck-mnp-instancetype", Medium, nodes, checkNodesInstanceType,
 			"A compute environment has to launch the instance type that a multi-node job names.",
 			guide("compute environments of multi-node jobs")).

@@ -22,7 +22,8 @@ func parameterRules() []*Rule {
 			"the service's error (no parameter found for reference), quoted in public repositories"),
 		rule("ref-inside-word", Low, checkInsideWords,
 			"A Ref:: placeholder inside a longer argument, such as --epochs=Ref::epochs or a script. AWS documents placeholders that are a whole argument, and public job definitions have both forms. The local engine leaves a placeholder inside an argument unchanged.",
-			guide("job definition parameters")+"; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder"),
+			guide("job definition parameters")+
+				"; its examples have whole arguments only; hammerlab/coclobas#109 asks for a way to escape a placeholder"),
 		warns(rule("parameter-unused", Medium, checkUnusedParameters,
 			"A parameter of a definition or a submission that no Ref:: placeholder of the command names has no effect. Often it is a typo.",
 			guide("job definition parameters"))),

@@ -71,7 +71,8 @@ func queueRules() []*Rule {
 				"For memory, slightly means more than the type has for jobs, and either at most 5 % more or at most its nominal memory (or its share of that). "+
 				"For vCPUs, it means at most 5 % more, or one more if the boundary is 4 or above. "+
 				"A smaller type has at most three quarters of the vCPUs, memory or GPUs. One more job per instance counts only if no type of the queue packs the job nearly as well.",
-			guide("compute resource memory management")+": the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's")),
+			guide("compute resource memory management")+
+				": the kernel and the ECS agent use some of the nominal memory; the limits of 5 % and three quarters are batchctl's")),
 	}
 }
 

@@ -149,7 +149,8 @@ func checkMaxArraySize(p *Pass) {
 			j.Report("the policy allows no arrays", "", n)
 		default:
 			j.Report(fmt.Sprintf("the policy allows arrays of at most %s, but the job has %d",
-				text.Count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most), n)
+				text.Count(most, "child", "children"), size), fmt.Sprintf("split it into arrays of at most %d", most),
+				n)
 		}
 	}
 }
@@ -157,7 +158,8 @@ func checkMaxArraySize(p *Pass) {
 // checkMaxMemory reports jobs that request more memory than the policy allows.
 func checkMaxMemory(p *Pass) {
 	most := p.policy().MaxMemoryMiB
-	checkLimit(p, "MEMORY", float64(most), most > 0, func(mib float64) string { return text.ExactSize(mib * (1 << 20)) })
+	checkLimit(p, "MEMORY", float64(most), most > 0,
+		func(mib float64) string { return text.ExactSize(mib * (1 << 20)) })
 	for _, r := range rungs.of(p) {
 		if most > 0 && r.Rung.UpToMiB > most {
 			r.Job.Report(fmt.Sprintf("the policy allows %s, but outOfMemory goes up to %s", text.ExactSize(most<<20),

@@ -128,7 +128,8 @@ func (w waiver) checkWaivable() {
 			w.Rule+" cannot be waived: it is about the waivers themselves", "remove the waiver", n)
 	default:
 		w.Report(fmt.Sprintf("%s cannot be waived: its evidence is certain (%s)", w.Rule, r.Evidence),
-			"fix the problem; waivers are for warnings, errors from documentation only and the platform file's policy", n)
+			"fix the problem; waivers are for warnings, errors from documentation only and the platform file's policy",
+			n)
 	}
 }
 

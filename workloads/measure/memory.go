@@ -31,7 +31,8 @@ func (m Memory) Check(what string, bytes int64, advice string) error {
 	if m.Bytes == 0 || bytes <= m.Bytes {
 		return nil
 	}
-	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, text.Size(bytes), m.Source, text.Size(m.Bytes),
+	return fmt.Errorf("%s needs %s of memory, and %s has %s available; %s", what, text.Size(bytes), m.Source,
+		text.Size(m.Bytes),
 		advice)
 }
 

@@ -196,8 +196,9 @@ func printSizing(con *term.Console, d sizingDocument) error {
 // sizingReport returns the sizing report as a page of HTML.
 func sizingReport(d sizingDocument) ([]byte, error) {
 	page := report.Page{Title: "Sizing report", Style: chart.Rules, Lead: simulate.Verdict(d.Sets, d.MaxWaitMs)}
-	sets := report.Section{Table: &report.Table{Left: map[int]bool{6: true}, Head: []string{"Set", "maxvCpus", "Wait p95",
-		"Cost", "Idle vCPU hours", "Fairness", "Keeps the limit"}}, Sentences: []string{
+	sets := report.Section{Table: &report.Table{Left: map[int]bool{6: true},
+		Head: []string{"Set", "maxvCpus", "Wait p95",
+			"Cost", "Idle vCPU hours", "Fairness", "Keeps the limit"}}, Sentences: []string{
 		fmt.Sprintf("%s of %s against the queues at %s, on %s.", text.Count(d.Jobs, "job"), d.Trace, d.Target,
 			time.Now().Format(time.DateOnly)), simulate.Searched(d.Tried)}}
 	for _, s := range d.Sets {

@@ -53,7 +53,8 @@ func File(title string, areas []Area) string {
 	across, y := 0.0, margin+24.0
 	for _, a := range areas {
 		d, width, height, desc := a.paint()
-		body.WriteString(d.svg(width, height, a.Title, desc, "x", float64(margin), "y", y, "width", width, "height", height))
+		body.WriteString(d.svg(width, height, a.Title, desc, "x", float64(margin), "y", y, "width", width, "height",
+			height))
 		across, y = max(across, width), y+height+margin
 	}
 	var s draw.SVG
@@ -295,7 +296,8 @@ func (s Spark) SVG() string {
 		if end := len(line); end > 2 {
 			d.Shape("path", "class", "area", "d",
 				draw.Path(append(slices.Clone(line), line[end-2], height-1, line[0], height-1)...)+"Z")
-			d.Shape("path", "class", "line", "d", draw.Path(line...), "fill", "none", "stroke-width", 1.5, "stroke-linejoin",
+			d.Shape("path", "class", "line", "d", draw.Path(line...), "fill", "none", "stroke-width", 1.5,
+				"stroke-linejoin",
 				"round")
 		}
 		if end := len(line); end == 2 || end > 0 && i == len(values) {
