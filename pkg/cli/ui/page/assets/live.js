@@ -94,7 +94,7 @@ const batchctl = (() => {
     for (const [topic, handle] of handlers) {
       source.addEventListener(topic, (event) => {
         const data = JSON.parse(event.data);
-        if (Array.isArray(data)) return handle(data);
+        if (!('version' in data)) return handle(data); // lines of a log
         tell(data.problem ? 'the target does not answer: ' + data.problem : 'live', data.problem ? 'bad' : 'good');
         if (versions[topic] === data.version) return;
         versions[topic] = data.version;
