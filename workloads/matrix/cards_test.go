@@ -291,7 +291,7 @@ func TestCardFailures(t *testing.T) {
 		{"FAKECUDA_MEM_MB=2 FAKECUDA_FAIL=cuMemcpy2DAsync_v2:719:2 FAKECUDA_LEAKS=0", "--sizes 300", workloads.ExitFailed, "copy C: copy rows from the card: cuMemcpy2DAsync: CUDA error 719 (LAUNCH_FAILED)"},
 		{"FAKECUDA_DEVICES=4 FAKECUDA_FAIL=cuLaunchKernel:700:30 FAKECUDA_LEAKS=0", "--sizes 300 --kernel builtin", workloads.ExitFailed, "CUDA error 700 (ILLEGAL_ADDRESS)"},
 		{"FAKECUDA_FAIL=cuModuleLoadDataEx:222:1", "--sizes 300", workloads.ExitNoDevice, "CUDA error 222 (UNSUPPORTED_PTX_VERSION)"},
-		{"FAKECUDA_MEM_MB=1", "--sizes 3000", workloads.ExitFailed, "GPU 0 (Fake GPU) has 0.9 MiB available; choose --sizes of at most "},
+		{"FAKECUDA_MEM_MB=1", "--sizes 3000", workloads.ExitFailed, "GPU 0 (Fake GPU) has 922 KiB available; choose --sizes of at most "},
 		{"FAKECUDA_CC=75", "--sizes 30 --type float32,tf32 --kernel builtin", workloads.ExitNoDevice, "--device cuda: GPU 0 (Fake GPU) has no tensor cores for tf32"},
 		{"FAKECUDA_CC=75", "--sizes 30 --type bfloat16 --kernel cublas", workloads.ExitNoDevice, "--device cuda: GPU 0 (Fake GPU) has no tensor cores for bfloat16"},
 		{"BATCHCTL_CUBLAS=/none/libcublas.so", "--sizes 30 --kernel cublas", workloads.ExitNoDevice, "--kernel cublas: BATCHCTL_CUBLAS is not a library"},

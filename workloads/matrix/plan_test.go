@@ -77,7 +77,7 @@ func TestPlanOfKnownCards(t *testing.T) {
 func TestCardTooSmall(t *testing.T) {
 	rooms := []budget{{gpu.Info{Name: "Big"}, 1 << 40}, {gpu.Info{Ordinal: 1, Name: "Small"}, 1 << 20}}
 	_, err := plansFor(product{gpu.Float64, 2000}, rooms)
-	if want := "2000x2000 float64 multiplication, even in the smallest blocks, needs 8.2 MiB of memory, and GPU 1 (Small) has 1 MiB available; choose --sizes of at most 200"; err == nil || err.Error() != want {
+	if want := "2000x2000 float64 multiplication, even in the smallest blocks, needs 8.19 MiB of memory, and GPU 1 (Small) has 1 MiB available; choose --sizes of at most 200"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	rooms[1].bytes = 100

@@ -743,14 +743,14 @@ const journeys = {
     const before = memory();
     cli('submit', 'burst.json');
     await v.go('/jobs/' + newest('burst'));
-    await page.waitForFunction(() => document.querySelector('.log-state').textContent.includes('20000 lines, 40000 earlier'), null, {timeout: 60000});
+    await page.waitForFunction(() => document.querySelector('.log-state').textContent.includes('20,000 of 60,000 lines'), null, {timeout: 60000});
     const server = memory() - before;
     const first = await measure();
     // Send as many events again as a page gets in a long night.
     const publish = () => page.evaluate(async () => {
       const topic = 'log:' + document.querySelector('[data-log]').dataset.log;
       for (let i = 0; i < 10000; i++) {
-        window.sources[0].dispatchEvent(new MessageEvent(topic, {data: JSON.stringify([{t: Date.now(), s: [{t: 'event ' + i}, {t: 'red', c: 'f1'}]}])}));
+        window.sources[0].dispatchEvent(new MessageEvent(topic, {data: JSON.stringify({from: 60000 + i, lines: [{t: Date.now(), s: [{t: 'event ' + i}, {t: 'red', c: 'f1'}]}]})}));
         if (i % 100 === 0) await new Promise((f) => setTimeout(f));
       }
     });
