@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
@@ -37,10 +36,10 @@ func (a Advice) SavingTexts() (texts []string) {
 	}
 	switch {
 	case s.Unknown == "" && s.USD > 0:
-		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", cost.Figure(s.USD),
-			cost.Figure(s.USDBefore), SpanText(s.Hours)))
+		texts = append(texts, fmt.Sprintf("%s of %s USD on demand for these %s", text.Money(s.USD),
+			text.Money(s.USDBefore), SpanText(s.Hours)))
 	case s.Unknown == "" && s.USD < 0:
-		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", cost.Figure(-s.USD), SpanText(s.Hours)))
+		texts = append(texts, fmt.Sprintf("nothing: %s USD more for these %s", text.Money(-s.USD), SpanText(s.Hours)))
 	}
 	for _, p := range s.Places {
 		saving := ""

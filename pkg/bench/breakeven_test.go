@@ -144,7 +144,7 @@ func TestCost(t *testing.T) {
 // TestPriceSaysItsDay: a table without a day for each price says its own.
 func TestPriceSaysItsDay(t *testing.T) {
 	price := Price{USDPerHour: 2.448, What: "g5.8xlarge in us-east-1, on demand", Source: "prices of 2026-07-20"}
-	if got := price.String(); got != "$2.45 an hour (g5.8xlarge in us-east-1, on demand), prices of 2026-07-20" {
+	if got := price.String(); got != "2.45 USD an hour (g5.8xlarge in us-east-1, on demand), prices of 2026-07-20" {
 		t.Error(got)
 	}
 	price.Date = "2026-07-21"

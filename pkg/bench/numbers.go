@@ -25,8 +25,8 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', min(max(decimals, 0), 11), 64)
 }
 
-// usd prints an amount of US dollars: $0.00123.
-func usd(v float64) string { return "$" + digits(v) }
+// usd prints an amount of US dollars with the digits of a measurement: 0.00123 USD.
+func usd(v float64) string { return digits(v) + " USD" }
 
 // percent prints a share: 0.051 is "5.1 %".
 func percent(v float64) string {

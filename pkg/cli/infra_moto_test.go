@@ -268,7 +268,7 @@ func TestInfraTwoPrefixes(t *testing.T) {
 	}
 	u.write("job.json", `{ "name": "hello", "image": "public.ecr.aws/docker/library/busybox:1.36", "command": ["true"], "resources": { "vcpus": 1, "memory": "1 GiB" }, "timeout": "1h", "queue": "p2-cpu-spot-first" }`)
 	out, _ = u.types(exit.Change, "plan job.json")
-	u.wants(out, " (Spot) to $0.085 (on demand); us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 jobs per c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 jobs per c6i.large")
+	u.wants(out, " (Spot) to 0.085 USD (on demand); us-east-1", "  runs on   p2-", " (SPOT, ENABLED, VALID): 2 jobs per c6i.large", "  then on   p2-", " (EC2, ENABLED, VALID): 2 jobs per c6i.large")
 	out, _ = u.types(exit.OK, "cost job.json")
 	u.wants(out, "order       hello: first on p2-", " (SPOT), then on p2-", " (EC2)\n")
 	// A value on the command line wins over the prefix.

@@ -142,10 +142,10 @@ func TestPlanAgainstMoto(t *testing.T) {
 		"            ENABLED, VALID\n",
 		"  runs on   fixed (EC2, ENABLED, VALID): 1 job per m5.large, at most 32 at once (maxvCpus 64, 0 now)",
 		"  then on   any (SPOT, ENABLED, VALID): 1 job per m6i.large, at most 128 at once (maxvCpus 256, 0 now)",
-		"            first on fixed (EC2): $0.144\n",
-		"              m5.large at $0.096/h x 1h30m = $0.144\n",
-		"              other instance types: $0.096 an hour\n",
-		"            then on any (SPOT): $0.0532 to $0.0864\n",
+		"            first on fixed (EC2): 0.144 USD\n",
+		"              m5.large at 0.096 USD/h x 1h30m = 0.144 USD\n",
+		"              other instance types: 0.096 USD an hour\n",
+		"            then on any (SPOT): 0.0532 to 0.0864 USD\n",
 	}, "plan", "job.json", "--verbose", "--out", "job.plan")
 	expect(0, nil, "submit", "job.json", "--check", "job.plan")
 	expect(0, []string{"no change: revision 1 has this content"}, "plan", "job.json", "--out", "job.plan")
@@ -155,7 +155,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 	expect(1, []string{"problem     job train: job queue off is DISABLED and rejects jobs"}, "plan", "off.json")
 	expect(1, []string{"no job queue nowhere at aws 123456789012 us-east-1"}, "plan", "lost.json")
 	expect(4, []string{"fargate (FARGATE, ENABLED, VALID): Fargate has 2 vCPU, 4096 MiB, at most 8 at once (maxvCpus 16)",
-		"(2 vCPU at $0.04048 + 4 GB at $0.004445)/h x 1h30m = $0.148"}, "plan", "fargate.json", "--verbose")
+		"(2 vCPU at 0.04048 USD + 4 GB at 0.004445 USD)/h x 1h30m = 0.148 USD"}, "plan", "fargate.json", "--verbose")
 
 	write("other.json", `{"targets": {"prod": {"region": "us-east-1", "accountId": "999999999999"}}}`)
 	if code, _, err := m.batchctl(dir, "plan", "job.json", "--platform", "other.json", "--target", "prod"); code != 3 ||
@@ -167,7 +167,7 @@ func TestPlanAgainstMoto(t *testing.T) {
 	m.aws("batch", "update-compute-environment", "--compute-environment", "fixed", "--state", "DISABLED")
 	expect(4, []string{`  computeEnvironments[fixed].state: "ENABLED" -> "DISABLED"`, "1 change since the plan was created: nothing was sent"},
 		"submit", "job.json", "--check", "job.plan")
-	expect(0, []string{"not on    fixed (EC2, DISABLED, VALID): it is DISABLED", "m6i.large at $0.096/h x 1h30m x 60 % (bidPercentage) = $0.0864"}, "plan", "job.json", "--verbose", "--out", "job.plan")
+	expect(0, []string{"not on    fixed (EC2, DISABLED, VALID): it is DISABLED", "m6i.large at 0.096 USD/h x 1h30m x 60 % (bidPercentage) = 0.0864 USD"}, "plan", "job.json", "--verbose", "--out", "job.plan")
 	m.aws("batch", "update-job-queue", "--job-queue", "main", "--state", "DISABLED")
 	expect(4, []string{`  queues[main].state: "ENABLED" -> "DISABLED"`}, "submit", "job.json", "--check", "job.plan")
 }

@@ -5,7 +5,8 @@ package cost
 import (
 	"fmt"
 	"slices"
-	"strconv"
+
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // Amount is a sum in US dollars, which may be without some of the jobs.
@@ -66,42 +67,13 @@ func (r Range) Plus(o Range) Range { return Range{r.Low.Plus(o.Low), r.High.Plus
 func (r Range) String() string {
 	switch low, high := r.Low.Known(), r.High.Known(); {
 	case low && high:
-		return Between(r.Low.USD, r.High.USD) + " USD"
+		return text.USDRange(r.Low.USD, r.High.USD)
 	case high:
-		return "up to " + Figure(r.High.USD) + " USD"
+		return "up to " + text.USD(r.High.USD)
 	case low && r.Low.USD > 0:
-		return Figure(r.Low.USD) + " USD or more"
+		return text.USD(r.Low.USD) + " or more"
 	case r.High.USD > 0:
-		return fmt.Sprintf("up to %s USD, without %d", Figure(r.High.USD), r.High.missing())
+		return fmt.Sprintf("up to %s, without %d", text.USD(r.High.USD), r.High.missing())
 	}
 	return "unknown"
-}
-
-// Between is two figures, or one where they read the same: "0.12 to 0.48".
-func Between(low, high float64) string {
-	if Figure(low) == Figure(high) {
-		return Figure(high)
-	}
-	return Figure(low) + " to " + Figure(high)
-}
-
-// least is the smallest amount that is worth a figure.
-const least = 0.0001
-
-// Figure is an amount to the cent; below a dollar it has three figures that count, and
-// next to nothing is "<0.0001".
-func Figure(usd float64) string {
-	switch {
-	case usd == 0:
-		return "0"
-	case usd < least:
-		return "<" + strconv.FormatFloat(least, 'f', -1, 64)
-	case usd >= 0.9995:
-		return strconv.FormatFloat(usd, 'f', 2, 64)
-	}
-	short, err := strconv.ParseFloat(strconv.FormatFloat(usd, 'g', 3, 64), 64)
-	if err != nil {
-		short = usd
-	}
-	return strconv.FormatFloat(short, 'f', -1, 64)
 }

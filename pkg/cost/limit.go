@@ -32,7 +32,7 @@ const slack = 1e-9
 func Over(list []Estimate, most float64) *Excess {
 	total := Total(list)
 	high := total.Cost.High
-	limit := Figure(most) + " USD"
+	limit := text.USD(most)
 	if !high.Known() {
 		var why []string
 		for _, gap := range high.Without {
@@ -51,7 +51,7 @@ func Over(list []Estimate, most float64) *Excess {
 
 // apart formats two amounts with as many digits as it takes to distinguish them.
 func apart(a, b float64) (string, string) {
-	x, y := Figure(a), Figure(b)
+	x, y := text.Money(a), text.Money(b)
 	for digits := 3; x == y && digits <= 17; digits++ {
 		x, y = strconv.FormatFloat(a, 'f', digits, 64), strconv.FormatFloat(b, 'f', digits, 64)
 	}
@@ -103,6 +103,6 @@ func lower(list []Estimate, excess float64) string {
 	if len(ways) == 0 {
 		ways = append(ways, "a smaller machine")
 	}
-	return fmt.Sprintf("%s is the most expensive, up to %s USD; lower it by %s", worst.Job, Figure(worst.Cost.High.USD),
+	return fmt.Sprintf("%s is the most expensive, up to %s; lower it by %s", worst.Job, text.USD(worst.Cost.High.USD),
 		strings.Join(ways, ", "))
 }

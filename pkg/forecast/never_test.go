@@ -93,7 +93,7 @@ func TestSizingsNeverStart(t *testing.T) {
 		t.Error(got)
 	}
 	all, err = Sizings(aMachine(4).with(1, 12, minute), 30*minute, nil, nil, 1)
-	if got := Verdict(all, 30*minute); err != nil || got != "the cheapest set that keeps 95 % of the waits below 30m: four times the vCPUs, maxvCpus 16, $0.00" {
+	if got := Verdict(all, 30*minute); err != nil || got != "the cheapest set that keeps 95 % of the waits below 30m: four times the vCPUs, maxvCpus 16, 0 USD" {
 		t.Error(got, err)
 	}
 }

@@ -21,8 +21,6 @@ func (b Band) Text(format func(float64) string) string {
 
 func hours(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
-
 func index(v float64) string { return fmt.Sprintf("%.2f", v) }
 
 func count(v float64) string { return fmt.Sprintf("%.0f", v) }
@@ -39,7 +37,7 @@ func (f Figure) Text(v Outlook) string { return f.of(v).Text(f.format) }
 
 // Figures are the figures of an outlook that no share or team has.
 var Figures = []Figure{
-	{"cost", func(v Outlook) Band { return v.CostUSD }, dollars},
+	{"cost in USD", func(v Outlook) Band { return v.CostUSD }, text.Money},
 	{"idle vCPU hours", func(v Outlook) Band { return v.IdleVCPUHours }, hours},
 	{"fairness (Jain's index)", func(v Outlook) Band { return v.Fairness }, index},
 	{"jobs that do not start", func(v Outlook) Band { return v.Unstarted }, count},
@@ -56,7 +54,7 @@ func (g Group) Cells() []string {
 		}
 		return b.Text(WaitText)
 	}
-	return []string{fmt.Sprint(g.Jobs), wait(g.P50), wait(g.P95), g.VCPUHours.Text(hours), g.CostUSD.Text(dollars)}
+	return []string{fmt.Sprint(g.Jobs), wait(g.P50), wait(g.P95), g.VCPUHours.Text(hours), g.CostUSD.Text(text.Money) + " USD"}
 }
 
 // neverText is the wait of a job that never starts.
@@ -99,7 +97,7 @@ func (s Sizing) Cells() []string {
 	if s.Keeps {
 		keeps = "yes"
 	}
-	return []string{s.Name, fmt.Sprint(s.MaxvCpus), s.WaitText(), dollars(s.Outlook.CostUSD.Median),
+	return []string{s.Name, fmt.Sprint(s.MaxvCpus), s.WaitText(), text.USD(s.Outlook.CostUSD.Median),
 		hours(s.Outlook.IdleVCPUHours.Median), index(s.Outlook.Fairness.Median), keeps}
 }
 
@@ -120,7 +118,7 @@ func Verdict(sets []Sizing, mostWaitMs int64) string {
 	}
 	if best := sets[0]; best.Keeps {
 		return fmt.Sprintf("the cheapest set that keeps 95 %% of the waits below %s: %s, maxvCpus %d, %s", limit,
-			best.Name, best.MaxvCpus, dollars(best.Outlook.CostUSD.Median))
+			best.Name, best.MaxvCpus, text.USD(best.Outlook.CostUSD.Median))
 	}
 	if n := sets[0].Never; n > 0 {
 		return "no set starts all jobs: in each, at least " + neverStart(n, "")

@@ -10,6 +10,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/stage"
+	"github.com/batchctl/batchctl/pkg/text"
 )
 
 // longOnSpot is the timeout in seconds from which a job on Spot should have a checkpoint.
@@ -79,11 +80,11 @@ func expectedLoss(c plan.Cost) string {
 		children = fmt.Sprintf(", for all %d children", c.Children)
 	}
 	if c.Hours == 0 {
-		return fmt.Sprintf(": a reclaim loses $%.2g for each hour that it ran", hour.High)
+		return fmt.Sprintf(": a reclaim loses %s for each hour that it ran", text.USD(hour.High))
 	}
 	half := c.Meter.USD(hour.High, c.Seconds()/2, max(c.Children, 1))
-	return fmt.Sprintf(": the expected loss is $%.2g to $%.2g%s, and a reclaim halfway loses $%.2g",
-		half*leastReclaimed, half*mostReclaimed, children, half)
+	return fmt.Sprintf(": the expected loss is %s%s, and a reclaim halfway loses %s",
+		text.USDRange(half*leastReclaimed, half*mostReclaimed), children, text.USD(half))
 }
 
 // checkCheckpointApart reports a checkpoint that overlaps with an input or an output of another kind.

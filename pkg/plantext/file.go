@@ -168,7 +168,7 @@ func (f *File) price() string {
 func priceText(sum plan.Total) string {
 	var clauses []string
 	if sum.Priced > 0 {
-		clauses = append(clauses, inCode(Between(sum.Least, sum.Most)))
+		clauses = append(clauses, inCode(text.USDRange(sum.Least, sum.Most)))
 	}
 	if sum.Unbounded > 0 {
 		clauses = append(clauses, text.Count(sum.Unbounded, "job")+" without a timeout")

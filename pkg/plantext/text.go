@@ -72,25 +72,26 @@ func Headroom(r plan.EnvironmentFit) string {
 	return text + ")"
 }
 
-// Price is the price of a job: "$2.45 to $7.34 (on demand)", or "about $0.01 (Spot) to $0.014 (on demand)".
+// Price is the price of a job: "2.45 to 7.34 USD (on demand)", or "about 0.01 USD (Spot) to 0.014 USD (on
+// demand)".
 func Price(c *plan.Cost) string {
 	least, most := c.Range()
-	text := Between(least, most)
+	price := text.USDRange(least, most)
 	switch {
 	case c.IsUpTo():
-		text = "up to " + Dollars(most)
+		price = "up to " + text.USD(most)
 	case slices.ContainsFunc(c.Order, func(s plan.Step) bool { return s.Cost.Spot && s.Unknown == "" }) &&
-		text != Dollars(most):
-		text = "about " + Dollars(least) + " (Spot) to " + Dollars(most)
+		price != text.USD(most):
+		price = "about " + text.USD(least) + " (Spot) to " + text.USD(most)
 	}
-	text += " (on demand)"
+	price += " (on demand)"
 	if c.Hours == 0 {
-		text += " an hour, without an upper bound: there is no timeout"
+		price += " an hour, without an upper bound: there is no timeout"
 	}
 	if names := c.Without(); len(names) > 0 {
-		text += ", without " + strings.Join(names, ", ")
+		price += ", without " + strings.Join(names, ", ")
 	}
-	return text
+	return price
 }
 
 // SpotNote warns that Spot prices vary, with the days of the table's prices.
@@ -99,50 +100,50 @@ func SpotNote(prices *catalog.Prices) string {
 		"that of "+cmp.Or(prices.Day(), "the table's day"))
 }
 
-// Arithmetic shows how a bound is calculated: "1/4 of m5.xlarge at $0.192/h x 1h
-// = $0.048".
+// Arithmetic shows how a bound is calculated: "1/4 of m5.xlarge at 0.192 USD/h x 1h
+// = 0.048 USD".
 func Arithmetic(c *plan.Cost, least bool) string {
 	var parts []string
 	for _, l := range c.Lines {
 		parts = append(parts, lineOf(l, least))
 	}
 	if c.StorageGB > 0 {
-		parts = append(parts, fmt.Sprintf("%d GB of storage at $%s", c.StorageGB, figure(c.Storage)))
+		parts = append(parts, fmt.Sprintf("%d GB of storage at %s USD", c.StorageGB, figure(c.Storage)))
 	}
 	if c.Address > 0 {
-		parts = append(parts, "a public IPv4 address at $"+figure(c.Address))
+		parts = append(parts, "a public IPv4 address at "+figure(c.Address)+" USD")
 	}
-	text, total, meter, bid := strings.Join(parts, " + "), c.Most, c.Meter.Whole(), c.BidPercentage
+	sum, total, meter, bid := strings.Join(parts, " + "), c.Most, c.Meter.Whole(), c.BidPercentage
 	if len(parts) > 1 {
-		text = "(" + text + ")"
+		sum = "(" + sum + ")"
 	}
 	if least {
 		total, meter = c.Least, c.Meter
 	}
 	if least && c.SpotLow > 0 {
-		text, bid = "its share at "+Dollars(c.SpotLow)+"/h on Spot", 0
+		sum, bid = "its share at "+text.USD(c.SpotLow)+"/h on Spot", 0
 	}
 	switch billed := meter.Billed(c.Seconds()); {
 	case c.Hours == 0:
 	case billed > c.Seconds():
-		text += fmt.Sprintf(" x %s (AWS bills no less)", Hours(billed/3600))
+		sum += fmt.Sprintf(" x %s (AWS bills no less)", Hours(billed/3600))
 	default:
-		text += " x " + Hours(c.Hours)
+		sum += " x " + Hours(c.Hours)
 	}
 	if !least && c.Attempts > 1 {
-		text += fmt.Sprintf(" x %d attempts", c.Attempts)
+		sum += fmt.Sprintf(" x %d attempts", c.Attempts)
 	}
 	if c.Children > 1 {
-		text += fmt.Sprintf(" x %d children", c.Children)
+		sum += fmt.Sprintf(" x %d children", c.Children)
 	}
 	if bid > 0 {
-		text += fmt.Sprintf(" x %d %% (bidPercentage)", bid)
+		sum += fmt.Sprintf(" x %d %% (bidPercentage)", bid)
 	}
-	text += " = " + Dollars(total)
+	sum += " = " + text.USD(total)
 	if c.Hours == 0 {
-		text += "/h"
+		sum += "/h"
 	}
-	return text
+	return sum
 }
 
 // lineOf shows the hourly price of one part: a share of an instance for the least
@@ -154,34 +155,12 @@ func lineOf(l plan.CostLine, least bool) string {
 	}
 	switch {
 	case l.Price != catalog.FargatePrice{}:
-		return fmt.Sprintf("%s(%s vCPU at $%s + %s GB at $%s)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU),
+		return fmt.Sprintf("%s(%s vCPU at %s USD + %s GB at %s USD)/h", nodes, figure(l.VCPUs), figure(l.Price.VCPU),
 			figure(l.GB), figure(l.Price.GB))
 	case least && l.PerInstance > 1:
-		return fmt.Sprintf("%s1/%d of %s at $%s/h", nodes, l.PerInstance, l.On, figure(l.Hour))
+		return fmt.Sprintf("%s1/%d of %s at %s USD/h", nodes, l.PerInstance, l.On, figure(l.Hour))
 	}
-	return fmt.Sprintf("%s%s at $%s/h", nodes, l.On, figure(l.Hour))
-}
-
-// Between formats a range of US dollars, or one amount if both ends look the
-// same.
-func Between(from, to float64) string {
-	if Dollars(from) == Dollars(to) {
-		return Dollars(from)
-	}
-	return Dollars(from) + " to " + Dollars(to)
-}
-
-// Dollars rounds to cents, and amounts below a dollar to three significant
-// figures.
-func Dollars(usd float64) string {
-	if usd >= 1 || usd == 0 {
-		return fmt.Sprintf("$%.2f", usd)
-	}
-	short, err := strconv.ParseFloat(fmt.Sprintf("%.3g", usd), 64)
-	if err != nil {
-		return fmt.Sprintf("$%g", usd)
-	}
-	return "$" + figure(short)
+	return fmt.Sprintf("%s%s at %s USD/h", nodes, l.On, figure(l.Hour))
 }
 
 // figure formats a number with as many digits as it needs.

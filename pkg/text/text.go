@@ -107,3 +107,35 @@ func ExactDuration(d time.Duration) string {
 	}
 	return short
 }
+
+// leastMoney is the smallest amount of US dollars that is worth a figure.
+const leastMoney = 0.0001
+
+// Money writes an amount of US dollars without its unit: to the cent, below a dollar with three significant digits,
+// and "<0.0001" for next to nothing.
+func Money(usd float64) string {
+	switch {
+	case usd == 0:
+		return "0"
+	case usd < leastMoney:
+		return "<" + strconv.FormatFloat(leastMoney, 'f', -1, 64)
+	case usd >= 0.9995:
+		return strconv.FormatFloat(usd, 'f', 2, 64)
+	}
+	short, err := strconv.ParseFloat(strconv.FormatFloat(usd, 'g', 3, 64), 64)
+	if err != nil {
+		short = usd
+	}
+	return strconv.FormatFloat(short, 'f', -1, 64)
+}
+
+// USD writes an amount with its unit: "1.50 USD".
+func USD(usd float64) string { return Money(usd) + " USD" }
+
+// USDRange writes a range, or one amount if both ends read the same: "0.12 to 0.48 USD".
+func USDRange(low, high float64) string {
+	if Money(low) == Money(high) {
+		return USD(high)
+	}
+	return Money(low) + " to " + USD(high)
+}

@@ -80,3 +80,17 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestMoney(t *testing.T) {
+	for usd, want := range map[float64]string{0: "0", 0.00001: "<0.0001", 0.00012345: "0.000123", 0.5: "0.5", 0.9996: "1.00", 1: "1.00", 12.345: "12.35", 1234567: "1234567.00"} {
+		if got := text.Money(usd); got != want {
+			t.Errorf("%v reads %s, want %s", usd, got, want)
+		}
+	}
+	if got := text.USDRange(0.12, 1.5); got != "0.12 to 1.50 USD" {
+		t.Errorf("a range reads %s", got)
+	}
+	if got := text.USDRange(0.12, 0.1200001); got != "0.12 USD" {
+		t.Errorf("a range of one figure reads %s", got)
+	}
+}

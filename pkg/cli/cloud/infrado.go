@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
@@ -230,9 +229,9 @@ func signed(low, high float64) string {
 	one := func(usd float64) string {
 		switch {
 		case usd < 0:
-			return "-" + cost.Figure(-usd)
+			return "-" + text.Money(-usd)
 		case usd > 0:
-			return "+" + cost.Figure(usd)
+			return "+" + text.Money(usd)
 		}
 		return "0"
 	}

@@ -169,7 +169,7 @@ func figuresOf(r attemptRow) figures {
 	}
 	f := figures{memory: ofText(used, advise.RequestText(r.Requested.MemoryMiB)), cpus: ofText(busy, vcpus), usd: "-"}
 	if r.USD != nil {
-		f.usd = cost.Figure(*r.USD)
+		f.usd = text.Money(*r.USD)
 	}
 	return f
 }

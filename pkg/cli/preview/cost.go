@@ -287,7 +287,7 @@ func hourText(r cost.Rate) string {
 	if r.On == "" {
 		return "-"
 	}
-	return cost.Figure(r.Share)
+	return text.Money(r.Share)
 }
 
 // spotText formats the range of the job's share at Spot prices; "-" if the table
@@ -296,7 +296,7 @@ func spotText(r cost.Rate) string {
 	if r.Spot == nil {
 		return "-"
 	}
-	return cost.Between(r.Spot.Low, r.Spot.High)
+	return strings.TrimSuffix(text.USDRange(r.Spot.Low, r.Spot.High), " USD")
 }
 
 // costPage is the text below the cost table. Each line has a label.
@@ -319,14 +319,14 @@ func (g *costPage) estimate(e cost.Estimate) {
 		if e.Children > 1 {
 			bound += fmt.Sprintf(" x %d children", e.Children)
 		}
-		g.Line("high", "%s%s, each alone at %s USD an hour", name, bound, cost.Figure(e.Rate.Alone))
+		g.Line("high", "%s%s, each alone at %s USD an hour", name, bound, text.Money(e.Rate.Alone))
 	}
 	if u := e.Rate.Unused; u != nil {
 		why := "if no other job uses them"
 		if u.Closed {
 			why = "and no other such job fits beside it"
 		}
-		g.Line("unused", "%s%d of the %d GPUs of %s, %s USD an hour, %s", name, u.GPUs, u.Of, u.On, cost.Figure(u.Hour),
+		g.Line("unused", "%s%d of the %d GPUs of %s, %s USD an hour, %s", name, u.GPUs, u.Of, u.On, text.Money(u.Hour),
 			why)
 	}
 }

@@ -395,7 +395,7 @@ func printSpent(con *term.Console, a *account) error {
 		g.Line("prices", "none: this machine costs nothing; to see the cost in a queue of the platform file: --queue QUEUE")
 	} else {
 		if total.Alone.Known() && total.Alone.USD > total.Cost.High.USD {
-			g.Line("at most", "%s USD, if every attempt had its machine alone", cost.Figure(total.Alone.USD))
+			g.Line("at most", "%s USD, if every attempt had its machine alone", text.Money(total.Alone.USD))
 		}
 		g.gaps("low", total.Cost.Low, "run")
 		g.gaps("high", total.Cost.High, "run")

@@ -358,10 +358,10 @@ func (g *PlanPage) calculation(indent string, c *plan.Cost) {
 		onDemand = ", on demand"
 	}
 	if c.Others > 0 {
-		g.More("%sother instance types: %s an hour%s", indent, plantext.Between(c.From, c.To), onDemand)
+		g.More("%sother instance types: %s an hour%s", indent, text.USDRange(c.From, c.To), onDemand)
 	}
 	if spot, ok := c.SpotHour(); c.Spot && ok {
-		g.More("%son Spot: %s an hour for its share", indent, plantext.Between(spot.Low, spot.High))
+		g.More("%son Spot: %s an hour for its share", indent, text.USDRange(spot.Low, spot.High))
 	}
 }
 
@@ -370,12 +370,12 @@ func (g *PlanPage) calculation(indent string, c *plan.Cost) {
 func (g *PlanPage) steps(c *plan.Cost) {
 	hasSpot := false
 	for i, s := range c.Order {
-		turn, price := "first", plantext.Between(s.Least, s.Most)
+		turn, price := "first", text.USDRange(s.Least, s.Most)
 		if i > 0 {
 			turn = "then"
 		}
 		if s.LowUnknown != "" {
-			price = "up to " + plantext.Dollars(s.Most)
+			price = "up to " + text.USD(s.Most)
 		}
 		if s.Unknown != "" {
 			g.More("%s on %s: unknown: %s", turn, s, s.Unknown)
@@ -414,10 +414,10 @@ func (g *PlanPage) total(v *plan.Review) {
 	case sum.Priced == 0:
 		g.Line("total", "unknown: %s", term.JoinClauses(without...))
 	case len(without) > 0:
-		g.Line("total", "%s for %s, plus %s", plantext.Between(sum.Least, sum.Most), text.Count(sum.Priced, "job"),
+		g.Line("total", "%s for %s, plus %s", text.USDRange(sum.Least, sum.Most), text.Count(sum.Priced, "job"),
 			term.JoinClauses(without...))
 	default:
-		g.Line("total", "%s for %s", plantext.Between(sum.Least, sum.Most), text.Count(sum.Priced, "job"))
+		g.Line("total", "%s for %s", text.USDRange(sum.Least, sum.Most), text.Count(sum.Priced, "job"))
 	}
 }
 

@@ -287,7 +287,7 @@ func WhenLine(a forecast.Answer) string {
 	if l := a.Larger; l != nil {
 		line += fmt.Sprintf("; with maxvCpus %d of %s: %s", l.MaxvCpus, l.Environment, moment(l.Start, a.Now))
 		if l.HourUSD > 0 {
-			line += fmt.Sprintf(", for $%.2f an hour more", l.HourUSD)
+			line += fmt.Sprintf(", for %s an hour more", text.USD(l.HourUSD))
 		}
 	}
 	if len(a.Unfit) > 0 {

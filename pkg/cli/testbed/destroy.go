@@ -18,7 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
-	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/infra"
@@ -305,7 +304,7 @@ func (q *sequence) printRemaining(o *testbed.Offer) {
 	}
 	price := "at an unknown price"
 	if o.Why == "" {
-		price = fmt.Sprintf("for %s USD an hour", cost.Figure(o.Hourly))
+		price = fmt.Sprintf("for %s USD an hour", text.Money(o.Hourly))
 	}
 	fmt.Fprintf(q.Err, "still exists: %s, %s; machines stop on their own\ndelete everything: %s\n",
 		text.And(o.Standing), price, q.o.again("destroy"))

@@ -82,11 +82,11 @@ func within(o *testbed.Offer, maxCost string) error {
 		return exit.Usage("--max-cost %s: %v", maxCost, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	case o.Why != "":
 		return exit.Fail(exit.Problem, "cannot tell whether it stays within %s USD: %s; nothing was created",
-			cost.Figure(limit), o.Why).
+			text.Money(limit), o.Why).
 			Try("give prices: --prices FILE, or leave --max-cost out")
 	case o.All() > limit:
 		return exit.Fail(exit.Problem, "it may cost %s USD, and the limit is %s; nothing was created",
-			cost.Figure(o.All()), cost.Figure(limit)).
+			text.Money(o.All()), text.Money(limit)).
 			Try("shorten the jobs: --set timeout=10m, and the wait for their start: --start-limit 15m")
 	}
 	return nil
@@ -115,11 +115,11 @@ func (q *sequence) text(o *testbed.Offer) string {
 	if o.Why != "" {
 		g.Line("costs", "unknown: %s", o.Why)
 	} else {
-		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", cost.Figure(o.All()),
-			cost.Figure(o.Most), cost.Figure(o.All()-o.Most), o.Hours())
+		g.Line("costs", "%s USD at most: %s for the jobs, %s for the rest in %.0f h", text.Money(o.All()),
+			text.Money(o.Most), text.Money(o.All()-o.Most), o.Hours())
 		g.More("excludes the start and idle time of machines, disks, logs and transfers")
 	}
-	g.Line("left", "%s USD an hour for as long as it stays: %s", cost.Figure(o.Hourly),
+	g.Line("left", "%s USD an hour for as long as it stays: %s", text.Money(o.Hourly),
 		text.And(o.Standing))
 	from := o.Prices.String() + ", " + o.Region
 	if o.Elsewhere {
