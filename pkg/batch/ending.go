@@ -67,8 +67,6 @@ func EndingOf(job *types.JobDetail) Ending {
 			e.Image = cmp.Or(e.Image, str(c.Image))
 		}
 	}
-	// An older engine does not record how it ran the attempt, but its messages show it.
-	e.Process = e.Process || e.Mentions("executable file not found on this machine", "the process executor")
 	return e
 }
 

@@ -30,7 +30,6 @@ func ranHere(instance string, exit int32, reason string, log ...string) *Bundle 
 const (
 	asProcess = "arn:aws:ecs:local:000000000000:container-instance/AWSBatch-local/local-process"
 	asPodman  = "arn:aws:ecs:local:000000000000:container-instance/AWSBatch-local/local-podman"
-	unsaid    = "arn:aws:ecs:local:000000000000:container-instance/AWSBatch-local/local"
 )
 
 // TestProcess checks that the verdict on a local process does not mention its image, whatever its
@@ -43,7 +42,6 @@ func TestProcess(t *testing.T) {
 		summary, fix string
 	}{
 		{ranHere(asProcess, 127, notFound), "missing-command", "blender is not on this machine, and the job ran as a process, without its image", "correct the command, or install it on this machine; to use the image, run it in a container: --executor podman"},
-		{ranHere(unsaid, 127, notFound), "missing-command", "blender is not on this machine, and the job ran as a process, without its image", "--executor podman"},
 		{ranHere(asProcess, 127, "", "sh: 1: blender: not found"), "missing-command", "sh: 1: blender: not found", "--executor podman"},
 		{ranHere(asProcess, 127, "", "x: error while loading shared libraries: libgl.so: cannot open"), "missing-command", "a shared library is not on this machine", "--executor podman"},
 		{ranHere(asProcess, 126, `CannotStartContainerError: exec: "/srv/run": permission denied`), "missing-command", "/srv/run on this machine cannot be executed", "chmod +x"},

@@ -166,7 +166,7 @@ func TestDowngrade(t *testing.T) {
 		header, records string
 		want            []string
 	}{
-		"event": {journal.Header, `{"at":1,"events":[{"queued":{"name":"q","priority":1,"environments":["local"]}}],"batchctl":"v0.9.0"}` + "\n" +
+		"event": {journal.Header, `{"at":1,"events":[{"logGroupCreated":{"group":"g"}}],"batchctl":"v0.9.0"}` + "\n" +
 			`{"at":2,"events":[{"paused":{"job":"a"}}]}`, []string{`unknown event "paused"`, "written by batchctl v0.9.0", "this is v0.1.0"}},
 		"event of the record that names its writer": {journal.Header, `{"at":2,"events":[{"paused":{}}],"batchctl":"v0.9.1"}`, []string{`unknown event "paused"`, "written by batchctl v0.9.1"}},
 		"status": {journal.Header, `{"at":1,"events":[{"moved":{"job":"a","to":"THROTTLED"}}],"batchctl":"v0.9.0"}`,
@@ -208,10 +208,10 @@ func TestDowngrade(t *testing.T) {
 func TestUnknownMembersAreIgnored(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	leave(t, dir, "{}")
-	writeJournal(t, dir, journal.Header, `{"at":1,"mood":"fine","events":[{"queued":{"name":"later","priority":1,"environments":["local"],"colour":"red"}}],"batchctl":"v0.9.0"}`)
+	writeJournal(t, dir, journal.Header, `{"at":1,"mood":"fine","events":[{"logGroupCreated":{"group":"later","colour":"red"}}],"batchctl":"v0.9.0"}`)
 	w := open(t, Options{Dir: dir, Executor: &script{}, Build: builtAs("v0.1.0")})
-	if q := w.queuesText(); !strings.Contains(q, `"jobQueueName":"later"`) {
-		t.Error(q)
+	if w.engine.model.LogGroups["later"] == nil {
+		t.Error("the event was not applied")
 	}
 }
 
@@ -266,4 +266,31 @@ func filesOf(t *testing.T, dir string) map[string]string {
 		}
 	}
 	return files
+}
+
+// An event of a newer engine is an error that names it, so that the engine does not start without it.
+func TestEventsOfNewerEngines(t *testing.T) {
+	e := open(t, Options{}).engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.replayed([]byte(`{"at":1000,"events":[{"invented":{"thing":"x"}}]}`)); err == nil || !strings.Contains(err.Error(), "written by a newer batchctl") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// queuesText returns the queues that the API shows, as text.
+func (w *testEngine) queuesText() string {
+	out, err := w.DescribeJobQueues(w.t.Context(), &awsbatch.DescribeJobQueuesInput{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var names []string
+	for _, q := range out.JobQueues {
+		text, err := shapeText(&q)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		names = append(names, text)
+	}
+	return strings.Join(names, "\n")
 }

@@ -158,9 +158,6 @@ func (m *Model) end(at int64, t *Task, e *end) error {
 		return err
 	}
 	a := t.Last()
-	if e.Executor != "" {
-		m.noteInstance(t, a)
-	}
 	m.release(t.Job.Need, a.GPUs)
 	m.occupy(at, t, a.Environment, -1)
 	return nil

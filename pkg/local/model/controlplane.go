@@ -36,8 +36,6 @@ func (s *ControlPlane) create(at int64, e *Event) (ok bool, err error) {
 	var created Resource // "" if the options now configure it
 	var tags map[string]string
 	switch {
-	case e.Queued != nil:
-		s.addOldQueue(e.Queued)
 	case e.QueueCreated != nil:
 		tags = e.QueueCreated.V.Tags
 		var q *Queue
@@ -126,14 +124,6 @@ func (s *ControlPlane) affects(e *Event, q *Queue) bool {
 func (s *ControlPlane) addQueue(q *Queue) {
 	s.addMachineEnvironments(q)
 	s.Queues = append(s.Queues, q)
-}
-
-// addOldQueue adds a queue of an older engine, whose environments were only names. If the options now
-// configure it, they apply.
-func (s *ControlPlane) addOldQueue(q *QueueSpec) {
-	if _, ok := s.Queue(q.Name); !ok {
-		s.addQueue(&Queue{QueueSpec: *q})
-	}
 }
 
 // addMachineEnvironments creates the environments that a queue names and that do not exist.

@@ -36,7 +36,7 @@ func newEnvironmentTable() EnvironmentTable {
 	}
 }
 
-// addMachineEnvironment creates an environment of the options, or of a queue of an older engine, unless it exists.
+// addMachineEnvironment creates an environment of the options, unless it exists.
 func (s *EnvironmentTable) addMachineEnvironment(name string) {
 	if s.Environments[name] == nil {
 		s.Environments[name] = &Environment{Name: name}

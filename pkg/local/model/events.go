@@ -7,7 +7,6 @@ import (
 // Event is one fact; exactly one member is set. Members are only ever added, and keep their name
 // and meaning, so that old journals stay readable.
 type Event struct {
-	Queued       *QueueSpec      `json:"queued,omitempty"`
 	Registered   *Registration   `json:"registered,omitempty"`
 	Deregistered *Deregistration `json:"deregistered,omitempty"`
 	Submitted    *Submission     `json:"submitted,omitempty"`
@@ -185,11 +184,9 @@ type Start struct {
 	Job    string   `json:"job"`
 	Stream string   `json:"stream"` // UUID of the log stream
 	GPUs   []string `json:"gpus,omitempty"`
-	// Environment is the compute environment that the attempt runs in; "" in journals of engines
-	// with only one.
+	// Environment is the compute environment that the attempt runs in; or the service environment; "" for none.
 	Environment string `json:"environment,omitempty"`
-	// Executor is the executor that runs the attempt; "" if it has no name, as in journals of older
-	// engines.
+	// Executor is the executor that runs the attempt; "" if it has no name.
 	Executor string `json:"executor,omitempty"`
 }
 
@@ -198,7 +195,7 @@ type Launch struct {
 	Job string `json:"job"`
 	// Handle finds the attempt after a restart, through the executor.
 	Handle string `json:"handle,omitempty"`
-	// ImageDigest is that of the only container; "" if the executor uses no image, and in journals of older engines.
+	// ImageDigest is that of the only container; "" if the executor uses no image.
 	ImageDigest string `json:"imageDigest,omitempty"`
 }
 
@@ -209,8 +206,6 @@ type end struct {
 	Reason       string `json:"reason,omitempty"`
 	StatusReason string `json:"statusReason"`
 	To           State  `json:"to"`
-	// Executor is the executor that ran it. Engines now record it at the start.
-	Executor string `json:"executor,omitempty"`
 	// Containers are the containers of a task that has several, in the order of the definition.
 	Containers []ContainerEnd `json:"containers,omitempty"`
 	// Preempted means that the attempt ended for another service job.

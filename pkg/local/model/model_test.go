@@ -32,8 +32,8 @@ func TestDeletedStreamKeepsPositions(t *testing.T) {
 	if len(l.LogStreams) != 3 || l.LogStreams[2].Name != "" || l.LogGroups["g"] != nil {
 		t.Errorf("%+v, %+v", l.LogStreams, l.LogGroups)
 	}
-	if known, _ := l.apply(1, &Event{Queued: &QueueSpec{}}); known {
-		t.Error("the log index applied an event about a queue")
+	if known, _ := l.apply(1, &Event{Moved: &move{}}); known {
+		t.Error("the log index applied an event about a job")
 	}
 }
 

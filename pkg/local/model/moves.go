@@ -153,9 +153,6 @@ func (s *JobTable) finish(at int64, t *Task, e *end) error {
 		return fmt.Errorf("attempt of job %s ended, but the job is %s", t.ID(), t.State)
 	}
 	a.StoppedAt, a.Exit, a.Reason, a.StatusReason, a.Containers = at, e.Exit, e.Reason, e.StatusReason, e.Containers
-	if e.Executor != "" { // older engines recorded it only at the end
-		a.Executor = e.Executor
-	}
 	delete(s.active, t)
 	if v := t.Job.Service; v != nil {
 		a.Preempted, v.Preempting = e.Preempted, ""

@@ -103,9 +103,6 @@ func podParts(pod *types.EksPodPropertiesDetail) []Part {
 	var before []Dependency
 	add := func(c *types.EksContainerDetail, init bool) {
 		p := podPart(pod, c, init)
-		if FindPart(all, p.Name()) >= 0 { // in the journal of an older engine, which did not compare the names
-			p.Declared.Name = aws.String(p.Name() + "-" + string(rune('a'+len(all))))
-		}
 		p.After = before
 		all = append(all, p)
 		if init {

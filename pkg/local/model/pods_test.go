@@ -70,10 +70,9 @@ func TestPodParts(t *testing.T) {
 	if want := (EmptyDir{Volume: "m", Path: "/m", InMemory: true, SizeMiB: 1024}); !slices.Equal(p.Pod.EmptyDirs, []EmptyDir{want}) {
 		t.Errorf("%+v", p.Pod.EmptyDirs)
 	}
-	// An older engine accepted two containers of one name.
 	pod := aPod(nil, nil)
 	pod.InitContainers = pod.Containers
-	if all := podParts(pod); all[0].Name() == all[1].Name() || !slices.Equal(all[1].After, []Dependency{{0, OnSuccess}}) {
+	if all := podParts(pod); !slices.Equal(all[1].After, []Dependency{{0, OnSuccess}}) {
 		t.Errorf("%+v", all)
 	}
 	// Init containers run before the containers: the larger amount counts.

@@ -137,7 +137,6 @@ func (v *end) append(text []byte) []byte {
 	text = appendGiven(text, `,"reason":`, v.Reason)
 	text = appendMember(text, `,"statusReason":`, v.StatusReason)
 	text = appendMember(text, `,"to":`, v.To.String())
-	text = appendGiven(text, `,"executor":`, v.Executor)
 	return append(text, "}}"...)
 }
 

@@ -41,7 +41,7 @@ func TestRecordText(t *testing.T) {
 		case 3:
 			return Event{Launched: &Launch{Job: id.Draw(t, "id"), Handle: word.Draw(t, "handle"), ImageDigest: word.Draw(t, "digest")}}
 		case 4:
-			e := &end{Job: id.Draw(t, "id"), Reason: word.Draw(t, "reason"), StatusReason: word.Draw(t, "status"), To: to.Draw(t, "to"), Executor: word.Draw(t, "executor")}
+			e := &end{Job: id.Draw(t, "id"), Reason: word.Draw(t, "reason"), StatusReason: word.Draw(t, "status"), To: to.Draw(t, "to")}
 			if rapid.Bool().Draw(t, "exited") {
 				e.Exit = aws.Int32(rapid.Int32().Draw(t, "exit"))
 			}

@@ -67,7 +67,7 @@ func Requests(all []Part) (need Amount, err error) {
 	return need, nil
 }
 
-// podWork returns the work of a job of pods. It accepts what older engines accepted: the journal must stay readable.
+// podWork returns the work of a job of pods.
 func podWork(d *awsbatch.RegisterJobDefinitionInput, in *awsbatch.SubmitJobInput,
 	consumes []Requirement) (*Work, error) {
 	w := &Work{Container: &types.ContainerProperties{}, Consumes: consumes}

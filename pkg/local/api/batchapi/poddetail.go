@@ -47,8 +47,7 @@ func shortReason(reason string) string {
 	return reason
 }
 
-// describePodAttempt returns an attempt that has ended. An attempt of an older engine has no
-// results of containers: it ran no pods.
+// describePodAttempt returns an attempt that has ended.
 func describePodAttempt(t *model.Task, a *model.Attempt, node int) types.EksAttemptDetail {
 	d := types.EksAttemptDetail{StartedAt: call.Moment(a.StartedAt), StoppedAt: call.Moment(a.StoppedAt),
 		StatusReason: call.Optional(a.StatusReason),
