@@ -83,10 +83,6 @@ func TestHintsAreFixes(t *testing.T) {
 			})
 		})
 	}
-	files, err := filepath.Glob("testdata/variants/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	checkTexts := func(t *testing.T, names, texts []string) {
 		check := func(texts []string) diag.List {
 			files, platform, problems := loadTexts(names, texts)
@@ -102,8 +98,8 @@ func TestHintsAreFixes(t *testing.T) {
 			return check(texts)
 		})
 	}
-	for _, file := range files {
-		eachVariant(t, file, func(_ int, v variant) {
+	for _, e := range examples.All() {
+		eachVariant(e, func(_ int, v variant) {
 			if v.bad {
 				names, texts := v.texts(t)
 				checkTexts(t, names, texts)

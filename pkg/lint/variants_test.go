@@ -1,13 +1,10 @@
 package lint
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,14 +13,13 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
 
-// testdata/variants holds, rule by rule, what a reviewer would try beside the
-// examples: other places, values at the border, other members of a class.
-// Each line makes whole documents of those in testdata/bases.txtar and checks them.
+// The file variants of an example holds what a reviewer would try beside it: other places, values at the border, other
+// members of a class. Each line makes whole documents of those in testdata/bases.txtar and checks them.
 //
-//	[retry-attempts-range]
 //	bad definition.retryStrategy = {"attempts": 11} @ definition.retryStrategy.attempts
 //	ok  definition.retryStrategy = {"attempts": 10}
 //
@@ -140,13 +136,9 @@ type term struct {
 }
 
 func TestVariants(t *testing.T) {
-	files, err := filepath.Glob("testdata/variants/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
 	count := map[string][2]int{}
-	for _, file := range files {
-		eachVariant(t, file, func(line int, v variant) {
+	for _, e := range examples.All() {
+		eachVariant(e, func(line int, v variant) {
 			c := count[v.rule]
 			if v.bad {
 				c[0]++
@@ -154,39 +146,26 @@ func TestVariants(t *testing.T) {
 				c[1]++
 			}
 			count[v.rule] = c
-			t.Run(fmt.Sprintf("%s:%d/%s", strings.TrimSuffix(filepath.Base(file), ".txt"), line, v.rule), func(t *testing.T) { v.check(t) })
+			t.Run(fmt.Sprintf("%s:%d", v.rule, line), func(t *testing.T) { v.check(t) })
 		})
 	}
 	for _, r := range Rules() {
 		if c := count[r.Name]; (c[0] == 0 || c[1] == 0) && !slices.Contains([]string{"policy", "platform", "secrets", "waivers", "hosts", "user-data"}, r.Scope) {
 			t.Errorf("%s has %d bad and %d good variants", r.Name, c[0], c[1])
 		}
-		delete(count, r.Name)
-	}
-	for rule := range count {
-		t.Errorf("%s is no rule", rule)
 	}
 }
 
-// eachVariant reads a file of variants and expands the groups.
-func eachVariant(t *testing.T, file string, visit func(line int, v variant)) {
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rule, line := "", 0
-	for s := bufio.NewScanner(f); s.Scan(); {
+// eachVariant reads the variants of an example and expands the groups.
+func eachVariant(e examples.Example, visit func(line int, v variant)) {
+	line := 0
+	for text := range strings.Lines(e.Variants) {
 		line++
-		text := strings.TrimSpace(s.Text())
-		switch {
-		case text == "" || strings.HasPrefix(text, "#"):
-		case strings.HasPrefix(text, "["):
-			rule = strings.Trim(text, "[]")
-		default:
-			for _, one := range expandGroup(text) {
-				visit(line, parseVariant(rule, one))
-			}
+		if text = strings.TrimSpace(text); text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		for _, one := range expandGroup(text) {
+			visit(line, parseVariant(e.Rule, one))
 		}
 	}
 }

@@ -2,7 +2,8 @@
 // about the former. They document the rules and test them.
 //
 // The archive TOPIC/RULE.txtar has the files of one run: bad/NAME breaks the rule, good/NAME does not, and
-// NAME alone belongs to both. The file "want" is the report about the bad ones.
+// NAME alone belongs to both. The file "want" is the report about the bad ones, and "variants" what a reviewer would
+// try beside the example, for the tests of the rules.
 package examples
 
 import (
@@ -26,6 +27,8 @@ type Example struct {
 	Good Files
 	// Want is what `batchctl validate` prints about Bad.
 	Want string
+	// Variants are further cases, a line each; the tests of package lint describe them.
+	Variants string
 }
 
 // Files are the files of one run: documents, the files that these name, and at most one platform file.
@@ -67,11 +70,14 @@ func read(name string) Example {
 		case "good":
 			e.Good = append(e.Good, file)
 		default:
-			if f.Name == "want" {
+			switch f.Name {
+			case "want":
 				e.Want = file.Text
-				continue
+			case "variants":
+				e.Variants = file.Text
+			default:
+				e.Bad, e.Good = append(e.Bad, file), append(e.Good, file)
 			}
-			e.Bad, e.Good = append(e.Bad, file), append(e.Good, file)
 		}
 	}
 	return e
