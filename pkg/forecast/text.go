@@ -54,7 +54,8 @@ func (g Group) Cells() []string {
 		}
 		return b.Text(WaitText)
 	}
-	return []string{fmt.Sprint(g.Jobs), wait(g.P50), wait(g.P95), g.VCPUHours.Text(hours), g.CostUSD.Text(text.Money) + " USD"}
+	return []string{fmt.Sprint(g.Jobs), wait(g.P50), wait(g.P95), g.VCPUHours.Text(hours),
+		g.CostUSD.Text(text.Money) + " USD"}
 }
 
 // neverText is the wait of a job that never starts.

@@ -72,8 +72,8 @@ func Headroom(r plan.EnvironmentFit) string {
 	return text + ")"
 }
 
-// Price is the price of a job: "2.45 to 7.34 USD (on demand)", or "about 0.01 USD (Spot) to 0.014 USD (on
-// demand)".
+// Price is the price of a job: "2.45 to 7.34 USD (on demand)", or
+// "about 0.01 USD (Spot) to 0.014 USD (on demand)".
 func Price(c *plan.Cost) string {
 	least, most := c.Range()
 	price := text.USDRange(least, most)
