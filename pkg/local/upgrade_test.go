@@ -277,20 +277,3 @@ func TestEventsOfNewerEngines(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// queuesText returns the queues that the API shows, as text.
-func (w *testEngine) queuesText() string {
-	out, err := w.DescribeJobQueues(w.t.Context(), &awsbatch.DescribeJobQueuesInput{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var names []string
-	for _, q := range out.JobQueues {
-		text, err := shapeText(&q)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		names = append(names, text)
-	}
-	return strings.Join(names, "\n")
-}
