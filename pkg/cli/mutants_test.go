@@ -441,6 +441,10 @@ func (tr *trial) there(pair map[string]any) {
 		}
 	}
 	compact := tr.run(append([]string{"convert"}, paths...)...)
+	// A job file may have a value that AWS Batch rejects, such as a name with a blank. Its requests are refused for it.
+	if compact.code == exit.Problem && strings.Count(compact.story, " [") == strings.Count(compact.story, " [bad-value]") {
+		return
+	}
 	path := filepath.Join(tr.dir, "compact.json")
 	tr.write(path, compact.out)
 	again := tr.run("convert", path)
