@@ -25,19 +25,31 @@ type cgroup1 struct {
 func openCgroup1(dir string, beside ...string) (cgroup, error) {
 	g := cgroup1{dir, beside, make(chan func()), make(chan error, 1)}
 	entered := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		err := g.enter(func(dir string) string { return dir })
-		entered <- err
-		if err != nil {
-			return
-		}
-		for begin := range g.begin {
-			begin()
-		}
-		g.left <- g.enter(func(dir string) string { return filepath.Dir(filepath.Dir(dir)) })
-	}()
+	go g.serve(entered)
 	return g, <-entered
+}
+
+// serve moves a thread into the group, and starts attempts there until the group is left. The main thread stays
+// outside: the kernel counts the memory of the whole program in the group of that thread, and could kill it for the
+// limit of the job.
+func (g cgroup1) serve(entered chan<- error) {
+	runtime.LockOSThread() // for good: the thread ends with the goroutine
+	if unix.Gettid() == unix.Getpid() {
+		defer runtime.UnlockOSThread()
+		other := make(chan error)
+		go g.serve(other) // on another thread, because this goroutine holds the main one
+		entered <- <-other
+		return
+	}
+	err := g.enter(func(dir string) string { return dir })
+	entered <- err
+	if err != nil {
+		return
+	}
+	for begin := range g.begin {
+		begin()
+	}
+	g.left <- g.enter(func(dir string) string { return filepath.Dir(filepath.Dir(dir)) })
 }
 
 // enter moves this thread into groups, given by the directories of this one.
