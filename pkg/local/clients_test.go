@@ -352,10 +352,15 @@ func (w *baseEngine) ended(running, pending map[string]string) {
 	for _, how := range identifierForms {
 		ends := how == "id" || how == "ARN"
 		for _, operation := range []string{"CancelJob", "TerminateJob"} {
-			if ends {
-				w.want(pending[operation+how], types.JobStatusFailed, "by "+how)
-			} else {
-				w.want(pending[operation+how], types.JobStatusPending, "")
+			id := pending[operation+how]
+			if ends && operation == "TerminateJob" {
+				w.want(id, types.JobStatusFailed, "by "+how)
+				continue
+			}
+			// A PENDING job is cancelled after its dependencies have ended.
+			w.want(id, types.JobStatusPending, "")
+			if cancelled := aws.ToBool(w.job(id).IsCancelled); cancelled != (ends && operation == "CancelJob") {
+				w.t.Errorf("%s by %s: isCancelled is %t", operation, how, cancelled)
 			}
 		}
 		if d := w.service(pending["TerminateServiceJob"+how]); (d.Status == types.ServiceJobStatusFailed) != ends || ends && aws.ToString(d.StatusReason) != "by "+how {
