@@ -401,7 +401,7 @@ func (tr *trial) convert(path string, valid bool) {
 		// A definition alone may leave a parameter to its submissions, and convert reports it.
 		tr.back(first, r.out, valid && !strings.Contains(r.story, `add it to "parameters"`))
 	default:
-		tr.there(second)
+		tr.there(second, valid)
 	}
 }
 
@@ -425,7 +425,7 @@ func (tr *trial) back(request map[string]any, compact string, valid bool) {
 }
 
 // there converts the requests of a job file to a job file and back.
-func (tr *trial) there(pair map[string]any) {
+func (tr *trial) there(pair map[string]any, valid bool) {
 	var paths []string
 	for _, name := range []string{"RegisterJobDefinition", "SubmitJob"} {
 		if half, ok := pair[name].(map[string]any); ok {
@@ -441,8 +441,8 @@ func (tr *trial) there(pair map[string]any) {
 		}
 	}
 	compact := tr.run(append([]string{"convert"}, paths...)...)
-	// A job file may have a value that AWS Batch rejects, such as a name with a blank. Its requests are refused for it.
-	if compact.code == exit.Problem && strings.Count(compact.story, " [") == strings.Count(compact.story, " [bad-value]") {
+	// A job file that validate rejects may have a value such as a name with a blank. Its requests are refused for it.
+	if !valid && compact.code == exit.Problem && strings.Count(compact.story, " [") == strings.Count(compact.story, " [bad-value]") {
 		return
 	}
 	path := filepath.Join(tr.dir, "compact.json")
