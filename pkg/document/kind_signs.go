@@ -124,8 +124,9 @@ func (s *signs) classOf(name string, n *jsontree.Node) class {
 		return known
 	case name == "name" && !isString, name == "retrystrategy" && !isObject:
 		return known
-	case name == "image" && (!isString || !isImage(n.Text)), name == "array" && !isObject, name == "command" &&
-		isObject,
+	case name == "image" && (!isString || !isImage(n.Text)),
+		name == "array" && !isObject,
+		name == "command" && isObject,
 		name == "definition" && (!isString || strings.ContainsAny(n.Text, " \n")):
 		return unknown
 	case name == "image" && !strings.ContainsAny(n.Text, ":/@$"):

@@ -132,10 +132,13 @@ func Money(usd float64) string {
 // USD writes an amount with its unit: "1.50 USD".
 func USD(usd float64) string { return Money(usd) + " USD" }
 
-// USDRange writes a range, or one amount if both ends read the same: "0.12 to 0.48 USD".
-func USDRange(low, high float64) string {
+// MoneyRange writes a range without its unit, or one amount if both ends read the same: "0.12 to 0.48".
+func MoneyRange(low, high float64) string {
 	if Money(low) == Money(high) {
-		return USD(high)
+		return Money(high)
 	}
-	return Money(low) + " to " + USD(high)
+	return Money(low) + " to " + Money(high)
 }
+
+// USDRange writes a range with its unit: "0.12 to 0.48 USD".
+func USDRange(low, high float64) string { return MoneyRange(low, high) + " USD" }

@@ -296,7 +296,7 @@ func spotText(r cost.Rate) string {
 	if r.Spot == nil {
 		return "-"
 	}
-	return strings.TrimSuffix(text.USDRange(r.Spot.Low, r.Spot.High), " USD")
+	return text.MoneyRange(r.Spot.Low, r.Spot.High)
 }
 
 // costPage is the text below the cost table. Each line has a label.
