@@ -58,3 +58,8 @@ func RawFlag(con *term.Console) cli.Flag {
 	return &cli.BoolFlag{Name: "raw", Destination: &con.RawLog,
 		Usage: "print job output unchanged, with escape sequences and control characters"}
 }
+
+// Raw is --raw, of commands that print the output of jobs.
+type Raw struct {
+	IsRaw bool `flag:"raw" usage:"print job output unchanged, with escape sequences and control characters"`
+}

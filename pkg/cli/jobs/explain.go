@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -25,11 +27,36 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
+// ExplainCommand is batchctl explain.
+func ExplainCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "explain",
+		Usage:     "explain why a job waits or failed",
+		UsageText: "batchctl explain [FLAGS] [JOB]",
+		Description: cmdline.Help("For the name of a workflow, explain chooses the job that failed, or else the first job that waits. "+
+			"Without a JOB, explain uses the last submission.\n\nSome causes also appear while instances start. explain reports them only after 10 minutes and two observations; until then, it says when to try "+
+			"again. --record saves the evidence, without credentials, for a colleague to read with --bundle.",
+			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\n"+
+				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
+	}, explainOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[explain.Answer]())}},
+		func(ctx context.Context, o explainOptions) error { return explainJob(ctx, con, o) }, "submission")
+}
+
+// explainOptions are the flags of explain.
+type explainOptions struct {
+	Options
+	File    string        `flag:"file" usage:"the job's <FILE>; the fix then names the line"`
+	Bundle  string        `flag:"bundle" usage:"explain the evidence in this <FILE>; query nothing"`
+	Record  string        `flag:"record" usage:"write the evidence to this <FILE>"`
+	Wait    bool          `flag:"wait,w" usage:"repeat until the answer is final"`
+	Timeout time.Duration `flag:"timeout" usage:"with --wait, stop after this <DURATION>, such as 30m"`
+}
+
 // explainJob is batchctl explain: it gathers the evidence about one job and
 // prints the cause. With --wait it repeats until the answer is final, and prints
 // the last answer even if the time runs out.
 func explainJob(ctx context.Context, con *term.Console, o explainOptions) error {
-	if o.bundle != "" {
+	if o.Bundle != "" {
 		return explainBundle(con, o)
 	}
 	if len(o.Args) > 1 {
@@ -45,7 +72,7 @@ func explainJob(ctx context.Context, con *term.Console, o explainOptions) error 
 
 // explainFound explains one of the call's jobs.
 func explainFound(ctx context.Context, con *term.Console, o explainOptions, call *Call) error {
-	if d := o.timeout; d > 0 {
+	if d := o.Timeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
@@ -61,18 +88,18 @@ func explainFound(ctx context.Context, con *term.Console, o explainOptions, call
 	noteEarlier(con, chains, job)
 	gather := func() (*explain.Bundle, error) { return EvidenceOf(ctx, call.Target, job.ID) }
 	// Ctrl-C and --timeout still print the last evidence.
-	b, waitErr := gatherUntilFirm(ctx, con, o.wait, call.Flags, gather)
+	b, waitErr := gatherUntilFirm(ctx, con, o.Wait, call.Flags, gather)
 	if b == nil {
 		return waitErr
 	}
 	var err error
-	if b.Places, err = locationsOf(con, o.file, job.Name); err != nil {
+	if b.Places, err = locationsOf(con, o.File, job.Name); err != nil {
 		return err
 	}
-	if o.file != "" && len(b.Beside) == 0 {
-		addMachine(b, document.DirectoryOf(o.file))
+	if o.File != "" && len(b.Beside) == 0 {
+		addMachine(b, document.DirectoryOf(o.File))
 	}
-	if path := o.record; path != "" {
+	if path := o.Record; path != "" {
 		if err := recordBundle(con, path, b); err != nil {
 			return err
 		}
@@ -99,10 +126,11 @@ func noteEarlier(con *term.Console, chains []described, job once.Submitted) {
 // explainBundle explains recorded evidence, from a file or from standard input
 // ("-"). It queries nothing, so it refuses flags that need a target.
 func explainBundle(con *term.Console, o explainOptions) error {
-	path := o.bundle
-	if len(o.targetFlags) > 0 {
-		return exit.Usage("--bundle cannot be combined with --%s", o.targetFlags[0]).
-			Try("batchctl explain --bundle %s", path)
+	path := o.Bundle
+	for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
+		if o.IsSet(flag) {
+			return exit.Usage("--bundle cannot be combined with --%s", flag).Try("batchctl explain --bundle %s", path)
+		}
 	}
 	if len(o.Args) > 0 {
 		return exit.Usage("--bundle already contains the job, so name no job").Try("batchctl explain --bundle %s", path)

@@ -27,6 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -319,7 +320,7 @@ func (h *history) act(ctx context.Context, at *target.Target, what *string) (job
 		return nil, err
 	}
 	if command == "stop" {
-		return nil, stopFound(ctx, h.quiet(), stopOptions{Options: Options{Command: "stop"}, timeout: time.Minute}, call)
+		return nil, stopFound(ctx, h.quiet(), stopOptions{Options: Options{Given: cmdline.Given{Command: "stop"}}, Timeout: time.Minute}, call)
 	}
 	p, err := c.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{})
 	if err != nil {
@@ -337,7 +338,7 @@ func (h *history) quiet() *term.Console {
 // call finds the jobs of a handle for a command.
 func (h *history) call(ctx context.Context, at *target.Target, command, handle string) (*Call, error) {
 	call := &Call{Target: at, Format: "json"}
-	return call, call.find(ctx, h.quiet(), Options{Command: command, Args: []string{handle}})
+	return call, call.find(ctx, h.quiet(), Options{Given: cmdline.Given{Command: command, Args: []string{handle}}})
 }
 
 // world reads what exists: from the service, and the files of the ledger.
@@ -547,7 +548,7 @@ func (h *history) checkHandle(w *world, handle string, want []string) {
 		return
 	}
 	c, out = con()
-	err = stopFound(ctx, c, stopOptions{dryRun: true}, call)
+	err = stopFound(ctx, c, stopOptions{DryRun: true}, call)
 	var called []string
 	var rows []stopRow
 	if err := json.Unmarshal(out.Bytes(), &rows); err != nil {
@@ -633,7 +634,7 @@ func (h *history) checkSeen(w *world) {
 		handle := filepath.Join(h.dir, filepath.FromSlash(h.starts[len(h.starts)-1].file))
 		call, err := h.call(ctx, at, "stop", handle)
 		if err == nil {
-			err = stopFound(ctx, h.quiet(), stopOptions{dryRun: true}, call)
+			err = stopFound(ctx, h.quiet(), stopOptions{DryRun: true}, call)
 		}
 		isNamed := slices.ContainsFunc(call.Jobs, func(j once.Submitted) bool { return j.ID == id }) // found at the service
 		if code := codeOf(err); code != exit.Unknown && !isNamed {

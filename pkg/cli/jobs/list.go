@@ -11,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -21,7 +23,36 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
+
+// ListCommand is batchctl list.
+func ListCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "list",
+		Usage:     "list jobs",
+		UsageText: "batchctl list [FLAGS]",
+		Description: cmdline.Help("Lists the newest jobs first. A job must match all flags. --array JOB lists the children of an array.\n\nA TIME is a date, a date "+
+			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
+			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\n"+
+				"batchctl list --name 'resnet*' --output json"),
+	}, listOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[wire.Native[[]types.JobSummary]]())}, Limit: 50},
+		func(ctx context.Context, o listOptions) error { return list(ctx, con, o) }, "submission")
+}
+
+// listOptions are the flags of list. Times are as written.
+type listOptions struct {
+	Options
+	Statuses      []string `flag:"status" usage:"only jobs in this <STATUS>; may be repeated"`
+	Queues        []string `flag:"queue" usage:"only this <QUEUE>; may be repeated"`
+	Name          string   `flag:"name" usage:"only jobs of this <NAME>; a trailing * is a wildcard"`
+	Definition    string   `flag:"definition" usage:"only jobs of this <DEFINITION>: name, name:revision or ARN; a trailing * is a wildcard"`
+	Share         string   `flag:"share" usage:"only jobs of this fair-share <IDENTIFIER>"`
+	CreatedAfter  string   `flag:"created-after" usage:"only jobs created since this <TIME>"`
+	CreatedBefore string   `flag:"created-before" usage:"only jobs created before this <TIME>"`
+	Array         string   `flag:"array" usage:"the children of this array <JOB>"`
+	Limit         int      `flag:"limit" usage:"list at most <N> jobs; 0 lists all"`
+}
 
 // list is batchctl list.
 func list(ctx context.Context, con *term.Console, o listOptions) error {
@@ -37,7 +68,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 		return err
 	}
 	defer call.Close()
-	jobs, err := call.newest(ctx, con, o.array, filter)
+	jobs, err := call.newest(ctx, con, o.Array, filter)
 	if err != nil {
 		return err
 	}
@@ -49,7 +80,7 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 	}
 	// The limit applies after sorting, so that the newest jobs remain.
 	hidden := 0
-	if limit := o.limit; limit > 0 && len(jobs) > limit {
+	if limit := o.Limit; limit > 0 && len(jobs) > limit {
 		hidden, jobs = len(jobs)-limit, jobs[:limit]
 	}
 	if call.Format == "json" {
@@ -120,18 +151,18 @@ func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filte
 // filter converts the flags to a filter. Names of queues are not resolved yet,
 // see ResolveFilter.
 func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
-	f = client.Filter{Name: o.name, Queues: o.queues, Definition: o.definition, Share: o.share}
-	if f.Statuses, err = parseStatuses(o.statuses); err != nil {
+	f = client.Filter{Name: o.Name, Queues: o.Queues, Definition: o.Definition, Share: o.Share}
+	if f.Statuses, err = parseStatuses(o.Statuses); err != nil {
 		return f, err
 	}
-	if f.CreatedAfter, err = ParseTime("created-after", o.createdAfter, now); err != nil {
+	if f.CreatedAfter, err = ParseTime("created-after", o.CreatedAfter, now); err != nil {
 		return f, err
 	}
-	if f.CreatedBefore, err = ParseTime("created-before", o.createdBefore, now); err != nil {
+	if f.CreatedBefore, err = ParseTime("created-before", o.CreatedBefore, now); err != nil {
 		return f, err
 	}
 	if !f.CreatedBefore.IsZero() && !f.CreatedAfter.Before(f.CreatedBefore) {
-		return f, exit.Usage("no job was created after %s and before %s", o.createdAfter, o.createdBefore).
+		return f, exit.Usage("no job was created after %s and before %s", o.CreatedAfter, o.CreatedBefore).
 			Try("--created-after must be the earlier time")
 	}
 	return f, nil

@@ -13,8 +13,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -23,6 +26,36 @@ import (
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// LogsCommand is batchctl logs.
+func LogsCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "logs",
+		Usage:     "print job logs",
+		UsageText: "batchctl logs [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Prints the log of the last attempt. With --follow, it continues until the job has finished.\n\nAdd the index to name a child of an "+
+			"array: 3f2a91c0:7. The name of an array stands for all its children, one after the other. --first-error prints one line for each distinct failure, from the last 1000 "+
+			"lines of each log.",
+			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
+				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
+	}, logOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: mostLogs},
+		func(ctx context.Context, o logOptions) error { return logs(ctx, con, o) })
+}
+
+// logOptions are the flags of logs. Times and ranges are as written.
+type logOptions struct {
+	Options
+	Follow     bool   `flag:"follow,f" usage:"continue until the job has finished"`
+	Timestamps bool   `flag:"timestamps" usage:"print the time before each line"`
+	Attempt    int    `flag:"attempt" usage:"the log of attempt <N>, from 1 (default: the last one)"`
+	Tail       int    `flag:"tail,n" usage:"only the last <N> lines of each log"`
+	Since      string `flag:"since" usage:"only lines since this <TIME>: 2026-03-31T14:00:00Z, or an age such as 90m"`
+	Children   string `flag:"children" usage:"only these children of an array: <RANGE>, such as 0-9,17"`
+	Failed     bool   `flag:"failed" usage:"only jobs and children that FAILED"`
+	FirstError bool   `flag:"first-error" usage:"print one line for each distinct failure, and how many jobs have it"`
+	input.Raw
+	Limit int `flag:"limit" usage:"read at most <N> logs; 0 reads all"`
+}
 
 // mostLogs is the default of --limit. Each log costs at least one call, and
 // CloudWatch Logs allows 25 GetLogEvents calls a second.
@@ -44,8 +77,9 @@ type logCall struct {
 
 // logs is batchctl logs.
 func logs(ctx context.Context, con *term.Console, o logOptions) error {
+	con.RawLog = o.IsRaw
 	why := target.ToRead
-	if o.follow {
+	if o.Follow {
 		why = target.ToChange // starts the local engine, which must run the job
 	}
 	l, err := o.parse()
@@ -61,11 +95,11 @@ func logs(ctx context.Context, con *term.Console, o logOptions) error {
 
 // readLogs prints the logs of the call's jobs.
 func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) error {
-	ids, err := l.wanted(ctx, o.failed || o.firstError)
+	ids, err := l.wanted(ctx, o.Failed || o.FirstError)
 	if err != nil {
 		return err
 	}
-	if o.firstError {
+	if o.FirstError {
 		return firstErrors(ctx, con, l, ids)
 	}
 	unread := l.bound(&ids)
@@ -78,22 +112,22 @@ func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) 
 
 // parse checks the flags and returns the command. Its target is not open yet.
 func (o logOptions) parse() (*logCall, error) {
-	l := &logCall{timestamps: o.timestamps, limit: o.limit, names: map[string]string{}}
-	l.Follow, l.Attempt, l.Tail = o.follow, o.attempt, o.tail
+	l := &logCall{timestamps: o.Timestamps, limit: o.Limit, names: map[string]string{}}
+	l.Follow, l.Attempt, l.Tail = o.Follow, o.Attempt, o.Tail
 	var err error
-	if l.Since, err = ParseTime("since", o.since, time.Now()); err != nil {
+	if l.Since, err = ParseTime("since", o.Since, time.Now()); err != nil {
 		return nil, err
 	}
-	if l.children, err = parseRanges(o.children); err != nil {
+	if l.children, err = parseRanges(o.Children); err != nil {
 		return nil, err
 	}
 	switch {
 	case l.Attempt < 0 || l.Tail < 0 || l.limit < 0:
 		return nil, exit.Usage("--attempt, --tail and --limit must not be negative").Try("use numbers from 0 up")
-	case o.firstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
+	case o.FirstError && (l.Follow || l.Attempt > 0 || l.Tail > 0 || !l.Since.IsZero()):
 		return nil, exit.Usage("--first-error reads the end of the last attempt's log").
 			Try("omit --follow, --attempt, --tail and --since")
-	case o.failed && l.Follow:
+	case o.Failed && l.Follow:
 		return nil, exit.Usage("a FAILED job writes no more output").Try("omit --follow or --failed")
 	}
 	return l, nil

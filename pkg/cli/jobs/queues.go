@@ -10,8 +10,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -20,6 +22,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// QueuesCommand is batchctl queues.
+func QueuesCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "queues",
+		Usage:     "show the job queues and their capacity",
+		UsageText: "batchctl queues [FLAGS] [QUEUE ...]",
+		Description: cmdline.Help("Counts the unfinished jobs of each queue, children of arrays included. IN USE is the vCPUs of running jobs. CAPACITY is the total "+
+			"maxvCpus of the queue's compute environments. SHARES lists what each share of a fair-share queue uses.\n\nbatchctl top shows the "+
+			"same, and the jobs, live.",
+			"batchctl queues\nbatchctl queues gpu --target prod"),
+	}, Options{Output: cmdline.Outputs(cmdline.JSON[[]jobqueue.Queue]())},
+		func(ctx context.Context, o Options) error { return queues(ctx, con, o) }, "submission")
+}
 
 // queues is batchctl queues.
 func queues(ctx context.Context, con *term.Console, o Options) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
@@ -25,6 +26,20 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
+
+// StatusCommand is batchctl status.
+func StatusCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "status",
+		Usage:     "show the status of jobs",
+		UsageText: "batchctl status [FLAGS] [JOB ...]",
+		Description: cmdline.Help("A JOB is a job's name, short id, ARN or submission id; name:7 is child 7 of an array. The name of a workflow, its file, or the id of a "+
+			"submission means all its jobs. A job includes those that run it again: steps of onFailure and retries, newest first. If several jobs or submissions have the name, status shows the newest and lists the others.\n\nWithout a JOB, "+
+			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
+			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration.json"),
+	}, Options{Output: cmdline.Outputs(cmdline.JSON[[]jobRow]())},
+		func(ctx context.Context, o Options) error { return status(ctx, con, o) })
+}
 
 // status is batchctl status. Several jobs are a tree; one job has all details.
 func status(ctx context.Context, con *term.Console, o Options) error {

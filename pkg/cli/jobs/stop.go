@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -21,6 +24,28 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
 )
+
+// StopCommand is batchctl stop.
+func StopCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "stop",
+		Usage:     "stop jobs in any state",
+		UsageText: "batchctl stop [FLAGS] JOB ...",
+		Description: cmdline.Help("Write complete names: a prefix stops nothing. A running job gets SIGTERM, then "+
+			"SIGKILL after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
+			"not stop. It exits with status 3 if no job of a JOB runs.",
+			"batchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
+	}, stopOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]stopRow]())}, Reason: "stopped with batchctl stop", Timeout: 2 * time.Minute},
+		func(ctx context.Context, o stopOptions) error { return stop(ctx, con, o) })
+}
+
+// stopOptions are the flags of stop.
+type stopOptions struct {
+	Options
+	Reason  string        `flag:"reason" usage:"the reason <TEXT> that AWS Batch stores with the job"`
+	DryRun  bool          `flag:"dry-run" usage:"print what would be stopped; change nothing"`
+	Timeout time.Duration `flag:"timeout" usage:"wait at most this <DURATION> for the jobs to finish"`
+}
 
 // stopRow is one job in the output of stop.
 type stopRow struct {
@@ -69,7 +94,7 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 			Try("name a job: batchctl stop NAME (batchctl list shows the names); or all jobs of a submission: --submission NAME")
 	}
 	why := target.ToChange
-	if o.dryRun {
+	if o.DryRun {
 		why = target.ToRead
 	}
 	call, err := OpenJobs(ctx, con, o.Options, why)
@@ -193,7 +218,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 	for i, j := range call.Jobs {
 		known := call.Known[i]
 		rows[i] = rowOf(j)
-		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), o.dryRun
+		rows[i].Before, rows[i].Status, rows[i].DryRun = string(known.Status), string(known.Status), o.DryRun
 		switch {
 		case known.Forgotten:
 			rows[i].LeftAlone = serviceOf(call.Target) + " no longer has it"
@@ -204,13 +229,13 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 			live = append(live, j.ID)
 		}
 	}
-	if o.dryRun || len(live) == 0 {
+	if o.DryRun || len(live) == 0 {
 		return rows, nil
 	}
 	// The limit covers all jobs together.
-	ctx, cancel := context.WithTimeout(ctx, o.timeout)
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	done := call.Client.StopAll(ctx, live, o.reason)
+	done := call.Client.StopAll(ctx, live, o.Reason)
 	for i := range rows {
 		if at := slices.Index(live, rows[i].ID); at >= 0 {
 			rows[i].take(done[at])

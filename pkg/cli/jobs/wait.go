@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -23,16 +25,35 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// wait is batchctl wait. A timeout of 0 sets no limit.
-func wait(ctx context.Context, con *term.Console, o Options, timeout time.Duration) error {
-	call, err := OpenJobs(ctx, con, o, target.ToChange)
+// WaitCommand is batchctl wait.
+func WaitCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "wait",
+		Usage:     "wait until jobs finish",
+		UsageText: "batchctl wait [FLAGS] [JOB ...]",
+		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. A job that a newer one healed counts as SUCCEEDED. Ctrl-C stops the waiting, not the job.",
+			"batchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
+	}, waitOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]jobRow]())}},
+		func(ctx context.Context, o waitOptions) error { return wait(ctx, con, o) })
+}
+
+// waitOptions are the flags of wait.
+type waitOptions struct {
+	Options
+	// 0 sets no limit
+	Timeout time.Duration `flag:"timeout" usage:"stop waiting after this <DURATION>, such as 90m"`
+}
+
+// wait is batchctl wait.
+func wait(ctx context.Context, con *term.Console, o waitOptions) error {
+	call, err := OpenJobs(ctx, con, o.Options, target.ToChange)
 	if err != nil {
 		return err
 	}
 	defer call.Close()
-	if timeout > 0 {
+	if o.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
 		defer cancel()
 	}
 	err = waitKnown(ctx, con, call)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -144,7 +145,7 @@ func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *job
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	found, err := jobs.Resolve(ctx, r, jobs.Options{Command: o.Command, Args: words, Submission: o.submission})
+	found, err := jobs.Resolve(ctx, r, jobs.Options{Given: cmdline.Given{Command: o.Command, Args: words}, Submission: o.submission})
 	return session.IDs(session.Jobs(found)), err
 }
 

@@ -189,5 +189,6 @@ func with(run func(*cli.Context, Options) error) cli.ActionFunc {
 
 // ofJobs converts the options of a command whose arguments are jobs.
 func (o Options) ofJobs(submission string) jobs.Options {
-	return jobs.Options{Command: o.Command, Args: o.Paths, Submission: submission, Format: o.Format, Target: o.Target}
+	return jobs.Options{Given: cmdline.Given{Command: o.Command, Args: o.Paths}, Submission: submission,
+		Output: cmdline.Output{Format: o.Format}, Target: o.Target}
 }

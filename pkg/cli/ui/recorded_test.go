@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -23,7 +24,7 @@ func serverOf(t *testing.T, r *uitest.Replies, change func(*options)) *server {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("BATCHCTL_TARGET", "")
-	o := options{Options: jobs.Options{Command: "ui", Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}}
+	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}}
 	if change != nil {
 		change(&o)
 	}

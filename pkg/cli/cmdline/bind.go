@@ -1,0 +1,214 @@
+package cmdline
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/batchctl/batchctl/pkg/exit"
+)
+
+// Command returns a command whose flags are the tagged fields of its options, in their order, those of nested structs
+// included:
+//
+//	Tail int `flag:"tail,n" usage:"only the last <N> lines of each log"`
+//
+// The tag flag has the name and the aliases. In usage, <N> names the value; a name in the help. hidden:"true" hides a
+// flag from the help, and default replaces how the help describes the default, which is the field's value in o. A field
+// whose type has a method Usage() string needs no tag usage; one that implements Flagger brings its own flags. omit
+// names flags of nested structs that this command lacks; their fields keep their values.
+//
+// A command line fills a copy of o, which run gets. Operands are refused unless the options contain a Given.
+func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit ...string) *cli.Command {
+	c.Flags = nil
+	eachField(reflect.ValueOf(&o).Elem(), omit, func(f field) { c.Flags = append(c.Flags, f.flags()...) })
+	c.Action = func(ctx *cli.Context) error {
+		filled, takesOperands := o, false
+		var failed error
+		eachField(reflect.ValueOf(&filled).Elem(), omit, func(f field) {
+			_, isGiven := f.value.Addr().Interface().(*Given)
+			takesOperands = takesOperands || isGiven
+			if err := f.fill(ctx); failed == nil {
+				failed = err
+			}
+		})
+		if !takesOperands && failed == nil {
+			failed = Most(ctx, 0)
+		}
+		if failed != nil {
+			return failed
+		}
+		return run(ctx.Context, filled)
+	}
+	return &c
+}
+
+// Flagger is a part of a command's options with flags of its own. Fill reads them from a command line.
+type Flagger interface {
+	Flags() []cli.Flag
+	Fill(c *cli.Context) error
+}
+
+// Given is the command line of a command beside its flags, as a part of its options.
+type Given struct {
+	// Command is the command's name, for the hints in messages.
+	Command string
+	// Args are the operands.
+	Args []string
+
+	set []string
+}
+
+// Flags returns none.
+func (*Given) Flags() []cli.Flag { return nil }
+
+// Fill reads the command line.
+func (g *Given) Fill(c *cli.Context) error {
+	*g = Given{Command: c.Command.Name, Args: c.Args().Slice()}
+	for _, f := range c.Command.Flags {
+		if names := f.Names(); slices.ContainsFunc(names, c.IsSet) {
+			g.set = append(g.set, names[0])
+		}
+	}
+	return nil
+}
+
+// IsSet reports whether the command line has a flag.
+func (g *Given) IsSet(flag string) bool { return slices.Contains(g.set, flag) }
+
+// Most refuses operands after the first n. batchctl never ignores an argument.
+func (g *Given) Most(n int) error {
+	if len(g.Args) <= n {
+		return nil
+	}
+	return exit.Usage("unexpected argument %q for %s", g.Args[n], g.Command).Try("see batchctl %s --help", g.Command)
+}
+
+// Output is --output and --json, as a part of a command's options.
+type Output struct {
+	// Format is text or json, or another one that the command has.
+	Format string
+
+	formats string // as the help names them
+	forms   []Form
+}
+
+// Outputs are text and these forms of JSON.
+func Outputs(forms ...Form) Output { return OutputsAs("text or json", forms...) }
+
+// OutputsAs are these formats and these forms of JSON. Without a form, there is no --json.
+func OutputsAs(formats string, forms ...Form) Output { return Output{formats: formats, forms: forms} }
+
+// Flags returns --output and --json.
+func (o *Output) Flags() []cli.Flag {
+	flags := []cli.Flag{OutputFlag(o.formats)}
+	if len(o.forms) > 0 {
+		flags = append(flags, JSONFlag(o.forms...))
+	}
+	return flags
+}
+
+// Fill reads the flags. It is a usage error if the command does not have the format.
+func (o *Output) Fill(c *cli.Context) (err error) {
+	o.Format, err = OutputFormat(c)
+	return err
+}
+
+// field is a tagged field of options, or a Flagger.
+type field struct {
+	value reflect.Value
+	tag   reflect.StructTag
+	own   Flagger // nil for a tagged field
+}
+
+// names returns the name and the aliases of the field's flag.
+func (f field) names() []string { return strings.Split(f.tag.Get("flag"), ",") }
+
+// eachField calls visit for the fields with flags, without those that omit names.
+func eachField(options reflect.Value, omit []string, visit func(field)) {
+	for i := range options.NumField() {
+		f := field{value: options.Field(i), tag: options.Type().Field(i).Tag}
+		if !options.Type().Field(i).IsExported() && !options.Type().Field(i).Anonymous {
+			continue
+		}
+		if f.value.CanAddr() && f.value.Addr().CanInterface() {
+			f.own, _ = f.value.Addr().Interface().(Flagger)
+		}
+		switch {
+		case f.tag.Get("flag") == "-":
+		case f.own != nil:
+			visit(f)
+		case f.tag.Get("flag") != "":
+			if !slices.Contains(omit, f.names()[0]) {
+				visit(f)
+			}
+		case f.value.Kind() == reflect.Struct:
+			eachField(f.value, omit, visit)
+		}
+	}
+}
+
+// flags returns the flags of a field.
+func (f field) flags() []cli.Flag {
+	if f.own != nil {
+		return f.own.Flags()
+	}
+	name, aliases := f.names()[0], f.names()[1:]
+	usage := f.tag.Get("usage")
+	if own, ok := f.value.Interface().(interface{ Usage() string }); ok {
+		usage = own.Usage()
+	}
+	usage = strings.NewReplacer("<", "`", ">", "`").Replace(usage)
+	hidden, text := f.tag.Get("hidden") != "", f.tag.Get("default")
+	var made cli.Flag
+	switch value := f.value.Interface().(type) {
+	case bool:
+		made = &cli.BoolFlag{Name: name, Aliases: aliases, Usage: usage, Value: value, Hidden: hidden}
+	case int:
+		made = &cli.IntFlag{Name: name, Aliases: aliases, Usage: usage, Value: value, DefaultText: text, Hidden: hidden}
+	case uint64:
+		made = &cli.Uint64Flag{Name: name, Aliases: aliases, Usage: usage, Value: value}
+	case float64:
+		made = &cli.Float64Flag{Name: name, Aliases: aliases, Usage: usage, Value: value, DefaultText: text}
+	case time.Duration:
+		made = &cli.DurationFlag{Name: name, Aliases: aliases, Usage: usage, Value: value}
+	case []string:
+		made = &cli.StringSliceFlag{Name: name, Aliases: aliases, Usage: usage, Hidden: hidden}
+	default:
+		made = &cli.StringFlag{Name: name, Aliases: aliases, Usage: usage, Value: f.value.String(), Hidden: hidden}
+		if f.value.Kind() != reflect.String {
+			panic(fmt.Sprintf("flag --%s: a field cannot have the type %T", name, value))
+		}
+	}
+	return []cli.Flag{made}
+}
+
+// fill sets the field to what the command line gives.
+func (f field) fill(c *cli.Context) error {
+	if f.own != nil {
+		return f.own.Fill(c)
+	}
+	name := f.names()[0]
+	switch f.value.Interface().(type) {
+	case bool:
+		f.value.SetBool(c.Bool(name))
+	case int:
+		f.value.SetInt(int64(c.Int(name)))
+	case uint64:
+		f.value.SetUint(c.Uint64(name))
+	case float64:
+		f.value.SetFloat(c.Float64(name))
+	case time.Duration:
+		f.value.SetInt(int64(c.Duration(name)))
+	case []string:
+		f.value.Set(reflect.ValueOf(c.StringSlice(name)))
+	default:
+		f.value.SetString(c.String(name))
+	}
+	return nil
+}
