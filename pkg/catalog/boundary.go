@@ -41,7 +41,7 @@ func JustOver(environments []Environment, r Request, now Placement) (s Saving, o
 		types = append(types, some...)
 	}
 	types = slices.DeleteFunc(types, func(t InstanceType) bool { return !t.suits(r) })
-	slices.SortStableFunc(types, bySize)
+	slices.SortFunc(types, bySize)
 	for _, t := range slices.Backward(types) {
 		if c, over := r.justOver(t, 1); over && t.smallerThan(now.Instance) {
 			return Saving{c, t, 1}, true

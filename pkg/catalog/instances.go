@@ -141,23 +141,31 @@ func bundle(entry string) []string {
 // "default_arm64". Expand returns none for an unknown entry.
 func (c *Catalog) Expand(entry string) []InstanceType {
 	c = c.orEmbedded()
+	return c.at(c.indexes(entry))
+}
+
+// indexes returns where the instance types of an entry are in the catalogue; none for an unknown entry.
+func (c *Catalog) indexes(entry string) (found []int) {
 	if one, ok := c.byName[entry]; ok {
-		return []InstanceType{c.types[one]}
+		return []int{one}
 	}
 	families := bundle(entry)
 	if families == nil {
-		families = []string{entry}
+		return c.byFamily[entry]
 	}
-	var found []int
 	for _, family := range families {
 		found = append(found, c.byFamily[family]...)
 	}
-	if found == nil {
+	return found
+}
+
+// at returns the instance types at these indexes, from small to large; nil without one.
+func (c *Catalog) at(indexes []int) []InstanceType {
+	if len(indexes) == 0 {
 		return nil
 	}
-	slices.Sort(found)
-	list := make([]InstanceType, len(found))
-	for i, at := range found {
+	list := make([]InstanceType, len(indexes))
+	for i, at := range slices.Sorted(slices.Values(indexes)) {
 		list[i] = c.types[at]
 	}
 	return list

@@ -138,15 +138,16 @@ func (e Environment) placeEC2(r Request) Placement {
 // expand returns the environment's types from small to large, and the entries
 // that the catalogue does not know.
 func (e Environment) expand() (types []InstanceType, unknown []string) {
+	c := e.Catalog.orEmbedded()
+	var all []int
 	for _, entry := range e.InstanceTypes {
-		list := e.Catalog.Expand(entry)
-		if list == nil {
+		found := c.indexes(entry)
+		if found == nil {
 			unknown = append(unknown, entry)
 		}
-		types = append(types, list...)
+		all = append(all, found...)
 	}
-	slices.SortStableFunc(types, bySize)
-	return types, unknown
+	return c.at(all), unknown
 }
 
 // suits reports whether the type has the right architecture and GPUs, whatever its size.

@@ -164,15 +164,15 @@ func (w *walk) directory(path string) {
 		switch {
 		case w.ignored.match(below, entry.IsDir()):
 		case !entry.IsDir():
-			w.file(below, entry)
+			w.file(path, below, entry)
 		case !strings.HasPrefix(entry.Name(), "."):
 			w.directory(below)
 		}
 	}
 }
 
-// file adds a file if it is wanted.
-func (w *walk) file(path string, entry fs.DirEntry) {
+// file adds a file of a directory if it is wanted.
+func (w *walk) file(directory, path string, entry fs.DirEntry) {
 	if !entry.Type().IsRegular() {
 		return
 	}
@@ -186,7 +186,7 @@ func (w *walk) file(path string, entry fs.DirEntry) {
 		below = rel
 	}
 	if named, ok := isWanted(filepath.ToSlash(below), w.include, w.endings); ok {
-		w.documents = append(w.documents, Document{Path: path, Named: named})
+		w.documents = append(w.documents, Document{Path: path, Directory: directory, Named: named})
 	}
 }
 

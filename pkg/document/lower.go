@@ -28,8 +28,11 @@ func lower(job *jsontree.Node, defaults layers, o Options) (*Job, diag.List) {
 	out.Submit = l.submit(out.Register)
 	overlay(out.Submit, o)
 	for _, m := range members {
+		if m.read == nil || m.isForeign(l.means) {
+			continue
+		}
 		n := l.job.Get(m.name)
-		if n == nil || m.read == nil || m.isForeign(l.means) {
+		if n == nil {
 			continue
 		}
 		if !m.oneContainer || n.Len() == 0 || l.hasOneContainer(out, n, m.with("work")) {
@@ -53,7 +56,10 @@ func (l *lowering) conflicts() {
 		l.conflict(&resourcesMember, shared)
 	}
 	for _, m := range members {
-		if n := l.job.Get(m.name); n != nil && m.isForeign(l.means) {
+		if !m.isForeign(l.means) {
+			continue
+		}
+		if n := l.job.Get(m.name); n != nil {
 			l.conflict(m, n)
 		}
 	}

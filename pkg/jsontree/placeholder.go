@@ -83,15 +83,16 @@ func PlaceholderLen(s string) int {
 	return 0
 }
 
+// beginsPlaceholder has the bytes with which PlaceholderLen and quotedLen begin.
+var beginsPlaceholder = [256]bool{'$': true, '{': true, '<': true, '@': true, '_': true, '%': true, 'R': true, 'r': true,
+	'C': true, 'c': true, 'T': true, 'F': true, 'Y': true, 'y': true, 'P': true, '#': true, '(': true, '[': true}
+
 // FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
 // quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.
 func FindPlaceholder(text string) (start, end int) {
-	if !strings.ContainsAny(text, "${<@_%RrCcTFYyP#([") {
-		return leftOut(text)
-	}
 	for i := 0; i < len(text); i++ {
-		if i > 0 && isNameByte(text[i]) && isNameByte(text[i-1]) {
-			continue // within a word
+		if !beginsPlaceholder[text[i]] || i > 0 && isNameByte(text[i]) && isNameByte(text[i-1]) {
+			continue // most bytes, and those within a word
 		}
 		n := PlaceholderLen(text[i:])
 		if n == 0 {
@@ -253,10 +254,23 @@ func leftOut(value string) (start, end int) {
 
 // idWithoutDigits returns where the first id without its digits is, or nil.
 func idWithoutDigits(value string) []int {
-	if !strings.ContainsAny(value, "xXyYzZ") || strings.IndexByte(value, '-') < 0 {
+	if strings.IndexByte(value, '-') < 0 || !hasFiller(value) {
 		return nil
 	}
 	return digitsLeftOut().FindStringIndex(value)
+}
+
+// hasFiller reports whether a text has three letters x, y or z in a row.
+func hasFiller(text string) bool {
+	run := 0
+	for i := range len(text) {
+		if c := text[i] | 0x20; c < 'x' || c > 'z' {
+			run = 0
+		} else if run++; run == 3 {
+			return true
+		}
+	}
+	return false
 }
 
 // MayLeaveOut reports whether a value of a document may leave something out. It is fast.
