@@ -51,7 +51,7 @@ func (c climber) climb(ctx context.Context, t *plannedJob, job *types.JobDetail)
 		if s.at != "" {
 			l.What = lineMoved
 		}
-		intent, err := s.intent()
+		intent, err := s.line()
 		if err != nil {
 			return err
 		}
@@ -247,8 +247,8 @@ func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step,
 			setRequirement(in, types.ResourceTypeVcpu, strconv.FormatFloat(step.VCPUs, 'f', -1, 64))
 		}
 	}
-	s := &plannedJob{name: name, submission: client.NewSubmissionID(), definer: -1, rungs: of.rungs, notify: of.notify,
-		again: of, step: step, due: time.Now(), resource: of.resource, maxParallel: of.maxParallel}
+	s := &plannedJob{due: time.Now(), intent: intent{name: name, submission: client.NewSubmissionID(), definer: -1,
+		rungs: of.rungs, notify: of.notify, again: of, step: step, resource: of.resource, maxParallel: of.maxParallel}}
 	if of.resource != "" {
 		in.ConsumableResourcePropertiesOverride = of.submit.ConsumableResourcePropertiesOverride
 		in.Tags[MaxParallelTag] = of.submit.Tags[MaxParallelTag]

@@ -65,9 +65,9 @@ func titleOf(p *plan.Plan) string {
 
 // taskFor returns the task for a job of a plan, without its relations to other jobs.
 func taskFor(j *plan.Job) *plannedJob {
-	t := &plannedJob{name: j.Name, submission: client.NewSubmissionID(), register: j.Register, definer: -1,
-		rungs: rungsOf(j.Submit), notify: j.Notify,
-		staged: stagedOf(j.Staged), when: j.When, maxParallel: j.MaxParallel, retryOf: j.Again, file: FilePath(j.File)}
+	t := &plannedJob{intent: intent{name: j.Name, submission: client.NewSubmissionID(), register: j.Register,
+		definer: -1, rungs: rungsOf(j.Submit), notify: j.Notify, staged: stagedOf(j.Staged), when: j.When,
+		maxParallel: j.MaxParallel, retryOf: j.Again, file: FilePath(j.File)}}
 	for _, e := range j.Earlier {
 		t.earlier = append(t.earlier, earlier{Name: e.Job, Type: e.Type})
 	}

@@ -33,8 +33,9 @@ type Submitted struct {
 	At string
 }
 
-// plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
-type plannedJob struct {
+// intent is what a run means to send for a job. It is fixed before the job is sent, and is what the intent's line in the
+// log has (jobline.go).
+type intent struct {
 	name       string
 	submission string
 	register   *awsbatch.RegisterJobDefinitionInput
@@ -46,30 +47,41 @@ type plannedJob struct {
 	// definer is the index of the job that registers the definition; -1 if none of this run does.
 	definer int
 	staged  []staged
+	// when is the plan's condition; such a job waits in the client.
+	when string
+	// rungs are what the client does if the job fails. again is the failed job of the run that this
+	// one runs again, and step is what it changes.
+	rungs ladder.Ladder
+	again *plannedJob
+	step  *ladder.Step
+	// at is the name of the target that a rung moved the job to, and target its account and Region,
+	// as in the ledger; "" for the target of the run.
+	at, target string
+	// retryOf is the id of the job that this one of a plan by Retry runs again. file is the absolute path of the job's
+	// file; "" if it has none.
+	retryOf, file string
+	// notify are the receivers of a message about the end of the job.
+	notify []string
+	// resource is shared by maxParallel concurrent children; "" means no limit.
+	resource    string
+	maxParallel int
+}
 
-	// when is the plan's condition; such a job waits in the client. deferred also covers the jobs
-	// after one with a condition. due is when the job no longer had to wait.
-	when     string
+// plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
+type plannedJob struct {
+	intent
+
+	// deferred jobs wait in the client: those with a condition, and the jobs after them. due is when
+	// the job no longer had to wait.
 	deferred bool
 	due      time.Time
 	skipped  string // why the job is not needed
 
-	// rungs are what the client does if the job fails; again is the failed job of the run that this
-	// one runs again, and step is what it changes. climbed means that the log has the decision on a
-	// failure: steps are the jobs of the run that follow, and why is the reason why the job, or a part
-	// of it, does not run again.
-	rungs   ladder.Ladder
-	again   *plannedJob
-	step    *ladder.Step
+	// climbed means that the log has the decision on a failure: steps are the jobs of the run that
+	// follow, and why is the reason why the job, or a part of it, does not run again.
 	climbed bool
 	steps   []*plannedJob
 	why     string
-	// retryOf is the id of the job that this one of a plan by Retry runs again. file is the absolute path of the job's
-	// file; "" if it has none.
-	retryOf, file string
-	// at is the name of the target that a rung moved the job to, and target its account and Region,
-	// as in the ledger; "" for the target of the run.
-	at, target string
 	// stays is the last reason why a waiting job was not cancelled, and asked when batchctl last asked
 	// why it waits.
 	stays string
@@ -79,12 +91,8 @@ type plannedJob struct {
 	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
 	end  types.JobStatus
 	left bool
-	// notify are the receivers of a message about the end of the job, and notified those that have it.
-	notify, notified []string
-
-	// resource is shared by maxParallel concurrent children; "" means no limit.
-	resource    string
-	maxParallel int
+	// notified are the receivers that have the message about the end of the job.
+	notified []string
 
 	result   Submitted
 	accepted time.Time // when result was recorded
@@ -193,7 +201,7 @@ func (t *plannedJob) runsAgain() string {
 }
 
 // cells returns the cells that a job runs, as sweep.CellsVariable has them; "" for those of its indexes.
-func (t *plannedJob) cells() string {
+func (t *intent) cells() string {
 	if t.submit == nil || t.submit.ContainerOverrides == nil {
 		return ""
 	}

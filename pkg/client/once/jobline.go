@@ -14,8 +14,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
-// intent returns the job's line in the log.
-func (t *plannedJob) intent() (line, error) {
+// line returns the intent's line in the log.
+func (t *intent) line() (line, error) {
 	l := line{Time: stamp(), What: lineIntent, Name: t.name, Submission: t.submission, After: t.after,
 		Earlier: t.earlier,
 		When:    t.when, Staged: t.staged, Resource: t.resource, Step: t.step, Notify: t.notify,
@@ -45,10 +45,9 @@ func (t *plannedJob) intent() (line, error) {
 
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
-	t := &plannedJob{name: l.Name, submission: l.Submission, after: l.After, earlier: l.Earlier, definer: -1,
-		sent:   true,
-		staged: l.Staged, when: l.When, resource: l.Resource, maxParallel: l.MaxParallel, notify: l.Notify,
-		retryOf: l.Again, file: l.File}
+	t := &plannedJob{sent: true, intent: intent{name: l.Name, submission: l.Submission, after: l.After,
+		earlier: l.Earlier, definer: -1, staged: l.Staged, when: l.When, step: l.Step, resource: l.Resource,
+		maxParallel: l.MaxParallel, notify: l.Notify, retryOf: l.Again, file: l.File}}
 	if l.At != "" {
 		t.at, t.target = l.At, l.Target
 	}

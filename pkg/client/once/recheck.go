@@ -99,7 +99,7 @@ func (c *Client) RecheckDuplicates(ctx context.Context) error {
 // recheckOf returns the fields of a job that checker.check needs.
 func recheckOf(e Entry, job types.JobDetail) *plannedJob {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
-	return &plannedJob{name: e.Name, submission: e.Submission, definer: -1, done: true, accepted: e.Time, last: e.Time,
-		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)},
-		result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}}
+	return &plannedJob{intent: intent{name: e.Name, submission: e.Submission, definer: -1,
+		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)}},
+		done: true, accepted: e.Time, last: e.Time, result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}}
 }

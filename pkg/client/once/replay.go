@@ -110,16 +110,16 @@ func (r *run) doubtAll() {
 // replayClimb applies a decision from the log.
 func (r *run) replayClimb(of *plannedJob, l line, byID map[string]*plannedJob) error {
 	var steps []*plannedJob
-	for _, intent := range l.Steps {
-		s, err := taskOf(intent)
+	for _, step := range l.Steps {
+		s, err := taskOf(step)
 		if err != nil {
 			return err
 		}
-		if intent.Step == nil {
+		if s.step == nil {
 			return errors.New("a step has no cause")
 		}
-		s.again, s.step, s.due = of, intent.Step, l.Time
-		byID[intent.Submission] = s
+		s.again, s.due = of, l.Time
+		byID[s.submission] = s
 		steps = append(steps, s)
 	}
 	r.addSteps(of, l.Reason, steps)

@@ -47,7 +47,7 @@ func (r *run) open(l *Ledger) (err error) {
 	lines := []line{first}
 	var texts []staged
 	for _, t := range r.tasks {
-		intent, err := t.intent()
+		intent, err := t.line()
 		if err != nil {
 			return err
 		}

@@ -44,10 +44,10 @@ func TestRecord(t *testing.T) {
 		tasks []*plannedJob
 		kept  bool
 	}{
-		{"", []*plannedJob{{name: "a"}}, false},
-		{"flow", []*plannedJob{{name: "a"}}, true},
-		{"", []*plannedJob{{name: "a", when: "always"}}, true},
-		{"", []*plannedJob{{name: "a"}, {name: "b", after: []edge{{Job: 0}}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a"}}}, false},
+		{"flow", []*plannedJob{{intent: intent{name: "a"}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a", when: "always"}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a"}}, {intent: intent{name: "b", after: []edge{{Job: 0}}}}}, true},
 	}
 	for _, test := range tests {
 		r := &run{name: "r", title: test.title, tasks: test.tasks}
