@@ -29,7 +29,7 @@ func (r *run) keepEntries(l *Ledger) error {
 	}
 	var entries []Entry
 	for _, t := range r.tasks {
-		if t.done && t.result.ID != "" && !known[t.result.ID] {
+		if t.isAccepted() && t.result.ID != "" && !known[t.result.ID] {
 			entries = append(entries, t.entry(r))
 		}
 	}

@@ -131,7 +131,7 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 // clearOf returns the accepted jobs with clear answers that were not checked.
 func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
 	for _, t := range tasks {
-		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+		if t.isAccepted() && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
 			clear = append(clear, t)
 		}
 	}

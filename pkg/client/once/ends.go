@@ -106,9 +106,9 @@ func (e *ends) outcome(t *plannedJob) types.JobStatus {
 	failed := t.why != ""
 	for _, s := range t.steps {
 		switch {
-		case s.dropped:
+		case s.phase == jobDropped:
 			failed = true
-		case !s.done:
+		case !s.isAccepted():
 			return ""
 		default:
 			switch e.outcome(s) {

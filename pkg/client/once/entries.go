@@ -83,7 +83,7 @@ func acceptedOf(lines []line) (entries []Entry) {
 // entry returns the entry of an accepted job of a run.
 func (t *plannedJob) entry(r *run) Entry {
 	s := t.result
-	return Entry{Time: t.accepted, Target: cmp.Or(t.target, r.target), Queue: s.Queue, Name: s.Name, ID: s.ID,
+	return Entry{Time: t.since, Target: cmp.Or(t.target, r.target), Queue: s.Queue, Name: s.Name, ID: s.ID,
 		Definition: s.Definition,
 		ArraySize:  s.ArraySize, Submission: t.submission, Run: r.name, Workflow: r.title, File: t.root().
 				file, Again: t.runsAgain(), Cells: t.cells()}

@@ -51,7 +51,7 @@ func (c *Client) newRun(ctx context.Context, p *plan.Plan) (*run, error) {
 		}
 	}
 	r.title = titleOf(p)
-	r.markDeferred()
+	r.hold()
 	return r, c.complete(ctx, r, p)
 }
 

@@ -70,12 +70,7 @@ type intent struct {
 // plannedJob is one job of a run. While it is sent, only one goroutine uses its fields.
 type plannedJob struct {
 	intent
-
-	// deferred jobs wait in the client: those with a condition, and the jobs after them. due is when
-	// the job no longer had to wait.
-	deferred bool
-	due      time.Time
-	skipped  string // why the job is not needed
+	state
 
 	// climbed means that the log has the decision on a failure: steps are the jobs of the run that
 	// follow, and why is the reason why the job, or a part of it, does not run again.
@@ -94,12 +89,6 @@ type plannedJob struct {
 	// notified are the receivers that have the message about the end of the job.
 	notified []string
 
-	result   Submitted
-	accepted time.Time // when result was recorded
-	done     bool
-	dropped  bool
-	// sent means that a SubmitJob for the task may have been accepted.
-	sent bool
 	// unclear is when an answer was last missing; zero if none was.
 	unclear time.Time
 	// last is when the request that created the job ended.
@@ -120,15 +109,6 @@ func (t *plannedJob) submitted(id, definition string) Submitted {
 		ArraySize: arraySize(t.submit), At: t.at}
 	s.Again = t.runsAgain()
 	return s
-}
-
-// skip marks a job as not needed, with the time.
-func (t *plannedJob) skip(why string) {
-	t.skipped = why
-	t.result = Submitted{Name: t.name, Skipped: why}
-	if t.submit != nil {
-		t.result.Queue, t.result.ArraySize = aws.ToString(t.submit.JobQueue), arraySize(t.submit)
-	}
 }
 
 // needs returns the jobs that come before this one, which is number i.
@@ -160,18 +140,13 @@ func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency
 	return all
 }
 
-// held reports whether a job has to wait before it is sent.
-func (t *plannedJob) held() bool {
-	return t.deferred && t.due.IsZero() && t.skipped == "" && !t.done && !t.dropped
-}
-
 // laddered reports whether the job has rungs that this client executes.
 func (t *plannedJob) laddered() bool { return len(t.rungs) > 0 }
 
 // followed reports whether the client still has to wait for the end of an accepted job: to execute
 // its rungs, or to send a message about it.
 func (t *plannedJob) followed() bool {
-	if !t.done || t.result.ID == "" || t.left {
+	if !t.isAccepted() || t.result.ID == "" || t.left {
 		return false
 	}
 	return t.laddered() && !t.decided() || len(t.notify) > len(t.notified)
@@ -246,7 +221,7 @@ func (t *plannedJob) describe() string {
 const lateCheck = time.Minute + 2*time.Second
 
 // doubtful reports whether duplicates of an accepted job may appear.
-func (t *plannedJob) doubtful() bool { return t.done && !t.unclear.IsZero() && !t.checked }
+func (t *plannedJob) doubtful() bool { return t.isAccepted() && !t.unclear.IsZero() && !t.checked }
 
 // lastRequest returns the latest time at which a request for an accepted job may have been on its
 // way.
@@ -258,6 +233,4 @@ func (t *plannedJob) lastRequest() time.Time {
 }
 
 // lost reports whether a job was sent without any clear answer, and was not found since.
-func (t *plannedJob) lost() bool {
-	return !t.done && !t.dropped && t.skipped == "" && t.submit != nil && !t.unclear.IsZero()
-}
+func (t *plannedJob) lost() bool { return t.open() && t.submit != nil && !t.unclear.IsZero() }

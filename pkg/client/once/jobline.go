@@ -45,7 +45,7 @@ func (t *intent) line() (line, error) {
 
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
-	t := &plannedJob{sent: true, intent: intent{name: l.Name, submission: l.Submission, after: l.After,
+	t := &plannedJob{state: state{sent: l.Submit != nil}, intent: intent{name: l.Name, submission: l.Submission, after: l.After,
 		earlier: l.Earlier, definer: -1, staged: l.Staged, when: l.When, step: l.Step, resource: l.Resource,
 		maxParallel: l.MaxParallel, notify: l.Notify, retryOf: l.Again, file: l.File}}
 	if l.At != "" {
@@ -82,12 +82,13 @@ func taskOf(l line) (*plannedJob, error) {
 func (t *plannedJob) replay(l line) {
 	switch l.What {
 	case lineAccepted:
-		t.done, t.accepted, t.last, t.result = true, l.Time, l.Time, Submitted{Name: t.name, ID: l.ID,
-			Definition: l.Definition, ArraySize: l.ArraySize}
+		s := Submitted{Name: t.name, ID: l.ID, Definition: l.Definition, ArraySize: l.ArraySize,
+			Again: t.runsAgain(), At: t.at}
 		if t.submit != nil {
-			t.result.Queue = aws.ToString(t.submit.JobQueue)
+			s.Queue = aws.ToString(t.submit.JobQueue)
 		}
-		t.result.Again, t.result.At = t.runsAgain(), t.at
+		t.accept(s, l.Time)
+		t.last = l.Time
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:
@@ -95,9 +96,9 @@ func (t *plannedJob) replay(l line) {
 	case lineChecked:
 		t.checked = true
 	case lineDropped:
-		t.dropped = true
+		t.drop()
 	case lineDue:
-		t.due = l.Time
+		t.release(l.Time)
 	case lineSkipped:
 		t.skip(l.Reason)
 	case lineCancelled:

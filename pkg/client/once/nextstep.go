@@ -69,9 +69,9 @@ func nextStepOf(r *run, t *plannedJob, known *ends) (f nextStep, err error) {
 	for _, e := range t.after {
 		on := r.tasks[e.Job]
 		switch id := on.result.ID; {
-		case on.skipped != "" && t.when == "":
+		case on.phase == jobSkipped && t.when == "":
 			return nextStep{skipped: on.name + " was not needed"}, nil
-		case on.skipped != "":
+		case on.phase == jobSkipped:
 		case id == "" || (t.when != "" || on.laddered()) && known.outcome(on) == "":
 			f.waits = append(f.waits, Submitted{Name: on.name, ID: id})
 		case t.when == "" && on.laddered() && known.outcome(on) != types.JobStatusSucceeded:
@@ -101,7 +101,7 @@ func nextStepOf(r *run, t *plannedJob, known *ends) (f nextStep, err error) {
 // judge decides about a job when all jobs before it have ended.
 func judge(r *run, t *plannedJob, over []Submitted, known *ends) (nextStep, error) {
 	status := func(s Submitted) types.JobStatus {
-		if at := slices.IndexFunc(r.tasks, func(t *plannedJob) bool { return t.done && t.result.ID == s.ID }); at >= 0 {
+		if at := slices.IndexFunc(r.tasks, func(t *plannedJob) bool { return t.isAccepted() && t.result.ID == s.ID }); at >= 0 {
 			return known.outcome(r.tasks[at])
 		}
 		return known.status[s.ID]

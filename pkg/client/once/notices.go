@@ -70,9 +70,9 @@ func notice(r *run, receiver string, known *ends) (e notify.Event, due bool) {
 		Target: r.target, Submission: r.name, Name: r.title, Status: string(types.JobStatusSucceeded)}
 	for _, t := range r.tasks {
 		switch {
-		case !slices.Contains(t.notify, receiver) || t.skipped != "" || t.dropped || t.submit == nil:
+		case !slices.Contains(t.notify, receiver) || t.phase == jobSkipped || t.phase == jobDropped || t.submit == nil:
 			continue
-		case !t.done || known.outcome(t) == "":
+		case !t.isAccepted() || known.outcome(t) == "":
 			return e, false
 		}
 		e.Name = cmp.Or(e.Name, t.name)

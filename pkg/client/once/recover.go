@@ -33,7 +33,7 @@ func (s sender) recover(ctx context.Context, t *plannedJob) (bool, error) {
 		return false, err
 	}
 	if len(found) == 0 {
-		if since := s.run.maySince(t); !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention &&
+		if since := t.since; !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention &&
 			!s.client.TakesOnce {
 			return false, &ForgottenError{t.name, since}
 		}

@@ -75,7 +75,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 		r.damaged = text.where()
 		r.doubtAll()
 	}
-	r.markDeferred()
+	r.hold()
 	n := r.tally()
 	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // otherwise the stop is complete
 	return r, nil
@@ -98,10 +98,11 @@ func (r *run) checkEdges(text *logText) error {
 // doubtAll records that outcomes are missing: every job may have a duplicate.
 func (r *run) doubtAll() {
 	for _, t := range r.tasks {
-		if t.done && t.submit != nil {
+		switch {
+		case t.submit == nil:
+		case t.isAccepted():
 			t.unclear, t.checked = r.taken, false
-		}
-		if !t.done && !t.dropped && t.skipped == "" {
+		case t.open():
 			t.sent = true
 		}
 	}
@@ -118,7 +119,8 @@ func (r *run) replayClimb(of *plannedJob, l line, byID map[string]*plannedJob) e
 		if s.step == nil {
 			return errors.New("a step has no cause")
 		}
-		s.again, s.due = of, l.Time
+		s.again = of
+		s.release(l.Time)
 		byID[s.submission] = s
 		steps = append(steps, s)
 	}

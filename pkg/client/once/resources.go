@@ -202,7 +202,7 @@ func (f resourceFinder) intended() (map[string]bool, error) {
 	will := map[string]bool{}
 	err := f.ledger.eachOpen(func(_ string, r *run) error {
 		for _, t := range r.tasks {
-			if t.resource != "" && !t.done && !t.dropped && t.skipped == "" {
+			if t.resource != "" && t.open() {
 				will[t.resource] = true
 			}
 		}
@@ -221,7 +221,7 @@ func dropResources(ctx context.Context, c *Client, r *run) {
 		unused[name] = true
 	}
 	for _, t := range r.tasks {
-		if t.done || t.sent {
+		if t.isAccepted() || t.sent {
 			delete(unused, t.resource)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 func dropRest(l *Ledger, r *run) error {
 	r.giveUp()
 	for _, t := range r.tasks {
-		if !t.dropped {
+		if t.phase != jobDropped {
 			continue
 		}
 		if err := r.note(t, line{What: lineDropped}); err != nil {

@@ -151,7 +151,7 @@ func (f revisionFinder) intended() (map[string]string, error) {
 	will := map[string]string{}
 	err := f.ledger.eachOpen(func(name string, r *run) error {
 		for _, t := range r.tasks {
-			if t.submit != nil && !t.done {
+			if t.submit != nil && !t.isAccepted() {
 				will[batch.Name(aws.ToString(t.submit.JobDefinition))] = name
 			}
 			if t.register == nil {

@@ -70,7 +70,8 @@ func (r *run) note(t *plannedJob, l line) error {
 
 // accepted records that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *plannedJob, s Submitted) error {
-	t.result, t.accepted, t.last, t.done = s, time.Now(), time.Now(), true
+	t.accept(s, time.Now())
+	t.last = time.Now()
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition,
 		ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
@@ -86,7 +87,7 @@ func (r *run) recordDue(due []*plannedJob) error {
 	}
 	var lines []line
 	for _, t := range due {
-		t.due = time.Now()
+		t.release(time.Now())
 		lines = append(lines, line{Time: stamp(), What: lineDue, Name: t.name, Submission: t.submission})
 	}
 	if r.log == nil {
@@ -131,14 +132,20 @@ func (r *run) markNotified(receiver string) {
 	}
 }
 
-// markDeferred marks the jobs that wait in the client.
-func (r *run) markDeferred() {
-	for _, t := range r.tasks {
-		t.deferred = t.when != "" ||
-			slices.ContainsFunc(t.after, func(e edge) bool {
-				return r.tasks[e.Job].deferred ||
-					r.tasks[e.Job].laddered()
-			})
+// hold marks the jobs that wait in the client: those with a condition or after a job with rungs, and the jobs after
+// them. It is called once, after the lines "due" are known. All other jobs may have been sent since the run began.
+func (r *run) hold() {
+	deferred := make([]bool, len(r.tasks))
+	for i, t := range r.tasks {
+		deferred[i] = t.when != "" ||
+			slices.ContainsFunc(t.after, func(e edge) bool { return deferred[e.Job] || r.tasks[e.Job].laddered() })
+		switch {
+		case t.phase != jobDue || !t.since.IsZero():
+		case deferred[i]:
+			t.phase = jobWaiting
+		default:
+			t.since = r.began
+		}
 	}
 }
 
@@ -172,15 +179,6 @@ func (r *run) dueAt(selects func(*plannedJob) bool) (due time.Time) {
 	return due
 }
 
-// maySince returns the earliest time at which a job may have been sent, so that the service may
-// have forgotten it by now; zero for a job that was not due.
-func (r *run) maySince(t *plannedJob) time.Time {
-	if t.deferred || t.again != nil {
-		return t.due
-	}
-	return r.began
-}
-
 // logName returns the run's id in the ledger; "" without a log.
 func (r *run) logName() string {
 	if r.log == nil {
@@ -192,7 +190,7 @@ func (r *run) logName() string {
 // results returns the accepted and the skipped jobs in the order of the plan.
 func (r *run) results() (all []Submitted) {
 	for _, t := range r.tasks {
-		if t.done || t.skipped != "" {
+		if t.phase == jobAccepted || t.phase == jobSkipped {
 			all = append(all, t.result)
 		}
 	}
@@ -215,8 +213,8 @@ type tally struct {
 // tally counts the jobs by what is known about them.
 func (r *run) tally() (n tally) {
 	for _, t := range r.tasks {
-		switch {
-		case t.done:
+		switch t.phase {
+		case jobAccepted:
 			n.accepted++
 			if t.doubtful() {
 				n.unchecked++
@@ -224,16 +222,18 @@ func (r *run) tally() (n tally) {
 			if t.followed() {
 				n.followed++
 			}
-		case t.skipped != "":
+		case jobSkipped:
 			n.skipped++
-		case t.dropped:
+		case jobDropped:
 			n.dropped++
-		case t.held():
+		case jobWaiting:
 			n.waiting++
-		case t.sent && t.submit != nil:
-			n.unknown++
-		default:
-			n.unsent++
+		case jobDue:
+			if t.sent {
+				n.unknown++
+			} else {
+				n.unsent++
+			}
 		}
 	}
 	return n
@@ -255,7 +255,8 @@ func (r *run) settled() bool {
 // giveUp drops the rest of the run.
 func (r *run) giveUp() {
 	for _, t := range r.tasks {
-		t.dropped, t.checked = !t.done && t.skipped == "", t.done
+		t.drop()
+		t.checked = t.isAccepted()
 	}
 	r.leaveFollowed()
 	r.stopping = false
@@ -271,8 +272,8 @@ func (r *run) record() Run {
 			continue
 		}
 		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue),
-			ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
-			Pending: !t.done && !t.dropped && t.skipped == "", At: t.at, Target: t.target}
+			ArraySize: arraySize(t.submit), When: t.when, Skipped: t.result.Skipped,
+			Pending: t.open(), At: t.at, Target: t.target}
 		if j.Why = t.why; t.again != nil {
 			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw
 		}

@@ -113,11 +113,11 @@ func (u *runner) stageAll(ctx context.Context) error {
 
 // sendOpen sends a job if it has no outcome yet and does not wait, and reports it.
 func (u *runner) sendOpen(ctx context.Context, t *plannedJob) error {
-	if t.done || t.dropped || t.skipped != "" || t.held() {
+	if t.phase != jobDue {
 		return nil
 	}
 	err := u.send(ctx, t)
-	if t.done {
+	if t.isAccepted() {
 		u.client.report(t.result)
 	}
 	return err
@@ -131,7 +131,7 @@ func (u *runner) send(ctx context.Context, t *plannedJob) error {
 	if err != nil {
 		return err
 	}
-	if t.sent && t.submit != nil {
+	if t.sent {
 		if found, err := c.sender(r).recover(ctx, t); found || err != nil {
 			return err
 		}

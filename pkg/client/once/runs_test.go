@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,7 +54,7 @@ func TestRecord(t *testing.T) {
 		r := &run{name: "r", title: test.title, tasks: test.tasks}
 		for i, t := range r.tasks {
 			t.submit, t.definer = command(t.name, "work").Submit, -1
-			t.result.ID, t.done = clienttest.TestID(i+1), true
+			t.accept(Submitted{ID: clienttest.TestID(i + 1)}, time.Time{})
 		}
 		l := &Ledger{Dir: t.TempDir()}
 		if err := l.keepRecord(r.record()); err != nil {

@@ -27,7 +27,7 @@ var errNoStage = errors.New("batchctl cannot write to this staging location")
 // checkStaged refuses a run with texts to stage if this client cannot stage any.
 func checkStaged(r *run, canStage bool) error {
 	for _, t := range r.tasks {
-		if len(t.staged) > 0 && !canStage && !t.done && !t.dropped && t.skipped == "" {
+		if len(t.staged) > 0 && !canStage && t.open() {
 			return fmt.Errorf("stage %s for job %s: %w", t.staged[0].URL, t.name, errNoStage)
 		}
 	}

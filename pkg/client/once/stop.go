@@ -71,7 +71,7 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 	}
 	r.stopping = true
 	for _, t := range r.tasks {
-		if t.submit == nil || !t.sent || t.done || t.dropped || t.held() {
+		if !t.sent || t.phase != jobDue && t.phase != jobSkipped {
 			continue
 		}
 		there, err := x.clientOf(ctx, t)
@@ -87,10 +87,10 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 		return errors.Join(why, fmt.Errorf("stop the accepted jobs: %w", err))
 	}
 	for _, t := range r.tasks {
-		if t.done || t.dropped || t.skipped != "" {
+		if !t.open() {
 			continue
 		}
-		t.dropped = true
+		t.drop()
 		if err := r.note(t, line{What: lineDropped}); err != nil {
 			return errors.Join(why, err)
 		}
@@ -113,7 +113,7 @@ func stopAccepted(ctx context.Context, x *targets) (stopped []Submitted, err err
 		var jobs []Submitted
 		var ids []string
 		for _, t := range tasks {
-			if t.done && t.result.ID != "" {
+			if t.isAccepted() && t.result.ID != "" {
 				jobs, ids = append(jobs, t.result), append(ids, t.result.ID)
 			}
 		}
