@@ -33,6 +33,74 @@ const (
 	duplicateReason = "batchctl: twin of "
 )
 
+// doubt is what is known about duplicates of a job.
+type doubt int
+
+const (
+	noDoubt   doubt = iota // every answer was clear, so only a repeated request can have created one
+	inDoubt                // they may appear until lateCheck has passed since the last request
+	pastDoubt              // no duplicate can appear any more
+)
+
+// duplicates is what a run knows about the duplicates of a job. It matters once the job is accepted; a job that was
+// sent without a clear answer has it before, since the log has "unclear" before the search for the job begins.
+type duplicates struct {
+	doubt doubt
+	// unclear is when an answer was last missing; zero if none was. It stays after the check.
+	unclear time.Time
+	// last is when the request that created the job ended.
+	last time.Time
+	// hidden means that another process may have sent the job so recently that the listing need not
+	// show it yet.
+	hidden bool
+	// ended are the duplicates that were stopped or had ended; ending those that another process
+	// stopped or was about to stop.
+	ended, ending map[string]bool
+}
+
+// suspect records that duplicates may appear until a while after a time. Without a time it clears the doubt: a run
+// that this process began was never taken over from another.
+func (d *duplicates) suspect(since time.Time) {
+	if d.unclear, d.doubt = since, inDoubt; since.IsZero() {
+		d.doubt = noDoubt
+	}
+}
+
+// markEnded records that a duplicate was stopped or had ended.
+func (d *duplicates) markEnded(id string) {
+	if d.ended == nil {
+		d.ended = map[string]bool{}
+	}
+	d.ended[id] = true
+}
+
+// markEnding records that a duplicate is about to be stopped.
+func (d *duplicates) markEnding(id string) {
+	if d.ending == nil {
+		d.ending = map[string]bool{}
+	}
+	d.ending[id] = true
+}
+
+// lateCheck is the time from the last request for a job to the last check for its duplicates.
+// It covers listings that lag a minute behind, with a margin of two seconds.
+const lateCheck = time.Minute + 2*time.Second
+
+// doubtful reports whether duplicates of an accepted job may appear.
+func (t *plannedJob) doubtful() bool { return t.isAccepted() && t.doubt == inDoubt }
+
+// lastRequest returns the latest time at which a request for an accepted job may have been on its
+// way.
+func (d *duplicates) lastRequest() time.Time {
+	if d.last.After(d.unclear) {
+		return d.last
+	}
+	return d.unclear
+}
+
+// lost reports whether a job was sent without any clear answer, and was not found since.
+func (t *plannedJob) lost() bool { return t.open() && t.submit != nil && !t.unclear.IsZero() }
+
 // twiceError names the jobs that ran twice; nil if there are none.
 func (r *run) twiceError() error {
 	if len(r.twice) == 0 {
@@ -59,21 +127,21 @@ func (k checker) endVisible(ctx context.Context, tasks []*plannedJob) error {
 			return err
 		}
 	}
-	var doubtful, due []*plannedJob
+	var suspects, due []*plannedJob
 	for _, t := range tasks {
 		if !t.doubtful() {
 			continue
 		}
-		doubtful = append(doubtful, t)
+		suspects = append(suspects, t)
 		if k.client.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
 			due = append(due, t)
 		}
 	}
-	if _, err := k.check(ctx, doubtful, false); err != nil {
+	if _, err := k.check(ctx, suspects, false); err != nil {
 		return err
 	}
 	for _, t := range due {
-		t.checked = true
+		t.doubt = pastDoubt
 		if err := k.run.note(t, line{What: lineChecked}); err != nil {
 			return err
 		}
@@ -120,7 +188,7 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 	}
 	for _, t := range clear {
 		if why == "" {
-			t.checked = true
+			t.doubt = pastDoubt
 		} else if noteErr := k.run.doubt(t, t.lastRequest(), why); noteErr != nil {
 			return errors.Join(err, noteErr)
 		}
@@ -131,7 +199,7 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 // clearOf returns the accepted jobs with clear answers that were not checked.
 func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
 	for _, t := range tasks {
-		if t.isAccepted() && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+		if t.isAccepted() && t.result.ID != "" && t.submit != nil && t.doubt == noDoubt {
 			clear = append(clear, t)
 		}
 	}
@@ -201,11 +269,8 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if t.ended[duplicate.id] {
 		return false, nil
 	}
-	if t.ended == nil {
-		t.ended = map[string]bool{}
-	}
 	if batch.HasEnded(duplicate.status) {
-		t.ended[duplicate.id] = true
+		t.markEnded(duplicate.id)
 		return duplicate.ran() && !t.endedHere(duplicate), nil
 	}
 	// Recorded before the call, so that no later process counts the duplicate as one that ran.
@@ -217,7 +282,7 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
-	t.ended[duplicate.id] = true
+	t.markEnded(duplicate.id)
 	if batch.HasEnded(done.Before) {
 		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
 	}

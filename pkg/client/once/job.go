@@ -71,6 +71,7 @@ type intent struct {
 type plannedJob struct {
 	intent
 	state
+	duplicates
 
 	// climbed means that the log has the decision on a failure: steps are the jobs of the run that
 	// follow, and why is the reason why the job, or a part of it, does not run again.
@@ -88,19 +89,6 @@ type plannedJob struct {
 	left bool
 	// notified are the receivers that have the message about the end of the job.
 	notified []string
-
-	// unclear is when an answer was last missing; zero if none was.
-	unclear time.Time
-	// last is when the request that created the job ended.
-	last time.Time
-	// checked means that no duplicate can appear any more.
-	checked bool
-	// hidden means that another process may have sent the job so recently that the listing need not
-	// show it yet.
-	hidden bool
-	// ended are the duplicates that were stopped or had ended; ending those that another process
-	// stopped or was about to stop.
-	ended, ending map[string]bool
 }
 
 // submitted returns the task's job with its id.
@@ -215,22 +203,3 @@ func (t *plannedJob) describe() string {
 	}
 	return text
 }
-
-// lateCheck is the time from the last request for a job to the last check for its duplicates.
-// It covers listings that lag a minute behind, with a margin of two seconds.
-const lateCheck = time.Minute + 2*time.Second
-
-// doubtful reports whether duplicates of an accepted job may appear.
-func (t *plannedJob) doubtful() bool { return t.isAccepted() && !t.unclear.IsZero() && !t.checked }
-
-// lastRequest returns the latest time at which a request for an accepted job may have been on its
-// way.
-func (t *plannedJob) lastRequest() time.Time {
-	if t.last.After(t.unclear) {
-		return t.last
-	}
-	return t.unclear
-}
-
-// lost reports whether a job was sent without any clear answer, and was not found since.
-func (t *plannedJob) lost() bool { return t.open() && t.submit != nil && !t.unclear.IsZero() }

@@ -92,9 +92,10 @@ func (t *plannedJob) replay(l line) {
 	case lineRefused:
 		t.sent = !t.unclear.IsZero() // an earlier request may still have been accepted
 	case lineUnclear:
-		t.sent, t.unclear, t.checked = true, l.Time, false
+		t.sent = true
+		t.suspect(l.Time)
 	case lineChecked:
-		t.checked = true
+		t.doubt = pastDoubt
 	case lineDropped:
 		t.drop()
 	case lineDue:
@@ -104,9 +105,6 @@ func (t *plannedJob) replay(l line) {
 	case lineCancelled:
 		t.cancelled = time.Time{} // CancelJob may not have been sent
 	case lineDuplicate:
-		if t.ending == nil {
-			t.ending = map[string]bool{}
-		}
-		t.ending[l.ID] = true
+		t.markEnding(l.ID)
 	}
 }

@@ -100,7 +100,7 @@ func (d duplicateChecks) awaitLastCheck(ctx context.Context) error {
 	}
 	for _, t := range d.run.tasks {
 		if t.doubtful() { // the monotonic clock says that it is due
-			t.unclear = time.Now().Add(-lateCheck)
+			t.suspect(time.Now().Add(-lateCheck))
 			t.last = t.unclear
 		}
 	}

@@ -101,6 +101,6 @@ func recheckOf(e Entry, job types.JobDetail) *plannedJob {
 	name := client.JobName(aws.ToString(job.JobName), e.Submission)
 	return &plannedJob{intent: intent{name: e.Name, submission: e.Submission, definer: -1,
 		submit: &awsbatch.SubmitJobInput{JobName: &name, JobQueue: aws.String(e.Queue)}},
-		state: state{phase: jobAccepted, since: e.Time, result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}},
-		last:  e.Time}
+		state:      state{phase: jobAccepted, since: e.Time, result: Submitted{Name: e.Name, ID: e.ID, Queue: e.Queue}},
+		duplicates: duplicates{last: e.Time}}
 }

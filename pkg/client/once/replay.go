@@ -101,7 +101,7 @@ func (r *run) doubtAll() {
 		switch {
 		case t.submit == nil:
 		case t.isAccepted():
-			t.unclear, t.checked = r.taken, false
+			t.suspect(r.taken)
 		case t.open():
 			t.sent = true
 		}

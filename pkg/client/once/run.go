@@ -104,7 +104,7 @@ func (r *run) skip(t *plannedJob, why string) error {
 
 // doubt records that duplicates of an accepted job may appear until a while after since.
 func (r *run) doubt(t *plannedJob, since time.Time, why string) error {
-	t.unclear, t.checked = since, false
+	t.suspect(since)
 	return r.note(t, line{What: lineUnclear, Reason: why})
 }
 
@@ -256,7 +256,7 @@ func (r *run) settled() bool {
 func (r *run) giveUp() {
 	for _, t := range r.tasks {
 		t.drop()
-		t.checked = t.isAccepted()
+		t.doubt = pastDoubt
 	}
 	r.leaveFollowed()
 	r.stopping = false

@@ -49,7 +49,8 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 		switch {
 		case err == nil:
 			if t.hidden {
-				t.hidden, t.unclear, t.checked = false, s.run.taken, false
+				t.hidden = false
+				t.suspect(s.run.taken)
 				err = s.run.note(t, line{What: lineUnclear, Reason: "another process may also have sent it"})
 			}
 			t.sent = true
@@ -58,7 +59,8 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 			t.sent = !t.unclear.IsZero() // an earlier try may still appear
 			return "", errors.Join(err, s.run.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
 		}
-		t.sent, t.unclear, t.checked = true, time.Now(), false
+		t.sent = true
+		t.suspect(time.Now())
 		if err := s.run.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
@@ -72,7 +74,7 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 			s.client.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 			if try == 1 && len(found) == 1 && !again && s.mayLeaveDuplicates() {
 				// Only one request was sent, and nothing in between can have repeated it.
-				t.unclear = time.Time{}
+				t.suspect(time.Time{})
 				return found[0].id, s.run.note(t, line{What: lineChecked})
 			}
 			return found[0].id, nil

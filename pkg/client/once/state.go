@@ -33,7 +33,7 @@ const (
 //	jobDue                intent     the intent is on disk
 //	jobDue, sent          unclear    no answer: duplicates may appear (duplicates)
 //	jobAccepted           accepted   the search found it, now or in another process
-//	jobAccepted, checked  checked    a minute later no duplicate can appear any more
+//	jobAccepted           checked    a minute later no duplicate can appear any more
 //	jobAccepted, FAILED   moved      the decision on its failure has the step as an intent (climb)
 //	                                 the step begins as jobDue, with its own target in its intent
 //
