@@ -96,7 +96,7 @@ func (e *ends) missing(ids []string) error {
 // outcome returns how a job ended, including the jobs that run it again: SUCCEEDED if every failed
 // part has succeeded in the end. It is "" until that is known.
 func (e *ends) outcome(t *plannedJob) types.JobStatus {
-	if !t.climbed {
+	if !t.climbed() {
 		status := cmp.Or(e.status[t.result.ID], t.end)
 		if t.laddered() && status != types.JobStatusSucceeded {
 			return "" // not decided yet
@@ -129,6 +129,6 @@ func (e *ends) outcome(t *plannedJob) types.JobStatus {
 // markHealed marks the failed jobs of which every part has succeeded in the end.
 func (e *ends) markHealed(tasks []*plannedJob) {
 	for _, t := range tasks {
-		t.result.Healed = t.climbed && e.outcome(t) == types.JobStatusSucceeded
+		t.result.Healed = t.climbed() && e.outcome(t) == types.JobStatusSucceeded
 	}
 }

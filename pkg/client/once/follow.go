@@ -36,7 +36,7 @@ func (f follower) follow(ctx context.Context) (moved bool, ids []string, err err
 			f.known.elsewhere[id] = c
 		}
 		switch status := f.known.status[id]; {
-		case status == "" && t.end == "":
+		case status == "" && t.end != types.JobStatusSucceeded:
 			ids = append(ids, id)
 			if err := at.giveUpWaiting(ctx, t, f.known.waiting[id]); err != nil {
 				return moved, nil, err

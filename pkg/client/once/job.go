@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -72,23 +71,8 @@ type plannedJob struct {
 	intent
 	state
 	duplicates
-
-	// climbed means that the log has the decision on a failure: steps are the jobs of the run that
-	// follow, and why is the reason why the job, or a part of it, does not run again.
-	climbed bool
-	steps   []*plannedJob
-	why     string
-	// stays is the last reason why a waiting job was not cancelled, and asked when batchctl last asked
-	// why it waits.
-	stays string
-	asked time.Time
-	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
-	seen, cancelled time.Time
-	// end is SUCCEEDED once a followed job has. left means that nothing is to be done after its end.
-	end  types.JobStatus
-	left bool
-	// notified are the receivers that have the message about the end of the job.
-	notified []string
+	climb
+	patience
 }
 
 // submitted returns the task's job with its id.
@@ -130,21 +114,6 @@ func (t *plannedJob) dependsOn(id func(edge) *string) (all []types.JobDependency
 
 // laddered reports whether the job has rungs that this client executes.
 func (t *plannedJob) laddered() bool { return len(t.rungs) > 0 }
-
-// followed reports whether the client still has to wait for the end of an accepted job: to execute
-// its rungs, or to send a message about it.
-func (t *plannedJob) followed() bool {
-	if !t.isAccepted() || t.result.ID == "" || t.left {
-		return false
-	}
-	return t.laddered() && !t.decided() || len(t.notify) > len(t.notified)
-}
-
-// decided reports whether it is known what follows the job: it has succeeded, or its failure has a
-// line in the log.
-func (t *plannedJob) decided() bool {
-	return t.climbed || t.end == types.JobStatusSucceeded
-}
 
 // taken returns the steps that led to a job, oldest first.
 func (t *plannedJob) taken() (steps []ladder.Step) {

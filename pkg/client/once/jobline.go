@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -102,8 +101,6 @@ func (t *plannedJob) replay(l line) {
 		t.release(l.Time)
 	case lineSkipped:
 		t.skip(l.Reason)
-	case lineCancelled:
-		t.cancelled = time.Time{} // CancelJob may not have been sent
 	case lineDuplicate:
 		t.markEnding(l.ID)
 	}

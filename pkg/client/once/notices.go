@@ -89,9 +89,6 @@ func (t *plannedJob) noticed(known *ends) notify.Job {
 	id := t.result.ID
 	j := notify.Job{Name: t.name, ID: id, Queue: t.result.Queue, Status: string(cmp.Or(known.status[id], t.end)),
 		ArraySize: t.result.ArraySize, Target: t.target}
-	if t.climbed && j.Status == "" {
-		j.Status = string(types.JobStatusFailed)
-	}
 	if d := known.over[id]; d != nil {
 		ending := batch.EndingOf(d)
 		j.Reason, j.ExitCode = aws.ToString(d.StatusReason), ending.Exit

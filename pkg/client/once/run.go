@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // run is a submission in progress: the jobs of a plan as intents, with their outcomes.
@@ -157,7 +158,7 @@ func (r *run) follows() bool { return slices.ContainsFunc(r.tasks, (*plannedJob)
 
 // addSteps adds the jobs that run a failed one again.
 func (r *run) addSteps(t *plannedJob, why string, steps []*plannedJob) {
-	t.climbed, t.why = true, why
+	t.end, t.why = types.JobStatusFailed, why
 	t.steps, r.tasks = append(t.steps, steps...), append(r.tasks, steps...)
 }
 
