@@ -42,7 +42,7 @@ func (r *run) keepEntries(l *Ledger) error {
 // keptEntries returns the ids that the ledger has already, if another process may have written some
 // of the run's entries.
 func (r *run) keptEntries(l *Ledger) (map[string]bool, error) {
-	if !r.resumed {
+	if !r.resumed() {
 		return nil, nil
 	}
 	entries, err := l.closedEntries()

@@ -25,7 +25,7 @@ const (
 // the run began. It leaves out tasks whose job is not listed, and queues that others use more. find
 // lists those by name.
 func (f finder) findMany(ctx context.Context, r *run, tasks []*plannedJob) map[*plannedJob][]sighting {
-	if f.takesOnce || r.resumed {
+	if f.takesOnce || r.resumed() {
 		return nil // names do not contain the submission, and another process's clock set the start
 	}
 	queues := map[string][]*plannedJob{}

@@ -99,7 +99,7 @@ func (f follower) decide(ctx context.Context) (moved bool, ids []string, err err
 // awaitDue returns when a job that waits in the client is due or no longer needed, or false when
 // none will be. Without wait it checks once.
 func (f follower) awaitDue(ctx context.Context, wait bool) (more bool, err error) {
-	pace := client.Pace{Polling: f.client.Polling, Served: !f.run.resumed}
+	pace := client.Pace{Polling: f.client.Polling, Served: !f.run.resumed()}
 	for checked := false; ; checked = true {
 		moved, ids, err := f.decide(ctx)
 		if moved || err != nil || len(ids) == 0 || checked && !wait {

@@ -145,7 +145,7 @@ func (c *Client) CheckDuplicates(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if r.broken || r.attached || r.stopping {
+	if r.broken() || r.attached || r.stopping() {
 		return r.log.release()
 	}
 	d := duplicateChecks{c, r, newTargets(c, r)}

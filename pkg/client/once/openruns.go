@@ -151,7 +151,7 @@ func (l *Ledger) openRecords() (all []Run, err error) {
 	names, err := l.logs().runs()
 	for _, name := range names {
 		r, err := l.logs().read(name)
-		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken) {
+		if _, damaged := errors.AsType[*RunDamageError](err); damaged || err == nil && (r == nil || r.broken()) {
 			continue
 		}
 		if err != nil {

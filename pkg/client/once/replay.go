@@ -9,9 +9,9 @@ import (
 // runOf reads a run from the text of its log. It returns a *RunDamageError if the first lines are
 // damaged, or if a newer version wrote what this one does not know.
 func runOf(name string, log *runLog, text *logText) (*run, error) {
-	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
+	r := &run{name: name, log: log, taken: time.Now()}
 	if text.isNew() {
-		r.broken = true
+		r.progress = runBroken
 		return r, nil
 	}
 	if err := text.checkKnown(); err != nil {
@@ -40,7 +40,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 			}
 			r.resources[l.Resource] = true
 		case lineStopping:
-			r.stopping = true
+			r.progress = runStopping
 		case lineNotified:
 			for _, receiver := range l.Notify {
 				r.markNotified(receiver)
@@ -76,8 +76,9 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 		r.doubtAll()
 	}
 	r.hold()
-	n := r.tally()
-	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // otherwise the stop is complete
+	if n := r.tally(); n.unknown+n.unsent+n.waiting == 0 { // the stop, if there was one, is complete
+		r.progress = runGoing
+	}
 	return r, nil
 }
 

@@ -16,7 +16,7 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.broken || r.attached {
+	if r.broken() || r.attached {
 		return r.results(), c.abandon(r)
 	}
 	if err := checkStaged(r, c.Stage != nil); err != nil {
@@ -39,7 +39,7 @@ func (c *Client) Resume(ctx context.Context, name string) ([]Submitted, error) {
 // abandon closes a run that cannot be continued: its intents were never complete, so that nothing
 // was sent, or its jobs ended with its process.
 func (c *Client) abandon(r *run) error {
-	if r.broken {
+	if r.broken() {
 		c.progress("run %s sent nothing before it was interrupted: submit it again", r.name)
 		return r.log.remove()
 	}
@@ -62,7 +62,7 @@ func (c *Client) Drop(name string) ([]Submitted, error) {
 		return nil, errors.Join(damage, log.release())
 	case damage != nil:
 		return nil, errors.Join(os.Rename(log.path, log.path+".damaged"), log.release())
-	case r.broken:
+	case r.broken():
 		return nil, log.remove()
 	case r.target != c.Ledger.Target:
 		return nil, errors.Join(&ElsewhereError{name, r.target, c.Ledger.Target}, log.release())

@@ -19,13 +19,9 @@ type run struct {
 	attached bool
 	began    time.Time
 	tasks    []*plannedJob
-	log      *runLog // nil without a ledger
-	broken   bool    // the log was never complete, so nothing was sent
-	// resumed means that another process began the run.
-	resumed bool
-	taken   time.Time // when this process locked it
-	// stopping means that a job was rejected and the accepted jobs are being stopped.
-	stopping bool
+	log      *runLog   // nil without a ledger
+	taken    time.Time // when this process took the run over from another; zero if it began the run
+	progress progress
 
 	stopOnFailure bool   // the client's StopOnFailure when the run began
 	damaged       string // the outcomes in the log that cannot be read; "" for none
@@ -34,6 +30,24 @@ type run struct {
 	resources map[string]bool // that may have been created
 	twice     []Duplicate     // duplicates that ran until they finished
 }
+
+// progress is how far a run can be carried out.
+type progress int
+
+const (
+	runGoing    progress = iota // its jobs are sent
+	runStopping                 // a job was rejected, and the accepted jobs are being stopped
+	runBroken                   // its intents were never complete in the log, so nothing was sent
+)
+
+// resumed reports whether another process began the run.
+func (r *run) resumed() bool { return !r.taken.IsZero() }
+
+// stopping reports whether a job was rejected and the accepted jobs are being stopped.
+func (r *run) stopping() bool { return r.progress == runStopping }
+
+// broken reports whether the intents were never complete in the log.
+func (r *run) broken() bool { return r.progress == runBroken }
 
 // open writes the intents to the ledger.
 func (r *run) open(l *Ledger) (err error) {
@@ -245,7 +259,7 @@ func (r *run) tally() (n tally) {
 func (r *run) settled() bool {
 	n := r.tally()
 	switch {
-	case r.stopping || n.unknown+n.unchecked > 0:
+	case r.stopping() || n.unknown+n.unchecked > 0:
 		return false
 	case n.unsent > 0:
 		return n.accepted+n.dropped == 0
@@ -260,7 +274,7 @@ func (r *run) giveUp() {
 		t.doubt = pastDoubt
 	}
 	r.leaveFollowed()
-	r.stopping = false
+	r.progress = runGoing
 }
 
 // record returns the part of the run that is kept after its log is removed.

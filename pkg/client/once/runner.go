@@ -37,12 +37,12 @@ func (c *Client) runner(r *run) *runner {
 func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting, error) {
 	c, r := u.client, u.run
 	var err error
-	if !r.stopping {
+	if !r.stopping() {
 		err = u.sendAll(ctx, wait)
 	}
-	if r.stopping || c.StopOnFailure && isRejection(err) {
+	if r.stopping() || c.StopOnFailure && isRejection(err) {
 		err = stopRun(ctx, u.targets, err)
-		if !r.stopping { // otherwise duplicates of the stopped jobs would keep running
+		if !r.stopping() { // otherwise duplicates of the stopped jobs would keep running
 			err = errors.Join(err, u.checks.endDuplicates(ctx))
 		}
 	}
@@ -75,7 +75,7 @@ func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting
 // the client. After each round it checks for duplicates.
 func (u *runner) sendAll(ctx context.Context, wait bool) error {
 	r := u.run
-	if !r.resumed { // in a resumed run some jobs may have been accepted
+	if !r.resumed() { // in a resumed run some jobs may have been accepted
 		if err := u.stageAll(ctx); err != nil {
 			return err
 		}

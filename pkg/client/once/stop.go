@@ -60,16 +60,16 @@ func isRejection(err error) bool {
 // accepted.
 func stopRun(ctx context.Context, x *targets, why error) error {
 	r := x.run
-	if r.tally().accepted == 0 && !r.stopping {
+	if r.tally().accepted == 0 && !r.stopping() {
 		return why // nothing was sent
 	}
-	if !r.stopping && r.log != nil {
+	if !r.stopping() && r.log != nil {
 		if err := errors.Join(r.log.write(line{Time: stamp(), What: lineStopping, Reason: reasonOf(why)}),
 			r.log.sync()); err != nil {
 			return errors.Join(why, err)
 		}
 	}
-	r.stopping = true
+	r.progress = runStopping
 	for _, t := range r.tasks {
 		if !t.sent || t.phase != jobDue && t.phase != jobSkipped {
 			continue
@@ -95,7 +95,7 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 			return errors.Join(why, err)
 		}
 	}
-	r.stopping = false
+	r.progress = runGoing
 	return &StoppedError{len(r.tasks), stopped, why}
 }
 

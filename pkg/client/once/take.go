@@ -21,7 +21,7 @@ func (c *Client) takeRun(name string) (*run, error) {
 		return nil, err
 	}
 	r, err := runOf(name, log, text)
-	if err == nil && !r.broken && r.target != c.Ledger.Target {
+	if err == nil && !r.broken() && r.target != c.Ledger.Target {
 		err = &ElsewhereError{name, r.target, c.Ledger.Target}
 	}
 	if err != nil {
