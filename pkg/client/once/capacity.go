@@ -14,16 +14,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/ladder"
 )
 
-// patience is what this process has seen of an accepted job that waits for capacity. No other process needs it: a line
-// "cancel" in the log does not tell whether CancelJob was sent.
-type patience struct {
-	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
-	seen, cancelled time.Time
-	// stays is the last reason why the job was not cancelled, and asked when batchctl last asked why it waits.
-	stays string
-	asked time.Time
-}
-
 // giveUpWaiting cancels a job that has waited for capacity for as long as its rungs allow. The
 // reason tells climb, in this or another process, why the job failed. CancelJob does nothing for a
 // job that has started (API reference), so it may be sent again.

@@ -24,38 +24,6 @@ import (
 // new jobs is submitted once like any other. Jobs that depend on a job with rungs wait in the
 // client: AWS Batch would fail them with the first failure.
 
-// climb is what follows the end of an accepted job.
-type climb struct {
-	// end is "" until it is decided what follows. After SUCCEEDED nothing does. After FAILED the log has the decision:
-	// steps are the jobs of the run that run the job again, and why is the reason why it, or a part of it, does not run
-	// again.
-	end   types.JobStatus
-	steps []*plannedJob
-	why   string
-	// notified are the receivers that have the message about the end of the job.
-	notified []string
-	// left means that the run was given up: nothing is done after the job any more.
-	left bool
-}
-
-// decided reports whether it is known what follows the job.
-func (c *climb) decided() bool { return c.end != "" }
-
-// climbed reports whether the log has the decision on a failure.
-func (c *climb) climbed() bool { return c.end == types.JobStatusFailed }
-
-// followed reports whether the client still has to wait for the end of an accepted job: to execute
-// its rungs, or to send a message about it.
-func (t *plannedJob) followed() bool {
-	switch {
-	case !t.isAccepted() || t.result.ID == "" || t.left:
-		return false
-	case t.laddered() && !t.decided():
-		return true
-	}
-	return len(t.notify) > len(t.notified)
-}
-
 // climber executes rungs of a run's jobs at one target.
 type climber struct {
 	client  *Client // of the target

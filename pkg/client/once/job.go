@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -73,6 +74,198 @@ type plannedJob struct {
 	duplicates
 	climb
 	patience
+}
+
+// phase is where a job of a run stands. It is never ahead of the log: another process that reads the log finds the
+// same phase, or one from which it asks the service.
+//
+//	phase        the log has                           next
+//	jobWaiting   an intent, no line "due"              jobDue, jobSkipped, jobDropped
+//	jobDue       an intent; "due" if the job waited    jobAccepted, jobDropped
+//	jobAccepted  "accepted"
+//	jobSkipped   "skipped"
+//	jobDropped   "dropped"
+//
+// An accepted job stays accepted, whatever follows: no transition can lose its id.
+type phase int
+
+const (
+	jobDue      phase = iota // it can be sent, or was sent without a clear answer (state.sent)
+	jobWaiting               // it waits in the client until other jobs have ended
+	jobAccepted              // it has an id, or is a registered definition
+	jobSkipped               // it is not needed
+	jobDropped               // it is given up
+)
+
+// state is what has become of a job. The log's lines are its transitions, so that replaying them gives the state that
+// the job had. For example, an answer is lost, the job is found, it fails, and a step of it moves to another target:
+//
+//	jobDue                intent     the intent is on disk
+//	jobDue, sent          unclear    no answer: duplicates may appear (duplicates)
+//	jobAccepted           accepted   the search found it, now or in another process
+//	jobAccepted           checked    a minute later no duplicate can appear any more
+//	jobAccepted, FAILED   moved      the decision on its failure has the step as an intent (climb)
+//	                                 the step begins as jobDue, with its own target in its intent
+//
+// Another process that continues the run begins with each intent as jobDue and sent, since it cannot know better, and
+// so searches for the job before it sends it.
+type state struct {
+	phase phase
+	// sent means that a SubmitJob for the job may have been accepted. After the last answer was clear it is false.
+	sent bool
+	// since is from when on a due job may have been sent, and when an accepted job was recorded.
+	since time.Time
+	// result is the job's outcome, with the reason for a job that is not needed; zero for others.
+	result Submitted
+}
+
+// open reports whether the job has no outcome yet.
+func (s *state) open() bool { return s.phase == jobDue || s.phase == jobWaiting }
+
+// held reports whether the job has to wait before it is sent.
+func (s *state) held() bool { return s.phase == jobWaiting }
+
+// isAccepted reports whether the job was accepted. It has no id if it is a definition alone.
+func (s *state) isAccepted() bool { return s.phase == jobAccepted }
+
+// release lets a job be sent from a time on.
+func (s *state) release(at time.Time) {
+	if s.open() {
+		s.phase, s.since = jobDue, at
+	}
+}
+
+// accept records the job's id, or its definition.
+func (s *state) accept(result Submitted, at time.Time) {
+	s.phase, s.result, s.since = jobAccepted, result, at
+}
+
+// drop gives the job up, unless it has an outcome.
+func (s *state) drop() {
+	if s.open() {
+		s.phase = jobDropped
+	}
+}
+
+// skip marks a job as not needed.
+func (t *plannedJob) skip(why string) {
+	if !t.open() {
+		return
+	}
+	t.phase, t.since, t.result = jobSkipped, time.Time{}, Submitted{Name: t.name, Skipped: why}
+	if t.submit != nil {
+		t.result.Queue, t.result.ArraySize = aws.ToString(t.submit.JobQueue), arraySize(t.submit)
+	}
+}
+
+// doubt is what is known about duplicates of a job.
+type doubt int
+
+const (
+	noDoubt   doubt = iota // every answer was clear, so only a repeated request can have created one
+	inDoubt                // they may appear until lateCheck has passed since the last request
+	pastDoubt              // no duplicate can appear any more
+)
+
+// duplicates is what a run knows about the duplicates of a job. It matters once the job is accepted; a job that was
+// sent without a clear answer has it before, since the log has "unclear" before the search for the job begins.
+type duplicates struct {
+	doubt doubt
+	// unclear is when an answer was last missing; zero if none was. It stays after the check.
+	unclear time.Time
+	// last is when the request that created the job ended.
+	last time.Time
+	// hidden means that another process may have sent the job so recently that the listing need not
+	// show it yet.
+	hidden bool
+	// ended are the duplicates that were stopped or had ended; ending those that another process
+	// stopped or was about to stop.
+	ended, ending map[string]bool
+}
+
+// suspect records that duplicates may appear until a while after a time. Without a time it clears the doubt: a run
+// that this process began was never taken over from another.
+func (d *duplicates) suspect(since time.Time) {
+	if d.unclear, d.doubt = since, inDoubt; since.IsZero() {
+		d.doubt = noDoubt
+	}
+}
+
+// markEnded records that a duplicate was stopped or had ended.
+func (d *duplicates) markEnded(id string) {
+	if d.ended == nil {
+		d.ended = map[string]bool{}
+	}
+	d.ended[id] = true
+}
+
+// markEnding records that a duplicate is about to be stopped.
+func (d *duplicates) markEnding(id string) {
+	if d.ending == nil {
+		d.ending = map[string]bool{}
+	}
+	d.ending[id] = true
+}
+
+// lateCheck is the time from the last request for a job to the last check for its duplicates.
+// It covers listings that lag a minute behind, with a margin of two seconds.
+const lateCheck = time.Minute + 2*time.Second
+
+// doubtful reports whether duplicates of an accepted job may appear.
+func (t *plannedJob) doubtful() bool { return t.isAccepted() && t.doubt == inDoubt }
+
+// lastRequest returns the latest time at which a request for an accepted job may have been on its
+// way.
+func (d *duplicates) lastRequest() time.Time {
+	if d.last.After(d.unclear) {
+		return d.last
+	}
+	return d.unclear
+}
+
+// lost reports whether a job was sent without any clear answer, and was not found since.
+func (t *plannedJob) lost() bool { return t.open() && t.submit != nil && !t.unclear.IsZero() }
+
+// climb is what follows the end of an accepted job.
+type climb struct {
+	// end is "" until it is decided what follows. After SUCCEEDED nothing does. After FAILED the log has the decision:
+	// steps are the jobs of the run that run the job again, and why is the reason why it, or a part of it, does not run
+	// again.
+	end   types.JobStatus
+	steps []*plannedJob
+	why   string
+	// notified are the receivers that have the message about the end of the job.
+	notified []string
+	// left means that the run was given up: nothing is done after the job any more.
+	left bool
+}
+
+// decided reports whether it is known what follows the job.
+func (c *climb) decided() bool { return c.end != "" }
+
+// climbed reports whether the log has the decision on a failure.
+func (c *climb) climbed() bool { return c.end == types.JobStatusFailed }
+
+// followed reports whether the client still has to wait for the end of an accepted job: to execute
+// its rungs, or to send a message about it.
+func (t *plannedJob) followed() bool {
+	switch {
+	case !t.isAccepted() || t.result.ID == "" || t.left:
+		return false
+	case t.laddered() && !t.decided():
+		return true
+	}
+	return len(t.notify) > len(t.notified)
+}
+
+// patience is what this process has seen of an accepted job that waits for capacity. No other process needs it: a line
+// "cancel" in the log does not tell whether CancelJob was sent.
+type patience struct {
+	// seen is when the job was first seen without capacity, and cancelled when it was cancelled.
+	seen, cancelled time.Time
+	// stays is the last reason why the job was not cancelled, and asked when batchctl last asked why it waits.
+	stays string
+	asked time.Time
 }
 
 // submitted returns the task's job with its id.
