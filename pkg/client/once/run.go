@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
@@ -275,30 +274,4 @@ func (r *run) giveUp() {
 	}
 	r.leaveFollowed()
 	r.progress = runGoing
-}
-
-// record returns the part of the run that is kept after its log is removed.
-func (r *run) record() Run {
-	record := Run{ID: r.name, Target: r.target, Name: r.title}
-	index := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
-	for i, t := range r.tasks {
-		index[i] = len(record.Jobs)
-		if t.submit == nil {
-			continue
-		}
-		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue),
-			ArraySize: arraySize(t.submit), When: t.when, Skipped: t.result.Skipped,
-			Pending: t.open(), At: t.at, Target: t.target}
-		if j.Why = t.why; t.again != nil {
-			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw
-		}
-		for _, e := range t.after {
-			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})
-		}
-		for _, e := range t.earlier {
-			j.After = append(j.After, RunEdge{Job: -1, ID: e.ID, Type: e.Type})
-		}
-		record.Jobs = append(record.Jobs, j)
-	}
-	return record
 }
