@@ -39,7 +39,7 @@ type Submitted struct {
 }
 
 // intent is what a run means to send for a job. It is fixed before the job is sent, and is what the intent's line in the
-// log has (jobline.go).
+// log has.
 type intent struct {
 	name       string
 	submission string
