@@ -116,7 +116,8 @@ const (
 // so searches for the job before it sends it.
 type state struct {
 	phase phase
-	// sent means that a SubmitJob for the job may have been accepted. After the last answer was clear it is false.
+	// sent means that a SubmitJob for the job may have been accepted. It is false again after a rejection, unless the
+	// answer to an earlier request was missing. It outlasts the phase: what a dropped job needs may still be in use.
 	sent bool
 	// since is from when on a due job may have been sent, and when an accepted job was recorded.
 	since time.Time
