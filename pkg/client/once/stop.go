@@ -71,6 +71,7 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 	}
 	r.progress = runStopping
 	for _, t := range r.tasks {
+		// In a run that was taken over, a job that is not needed counts as sent, too.
 		if !t.sent || t.phase != jobDue && t.phase != jobSkipped {
 			continue
 		}
