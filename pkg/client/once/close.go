@@ -3,7 +3,33 @@ package once
 import (
 	"cmp"
 	"errors"
+	"fmt"
 )
+
+// ElsewhereError reports a submission that belongs to another account, Region or engine than the
+// current target.
+type ElsewhereError struct{ Run, Target, Current string }
+
+// Error names both targets.
+func (e *ElsewhereError) Error() string {
+	return fmt.Sprintf("run %s belongs to %s, but the current target is %s", e.Run, e.Target, e.Current)
+}
+
+// takeRun locks an open submission of this target.
+func (c *Client) takeRun(name string) (*run, error) {
+	log, text, err := c.Ledger.logs().reopen(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := runOf(name, log, text)
+	if err == nil && !r.broken() && r.target != c.Ledger.Target {
+		err = &ElsewhereError{name, r.target, c.Ledger.Target}
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.release())
+	}
+	return r, nil
+}
 
 // close moves the accepted jobs to submissions.jsonl, records their dependencies in runs.jsonl, and
 // removes the log. If something is left to do, it leaves the run open for another process.
@@ -29,7 +55,7 @@ func (r *run) keepEntries(l *Ledger) error {
 	}
 	var entries []Entry
 	for _, t := range r.tasks {
-		if t.done && t.result.ID != "" && !known[t.result.ID] {
+		if t.isAccepted() && t.result.ID != "" && !known[t.result.ID] {
 			entries = append(entries, t.entry(r))
 		}
 	}
@@ -42,7 +68,7 @@ func (r *run) keepEntries(l *Ledger) error {
 // keptEntries returns the ids that the ledger has already, if another process may have written some
 // of the run's entries.
 func (r *run) keptEntries(l *Ledger) (map[string]bool, error) {
-	if !r.resumed {
+	if !r.resumed() {
 		return nil, nil
 	}
 	entries, err := l.closedEntries()

@@ -205,7 +205,7 @@ func TestDamagedRecords(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"r1", "r2"} {
-		r := &run{name: id, title: "flow", target: here, tasks: []*plannedJob{{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}, result: Submitted{ID: clienttest.TestID(len(id))}}}}
+		r := &run{name: id, title: "flow", target: here, tasks: []*plannedJob{{intent: intent{name: "j", definer: -1, submit: &awsbatch.SubmitJobInput{}}, state: state{result: Submitted{ID: clienttest.TestID(len(id))}}}}}
 		if err := l.keepRecord(r.record()); err != nil {
 			t.Fatal(err)
 		}

@@ -49,3 +49,6 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
+
+// ErrLocked means that another process has locked a file.
+var ErrLocked = errors.New("locked by another process")

@@ -25,7 +25,7 @@
 //
 //	Client.Submit        the caller's entrance (submit.go)
 //	Client.newRun        a run with an intent for each job of the plan (intent.go)
-//	run.open             the intents are on disk before the first call (run.go, logdir.go)
+//	run.open             the intents are on disk before the first call (run.go, runlog.go)
 //	runner.carryOut      rounds of sending and waiting, then run.close (runner.go, close.go)
 //	runner.send          definition, staged texts, resource, then the job itself
 //	sender.submitOnce    one request; no answer is an AmbiguousError (send.go)
@@ -37,20 +37,20 @@
 //
 // No file uses a file that uses it, directly or not. By purpose, from the callers to the disk:
 //
-//	the entrances      submit.go, resume.go, take.go, retry.go with retryorder.go, retrycells.go, retryrequest.go
-//	the intents        intent.go, earlier.go, request.go, limits.go
+//	the entrances      submit.go, retry.go with retryrequest.go; close.go takes a run over and closes it
+//	the intents        intent.go, request.go
 //	a run in progress  runner.go; stop.go after a rejection
-//	jobs that wait     follow.go, nextstep.go, ends.go, notices.go
-//	failed jobs        climb.go runs them again, capacity.go cancels those that wait, rungs.go reads the rungs
+//	jobs that wait     follow.go, which also sends the messages about ends
+//	failed jobs        climb.go runs them again, and cancels those that wait for capacity
 //	other targets      targets.go
-//	duplicates         duplicates.go at one target, lastcheck.go at all, recheck.go a day later; lag.go, twice.go
-//	a call             send.go, recover.go after a crash, find.go, findmany.go; answers.go reads rejections
-//	before a call      register.go, staged.go, parallel.go: definitions, texts, consumable resources; each.go
-//	leftovers          resources.go, revisions.go
-//	ended jobs         recall.go, memory.go, outcomes.go; package attempts records what each attempt used
-//	the settings       client.go; replayable.go tells whether requests can arrive twice
-//	a run as state     run.go, job.go; replay.go and jobline.go read its log, close.go ends it, openruns.go
-//	the ledger         ledger.go, entries.go, recent.go, runs.go, platforms.go, targettimes.go
-//	the log of a run   logdir.go, runlog.go (what always holds), logtext.go, logline.go
-//	the disk           lines.go (sealed lines), disk.go, lock.go
+//	duplicates         duplicates.go at one target, lastcheck.go at all, also a day later
+//	a call             send.go, find.go; answers.go reads rejections
+//	before a call      prepare.go: definitions, texts, consumable resources
+//	leftovers          leftovers.go
+//	ended jobs         recall.go, memory.go; package attempts records what each attempt used
+//	the settings       client.go
+//	a run as state     run.go, job.go; replay.go reads its log
+//	the ledger         ledger.go, entries.go, runs.go
+//	the log of a run   runlog.go (what always holds), lines.go (sealed lines)
+//	the disk           disk.go, lock_unix.go, lock_windows.go
 package once

@@ -59,21 +59,21 @@ func (k checker) endVisible(ctx context.Context, tasks []*plannedJob) error {
 			return err
 		}
 	}
-	var doubtful, due []*plannedJob
+	var suspects, due []*plannedJob
 	for _, t := range tasks {
 		if !t.doubtful() {
 			continue
 		}
-		doubtful = append(doubtful, t)
+		suspects = append(suspects, t)
 		if k.client.TakesOnce || time.Since(t.lastRequest()) >= lateCheck {
 			due = append(due, t)
 		}
 	}
-	if _, err := k.check(ctx, doubtful, false); err != nil {
+	if _, err := k.check(ctx, suspects, false); err != nil {
 		return err
 	}
 	for _, t := range due {
-		t.checked = true
+		t.doubt = pastDoubt
 		if err := k.run.note(t, line{What: lineChecked}); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 	}
 	for _, t := range clear {
 		if why == "" {
-			t.checked = true
+			t.doubt = pastDoubt
 		} else if noteErr := k.run.doubt(t, t.lastRequest(), why); noteErr != nil {
 			return errors.Join(err, noteErr)
 		}
@@ -131,7 +131,7 @@ func (k checker) checkReplays(ctx context.Context, tasks []*plannedJob) error {
 // clearOf returns the accepted jobs with clear answers that were not checked.
 func clearOf(tasks []*plannedJob) (clear []*plannedJob) {
 	for _, t := range tasks {
-		if t.done && t.result.ID != "" && t.submit != nil && !t.checked && !t.doubtful() {
+		if t.isAccepted() && t.result.ID != "" && t.submit != nil && t.doubt == noDoubt {
 			clear = append(clear, t)
 		}
 	}
@@ -201,11 +201,8 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if t.ended[duplicate.id] {
 		return false, nil
 	}
-	if t.ended == nil {
-		t.ended = map[string]bool{}
-	}
 	if batch.HasEnded(duplicate.status) {
-		t.ended[duplicate.id] = true
+		t.markEnded(duplicate.id)
 		return duplicate.ran() && !t.endedHere(duplicate), nil
 	}
 	// Recorded before the call, so that no later process counts the duplicate as one that ran.
@@ -217,7 +214,7 @@ func (k checker) endDuplicate(ctx context.Context, t *plannedJob, duplicate sigh
 	if err != nil {
 		return false, fmt.Errorf("stop the duplicate %s of job %s: %w", batch.ShortID(duplicate.id), t.name, err)
 	}
-	t.ended[duplicate.id] = true
+	t.markEnded(duplicate.id)
 	if batch.HasEnded(done.Before) {
 		return done.Before == types.JobStatusSucceeded || done.Job.StartedAt != nil, nil
 	}

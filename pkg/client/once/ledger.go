@@ -118,3 +118,112 @@ func (l *Ledger) Covers(target string) bool {
 
 // History returns the record of attempts beside the ledger.
 func (l *Ledger) History() history.Store { return history.Store{Dir: l.Dir} }
+
+// definedTarget is a line of targets.jsonl: the platform file that defines a target.
+type definedTarget struct {
+	Target   string `json:"target"`
+	Platform string `json:"platform"`
+}
+
+// targetsPath returns the file with the platform files of targets.
+func (l *Ledger) targetsPath() string { return filepath.Join(l.Dir, "targets.jsonl") }
+
+// RememberPlatform records the platform file that defines a target, so that commands without a job
+// file find the target from any directory. The platform is an absolute path.
+func (l *Ledger) RememberPlatform(target, platform string) error {
+	if known := l.PlatformsOf(target); len(known) > 0 && known[0] == platform {
+		return nil
+	}
+	text, err := jsonLines([]definedTarget{{target, platform}})
+	if err != nil {
+		return err
+	}
+	if err := makeDir(l.Dir); err != nil {
+		return err
+	}
+	return jsonlines.Append(l.targetsPath(), text)
+}
+
+// PlatformsOf returns the platform files that defined the target for submissions, latest first. A
+// file may have changed since, or may no longer exist.
+func (l *Ledger) PlatformsOf(target string) (paths []string) {
+	// Without the record a command needs --platform, so an unreadable file is no error.
+	_ = l.passDamage(readRecords(l.targetsPath(), func(d definedTarget) bool {
+		if d.Target == target && d.Platform != "" {
+			paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == d.Platform }), d.Platform)
+		}
+		return d.Target != "" && d.Platform != ""
+	}))
+	slices.Reverse(paths)
+	return paths
+}
+
+// targetTimes is a file with times of targets. For each target, the latest time counts.
+type targetTimes struct {
+	ledger *Ledger
+	path   string
+}
+
+// targetTime is a line of such a file.
+type targetTime struct {
+	Time   time.Time `json:"time"`
+	Target string    `json:"target"`
+}
+
+// lags returns the times at which listings of targets lagged.
+func (l *Ledger) lags() targetTimes { return targetTimes{l, filepath.Join(l.Dir, "lags.jsonl")} }
+
+// checks returns the times of the last jobs that RecheckDuplicates has checked.
+func (l *Ledger) checks() targetTimes { return targetTimes{l, filepath.Join(l.Dir, "checks.jsonl")} }
+
+// latest returns the latest time of each target.
+func (t targetTimes) latest() (map[string]time.Time, error) {
+	latest := map[string]time.Time{}
+	err := readRecords(t.path, func(n targetTime) bool {
+		if n.Time.After(latest[n.Target]) {
+			latest[n.Target] = n.Time
+		}
+		return n.Target != ""
+	})
+	return latest, t.ledger.passDamage(err)
+}
+
+// add records a time for the ledger's target.
+func (t targetTimes) add(at time.Time) error {
+	text, err := jsonLines([]targetTime{{at, t.ledger.Target}})
+	if err != nil {
+		return err
+	}
+	return jsonlines.Append(t.path, text)
+}
+
+// A listing that shows a new job immediately proves little: the next job may appear much later. So
+// a target whose listing lagged once is recorded in <Ledger.Dir>/lags.jsonl, and its jobs get the
+// late check for the next day.
+
+const (
+	// lagMemory is how long a lag is remembered.
+	lagMemory = 24 * time.Hour
+	// lagRenewal is the age at which a recorded lag is recorded again.
+	lagRenewal = time.Hour
+)
+
+// listingsLag reports whether listings of the ledger's target lagged recently. A time in the future
+// counts: the clock may have been set back.
+func listingsLag(l *Ledger) (bool, error) {
+	latest, err := l.lags().latest()
+	last := latest[l.Target]
+	return !last.IsZero() && time.Since(last) < lagMemory, err
+}
+
+// recordLag records that listings of the ledger's target lag. Without a ledger it does nothing.
+func recordLag(l *Ledger) error {
+	if l == nil {
+		return nil
+	}
+	latest, err := l.lags().latest()
+	if err != nil || time.Since(latest[l.Target]) < lagRenewal {
+		return err
+	}
+	return l.lags().add(stamp())
+}

@@ -9,9 +9,9 @@ import (
 // runOf reads a run from the text of its log. It returns a *RunDamageError if the first lines are
 // damaged, or if a newer version wrote what this one does not know.
 func runOf(name string, log *runLog, text *logText) (*run, error) {
-	r := &run{name: name, log: log, resumed: true, taken: time.Now()}
+	r := &run{name: name, log: log, taken: time.Now()}
 	if text.isNew() {
-		r.broken = true
+		r.progress = runBroken
 		return r, nil
 	}
 	if err := text.checkKnown(); err != nil {
@@ -40,7 +40,7 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 			}
 			r.resources[l.Resource] = true
 		case lineStopping:
-			r.stopping = true
+			r.progress = runStopping
 		case lineNotified:
 			for _, receiver := range l.Notify {
 				r.markNotified(receiver)
@@ -75,9 +75,10 @@ func runOf(name string, log *runLog, text *logText) (*run, error) {
 		r.damaged = text.where()
 		r.doubtAll()
 	}
-	r.markDeferred()
-	n := r.tally()
-	r.stopping = r.stopping && n.unknown+n.unsent+n.waiting > 0 // otherwise the stop is complete
+	r.hold()
+	if n := r.tally(); n.unknown+n.unsent+n.waiting == 0 { // the stop, if there was one, is complete
+		r.progress = runGoing
+	}
 	return r, nil
 }
 
@@ -98,10 +99,11 @@ func (r *run) checkEdges(text *logText) error {
 // doubtAll records that outcomes are missing: every job may have a duplicate.
 func (r *run) doubtAll() {
 	for _, t := range r.tasks {
-		if t.done && t.submit != nil {
-			t.unclear, t.checked = r.taken, false
-		}
-		if !t.done && !t.dropped && t.skipped == "" {
+		switch {
+		case t.submit == nil:
+		case t.isAccepted():
+			t.suspect(r.taken)
+		case t.open():
 			t.sent = true
 		}
 	}
@@ -110,16 +112,17 @@ func (r *run) doubtAll() {
 // replayClimb applies a decision from the log.
 func (r *run) replayClimb(of *plannedJob, l line, byID map[string]*plannedJob) error {
 	var steps []*plannedJob
-	for _, intent := range l.Steps {
-		s, err := taskOf(intent)
+	for _, step := range l.Steps {
+		s, err := taskOf(step)
 		if err != nil {
 			return err
 		}
-		if intent.Step == nil {
+		if s.step == nil {
 			return errors.New("a step has no cause")
 		}
-		s.again, s.step, s.due = of, intent.Step, l.Time
-		byID[intent.Submission] = s
+		s.again = of
+		s.release(l.Time)
+		byID[s.submission] = s
 		steps = append(steps, s)
 	}
 	r.addSteps(of, l.Reason, steps)

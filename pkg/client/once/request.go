@@ -2,6 +2,7 @@ package once
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/ladder"
 	"github.com/batchctl/batchctl/pkg/plan"
+	"github.com/batchctl/batchctl/pkg/wire"
 )
 
 // arraySize returns the number of children; 0 for a request that is not an array.
@@ -89,4 +92,76 @@ func withVariable(in *types.ContainerOverrides, submission string) *types.Contai
 		return in
 	}
 	return &out
+}
+
+// TooLargeError reports a request that the service would reject, or accept and then fail.
+type TooLargeError struct {
+	// What is the request or the member; Name is the job or definition.
+	What, Name  string
+	Size, Limit int // bytes
+}
+
+// Error names the request, its size and the limit.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s of %s has %d bytes of JSON, including the submission id that batchctl adds; AWS accepts at most %d: move long values to a file or an S3 object",
+		e.What, e.Name, e.Size, e.Limit)
+}
+
+// sizeOf returns the size of a message on the wire, in bytes.
+func sizeOf(message any) (int, error) {
+	text, err := wire.Marshal(message)
+	return len(text), err
+}
+
+// checkSubmitSize compares a complete request with the limits.
+func checkSubmitSize(name string, in *awsbatch.SubmitJobInput) error {
+	if in.ContainerOverrides != nil {
+		if err := atMost("containerOverrides", name, *in.ContainerOverrides, plan.MaxOverrides); err != nil {
+			return err
+		}
+	}
+	return atMost("SubmitJob", name, *in, plan.MaxSubmit-1)
+}
+
+// atMost returns a *TooLargeError if a message is larger than the limit on the wire.
+func atMost(what, name string, message any, limit int) error {
+	size, err := sizeOf(message)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", what, name, err)
+	}
+	if size > limit {
+		return &TooLargeError{what, name, size, limit}
+	}
+	return nil
+}
+
+// Climbs reports whether this client executes rungs of the job that a request creates.
+func Climbs(in *awsbatch.SubmitJobInput) bool { return len(rungsOf(in)) > 0 }
+
+// rungsOf returns the rungs that the client executes; none for a job of the state machine. Rungs
+// that cannot be read are ignored: another version of batchctl wrote them.
+func rungsOf(in *awsbatch.SubmitJobInput) ladder.Ladder {
+	if in == nil || in.Tags[ladder.Tag] == ladder.ByStateMachine {
+		return nil
+	}
+	l, _ := ladder.Parse(rungsText(in))
+	return l
+}
+
+// stateMachineClimbs reports whether the state machine executes rungs of the job that a request creates.
+func stateMachineClimbs(in *awsbatch.SubmitJobInput) bool {
+	return in != nil && in.Tags[ladder.Tag] == ladder.ByStateMachine && rungsText(in) != ""
+}
+
+// rungsText returns the rungs in a request, as ladder.Variable has them; "" for none.
+func rungsText(in *awsbatch.SubmitJobInput) string {
+	if in.ContainerOverrides == nil {
+		return ""
+	}
+	for _, v := range in.ContainerOverrides.Environment {
+		if aws.ToString(v.Name) == ladder.Variable {
+			return aws.ToString(v.Value)
+		}
+	}
+	return ""
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // run is a submission in progress: the jobs of a plan as intents, with their outcomes.
@@ -18,13 +19,9 @@ type run struct {
 	attached bool
 	began    time.Time
 	tasks    []*plannedJob
-	log      *runLog // nil without a ledger
-	broken   bool    // the log was never complete, so nothing was sent
-	// resumed means that another process began the run.
-	resumed bool
-	taken   time.Time // when this process locked it
-	// stopping means that a job was rejected and the accepted jobs are being stopped.
-	stopping bool
+	log      *runLog   // nil without a ledger
+	taken    time.Time // when this process took the run over from another; zero if it began the run
+	progress progress
 
 	stopOnFailure bool   // the client's StopOnFailure when the run began
 	damaged       string // the outcomes in the log that cannot be read; "" for none
@@ -33,6 +30,24 @@ type run struct {
 	resources map[string]bool // that may have been created
 	twice     []Duplicate     // duplicates that ran until they finished
 }
+
+// progress is how far a run can be carried out.
+type progress int
+
+const (
+	runGoing    progress = iota // its jobs are sent
+	runStopping                 // a job was rejected, and the accepted jobs are being stopped
+	runBroken                   // its intents were never complete in the log, so nothing was sent
+)
+
+// resumed reports whether another process began the run.
+func (r *run) resumed() bool { return !r.taken.IsZero() }
+
+// stopping reports whether a job was rejected and the accepted jobs are being stopped.
+func (r *run) stopping() bool { return r.progress == runStopping }
+
+// broken reports whether the intents were never complete in the log.
+func (r *run) broken() bool { return r.progress == runBroken }
 
 // open writes the intents to the ledger.
 func (r *run) open(l *Ledger) (err error) {
@@ -47,7 +62,7 @@ func (r *run) open(l *Ledger) (err error) {
 	lines := []line{first}
 	var texts []staged
 	for _, t := range r.tasks {
-		intent, err := t.intent()
+		intent, err := t.line()
 		if err != nil {
 			return err
 		}
@@ -70,7 +85,8 @@ func (r *run) note(t *plannedJob, l line) error {
 
 // accepted records that a job has an id, or that a definition alone is registered.
 func (r *run) accepted(t *plannedJob, s Submitted) error {
-	t.result, t.accepted, t.last, t.done = s, time.Now(), time.Now(), true
+	t.accept(s, time.Now())
+	t.last = time.Now()
 	if err := r.note(t, line{What: lineAccepted, ID: s.ID, Definition: s.Definition,
 		ArraySize: s.ArraySize}); err != nil {
 		return fmt.Errorf("job %s was accepted as %s, but batchctl could not record it: %w", s.Name, s.ID, err)
@@ -86,7 +102,7 @@ func (r *run) recordDue(due []*plannedJob) error {
 	}
 	var lines []line
 	for _, t := range due {
-		t.due = time.Now()
+		t.release(time.Now())
 		lines = append(lines, line{Time: stamp(), What: lineDue, Name: t.name, Submission: t.submission})
 	}
 	if r.log == nil {
@@ -103,7 +119,7 @@ func (r *run) skip(t *plannedJob, why string) error {
 
 // doubt records that duplicates of an accepted job may appear until a while after since.
 func (r *run) doubt(t *plannedJob, since time.Time, why string) error {
-	t.unclear, t.checked = since, false
+	t.suspect(since)
 	return r.note(t, line{What: lineUnclear, Reason: why})
 }
 
@@ -131,14 +147,20 @@ func (r *run) markNotified(receiver string) {
 	}
 }
 
-// markDeferred marks the jobs that wait in the client.
-func (r *run) markDeferred() {
-	for _, t := range r.tasks {
-		t.deferred = t.when != "" ||
-			slices.ContainsFunc(t.after, func(e edge) bool {
-				return r.tasks[e.Job].deferred ||
-					r.tasks[e.Job].laddered()
-			})
+// hold marks the jobs that wait in the client: those with a condition or after a job with rungs, and the jobs after
+// them. It is called once, after the lines "due" are known. All other jobs may have been sent since the run began.
+func (r *run) hold() {
+	deferred := make([]bool, len(r.tasks))
+	for i, t := range r.tasks {
+		deferred[i] = t.when != "" ||
+			slices.ContainsFunc(t.after, func(e edge) bool { return deferred[e.Job] || r.tasks[e.Job].laddered() })
+		switch {
+		case t.phase != jobDue || !t.since.IsZero():
+		case deferred[i]:
+			t.phase = jobWaiting
+		default:
+			t.since = r.began
+		}
 	}
 }
 
@@ -150,7 +172,7 @@ func (r *run) follows() bool { return slices.ContainsFunc(r.tasks, (*plannedJob)
 
 // addSteps adds the jobs that run a failed one again.
 func (r *run) addSteps(t *plannedJob, why string, steps []*plannedJob) {
-	t.climbed, t.why = true, why
+	t.end, t.why = types.JobStatusFailed, why
 	t.steps, r.tasks = append(t.steps, steps...), append(r.tasks, steps...)
 }
 
@@ -172,15 +194,6 @@ func (r *run) dueAt(selects func(*plannedJob) bool) (due time.Time) {
 	return due
 }
 
-// maySince returns the earliest time at which a job may have been sent, so that the service may
-// have forgotten it by now; zero for a job that was not due.
-func (r *run) maySince(t *plannedJob) time.Time {
-	if t.deferred || t.again != nil {
-		return t.due
-	}
-	return r.began
-}
-
 // logName returns the run's id in the ledger; "" without a log.
 func (r *run) logName() string {
 	if r.log == nil {
@@ -192,7 +205,7 @@ func (r *run) logName() string {
 // results returns the accepted and the skipped jobs in the order of the plan.
 func (r *run) results() (all []Submitted) {
 	for _, t := range r.tasks {
-		if t.done || t.skipped != "" {
+		if t.phase == jobAccepted || t.phase == jobSkipped {
 			all = append(all, t.result)
 		}
 	}
@@ -215,8 +228,8 @@ type tally struct {
 // tally counts the jobs by what is known about them.
 func (r *run) tally() (n tally) {
 	for _, t := range r.tasks {
-		switch {
-		case t.done:
+		switch t.phase {
+		case jobAccepted:
 			n.accepted++
 			if t.doubtful() {
 				n.unchecked++
@@ -224,16 +237,18 @@ func (r *run) tally() (n tally) {
 			if t.followed() {
 				n.followed++
 			}
-		case t.skipped != "":
+		case jobSkipped:
 			n.skipped++
-		case t.dropped:
+		case jobDropped:
 			n.dropped++
-		case t.held():
+		case jobWaiting:
 			n.waiting++
-		case t.sent && t.submit != nil:
-			n.unknown++
-		default:
-			n.unsent++
+		case jobDue:
+			if t.sent {
+				n.unknown++
+			} else {
+				n.unsent++
+			}
 		}
 	}
 	return n
@@ -244,7 +259,7 @@ func (r *run) tally() (n tally) {
 func (r *run) settled() bool {
 	n := r.tally()
 	switch {
-	case r.stopping || n.unknown+n.unchecked > 0:
+	case r.stopping() || n.unknown+n.unchecked > 0:
 		return false
 	case n.unsent > 0:
 		return n.accepted+n.dropped == 0
@@ -255,34 +270,30 @@ func (r *run) settled() bool {
 // giveUp drops the rest of the run.
 func (r *run) giveUp() {
 	for _, t := range r.tasks {
-		t.dropped, t.checked = !t.done && t.skipped == "", t.done
+		t.drop()
+		t.doubt = pastDoubt
 	}
 	r.leaveFollowed()
-	r.stopping = false
+	r.progress = runGoing
 }
 
-// record returns the part of the run that is kept after its log is removed.
-func (r *run) record() Run {
-	record := Run{ID: r.name, Target: r.target, Name: r.title}
-	index := make([]int, len(r.tasks)) // in the record, which leaves out definitions without a job
-	for i, t := range r.tasks {
-		index[i] = len(record.Jobs)
-		if t.submit == nil {
-			continue
-		}
-		j := RunJob{Name: t.name, ID: t.result.ID, Queue: aws.ToString(t.submit.JobQueue),
-			ArraySize: arraySize(t.submit), When: t.when, Skipped: t.skipped,
-			Pending: !t.done && !t.dropped && t.skipped == "", At: t.at, Target: t.target}
-		if j.Why = t.why; t.again != nil {
-			j.Again, j.Cause, j.MemoryMiB, j.Saw = t.again.result.ID, string(t.step.Cause), t.step.MemoryMiB, t.step.Saw
-		}
-		for _, e := range t.after {
-			j.After = append(j.After, RunEdge{Job: index[e.Job], Type: e.Type})
-		}
-		for _, e := range t.earlier {
-			j.After = append(j.After, RunEdge{Job: -1, ID: e.ID, Type: e.Type})
-		}
-		record.Jobs = append(record.Jobs, j)
+// Duplicate is a second job for the same intent.
+type Duplicate struct {
+	// Job is the user's name for the job, ID the job that counts.
+	Job, ID string
+	// Duplicate is the id of the duplicate, which ended with Status.
+	Duplicate, Status string
+}
+
+// TwiceError names jobs that ran twice until they finished. Nothing can undo that.
+type TwiceError struct{ Duplicates []Duplicate }
+
+// Error names each job with its duplicate.
+func (e *TwiceError) Error() string {
+	var all []string
+	for _, t := range e.Duplicates {
+		all = append(all, fmt.Sprintf("job %s ran twice: %s counts; its duplicate %s ended as %s", t.Job, t.ID,
+			t.Duplicate, t.Status))
 	}
-	return record
+	return strings.Join(all, "; ")
 }

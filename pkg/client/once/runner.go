@@ -37,12 +37,12 @@ func (c *Client) runner(r *run) *runner {
 func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting, error) {
 	c, r := u.client, u.run
 	var err error
-	if !r.stopping {
+	if !r.stopping() {
 		err = u.sendAll(ctx, wait)
 	}
-	if r.stopping || c.StopOnFailure && isRejection(err) {
+	if r.stopping() || c.StopOnFailure && isRejection(err) {
 		err = stopRun(ctx, u.targets, err)
-		if !r.stopping { // otherwise duplicates of the stopped jobs would keep running
+		if !r.stopping() { // otherwise duplicates of the stopped jobs would keep running
 			err = errors.Join(err, u.checks.endDuplicates(ctx))
 		}
 	}
@@ -75,7 +75,7 @@ func (u *runner) carryOut(ctx context.Context, wait bool) ([]Submitted, *Waiting
 // the client. After each round it checks for duplicates.
 func (u *runner) sendAll(ctx context.Context, wait bool) error {
 	r := u.run
-	if !r.resumed { // in a resumed run some jobs may have been accepted
+	if !r.resumed() { // in a resumed run some jobs may have been accepted
 		if err := u.stageAll(ctx); err != nil {
 			return err
 		}
@@ -113,11 +113,11 @@ func (u *runner) stageAll(ctx context.Context) error {
 
 // sendOpen sends a job if it has no outcome yet and does not wait, and reports it.
 func (u *runner) sendOpen(ctx context.Context, t *plannedJob) error {
-	if t.done || t.dropped || t.skipped != "" || t.held() {
+	if t.phase != jobDue {
 		return nil
 	}
 	err := u.send(ctx, t)
-	if t.done {
+	if t.isAccepted() {
 		u.client.report(t.result)
 	}
 	return err
@@ -131,7 +131,7 @@ func (u *runner) send(ctx context.Context, t *plannedJob) error {
 	if err != nil {
 		return err
 	}
-	if t.sent && t.submit != nil {
+	if t.sent {
 		if found, err := c.sender(r).recover(ctx, t); found || err != nil {
 			return err
 		}

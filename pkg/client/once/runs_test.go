@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -44,16 +45,16 @@ func TestRecord(t *testing.T) {
 		tasks []*plannedJob
 		kept  bool
 	}{
-		{"", []*plannedJob{{name: "a"}}, false},
-		{"flow", []*plannedJob{{name: "a"}}, true},
-		{"", []*plannedJob{{name: "a", when: "always"}}, true},
-		{"", []*plannedJob{{name: "a"}, {name: "b", after: []edge{{Job: 0}}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a"}}}, false},
+		{"flow", []*plannedJob{{intent: intent{name: "a"}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a", when: "always"}}}, true},
+		{"", []*plannedJob{{intent: intent{name: "a"}}, {intent: intent{name: "b", after: []edge{{Job: 0}}}}}, true},
 	}
 	for _, test := range tests {
 		r := &run{name: "r", title: test.title, tasks: test.tasks}
 		for i, t := range r.tasks {
 			t.submit, t.definer = command(t.name, "work").Submit, -1
-			t.result.ID, t.done = clienttest.TestID(i+1), true
+			t.accept(Submitted{ID: clienttest.TestID(i + 1)}, time.Time{})
 		}
 		l := &Ledger{Dir: t.TempDir()}
 		if err := l.keepRecord(r.record()); err != nil {

@@ -3,6 +3,7 @@ package once
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -49,7 +50,8 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 		switch {
 		case err == nil:
 			if t.hidden {
-				t.hidden, t.unclear, t.checked = false, s.run.taken, false
+				t.hidden = false
+				t.suspect(s.run.taken)
 				err = s.run.note(t, line{What: lineUnclear, Reason: "another process may also have sent it"})
 			}
 			t.sent = true
@@ -58,7 +60,8 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 			t.sent = !t.unclear.IsZero() // an earlier try may still appear
 			return "", errors.Join(err, s.run.note(t, line{What: lineRefused, Reason: client.Cause(err)}))
 		}
-		t.sent, t.unclear, t.checked = true, time.Now(), false
+		t.sent = true
+		t.suspect(time.Now())
 		if err := s.run.note(t, line{What: lineUnclear, Reason: client.Cause(ambiguous.Err)}); err != nil {
 			return "", errors.Join(ambiguous, err)
 		}
@@ -72,7 +75,7 @@ func (s sender) submitOnlyOnce(ctx context.Context, t *plannedJob, in *awsbatch.
 			s.client.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
 			if try == 1 && len(found) == 1 && !again && s.mayLeaveDuplicates() {
 				// Only one request was sent, and nothing in between can have repeated it.
-				t.unclear = time.Time{}
+				t.suspect(time.Time{})
 				return found[0].id, s.run.note(t, line{What: lineChecked})
 			}
 			return found[0].id, nil
@@ -165,4 +168,56 @@ type tapped struct {
 func (t *tapped) Do(r *http.Request) (*http.Response, error) {
 	t.used = true
 	return t.next.Do(r)
+}
+
+// retention is how long AWS certainly keeps a job that has ended. AWS documents 7 days (user
+// guide, job states), but sometimes keeps jobs for a shorter time.
+const retention = 24 * time.Hour
+
+// ForgottenError reports a job that is not at the service, which may have forgotten it.
+type ForgottenError struct {
+	Job  string
+	When time.Time
+}
+
+// Error names the job and the time.
+func (e *ForgottenError) Error() string {
+	return fmt.Sprintf("job %s may have been accepted on %s, have ended, and been deleted by the service",
+		e.Job, e.When.Local().Format(time.DateTime))
+}
+
+// recover searches for a job that another process may have sent. That process ended before this one
+// locked the run, so the listing settles once for all its jobs.
+func (s sender) recover(ctx context.Context, t *plannedJob) (bool, error) {
+	began := time.Now()
+	found, err := s.finder.search(ctx, t, s.run.taken)
+	if err != nil {
+		return false, err
+	}
+	if len(found) == 0 {
+		if since := t.since; !since.IsZero() && !s.client.SubmitAgain && time.Since(since) > retention &&
+			!s.client.TakesOnce {
+			return false, &ForgottenError{t.name, since}
+		}
+		t.hidden = s.mayLeaveDuplicates() && began.Sub(s.run.taken) < lateCheck
+		return false, nil
+	}
+	why := ""
+	switch {
+	case len(found) > 1:
+		why = "the job exists twice"
+	case s.mayLeaveDuplicates():
+		why = "another process sent it"
+	}
+	if why != "" { // recorded before the id, so that a crash in between does not lose it
+		if err := s.run.doubt(t, s.run.taken, why); err != nil {
+			return true, err
+		}
+	}
+	if err := s.run.accepted(t, t.submitted(found[0].id, found[0].definition)); err != nil {
+		return true, err
+	}
+	t.last = s.run.taken
+	s.client.progress("job %s: accepted as %s", t.name, batch.ShortID(found[0].id))
+	return true, nil
 }

@@ -60,18 +60,19 @@ func isRejection(err error) bool {
 // accepted.
 func stopRun(ctx context.Context, x *targets, why error) error {
 	r := x.run
-	if r.tally().accepted == 0 && !r.stopping {
+	if r.tally().accepted == 0 && !r.stopping() {
 		return why // nothing was sent
 	}
-	if !r.stopping && r.log != nil {
+	if !r.stopping() && r.log != nil {
 		if err := errors.Join(r.log.write(line{Time: stamp(), What: lineStopping, Reason: reasonOf(why)}),
 			r.log.sync()); err != nil {
 			return errors.Join(why, err)
 		}
 	}
-	r.stopping = true
+	r.progress = runStopping
 	for _, t := range r.tasks {
-		if t.submit == nil || !t.sent || t.done || t.dropped || t.held() {
+		// In a run that was taken over, a job that is not needed counts as sent, too.
+		if !t.sent || t.phase != jobDue && t.phase != jobSkipped {
 			continue
 		}
 		there, err := x.clientOf(ctx, t)
@@ -87,15 +88,15 @@ func stopRun(ctx context.Context, x *targets, why error) error {
 		return errors.Join(why, fmt.Errorf("stop the accepted jobs: %w", err))
 	}
 	for _, t := range r.tasks {
-		if t.done || t.dropped || t.skipped != "" {
+		if !t.open() {
 			continue
 		}
-		t.dropped = true
+		t.drop()
 		if err := r.note(t, line{What: lineDropped}); err != nil {
 			return errors.Join(why, err)
 		}
 	}
-	r.stopping = false
+	r.progress = runGoing
 	return &StoppedError{len(r.tasks), stopped, why}
 }
 
@@ -113,7 +114,7 @@ func stopAccepted(ctx context.Context, x *targets) (stopped []Submitted, err err
 		var jobs []Submitted
 		var ids []string
 		for _, t := range tasks {
-			if t.done && t.result.ID != "" {
+			if t.isAccepted() && t.result.ID != "" {
 				jobs, ids = append(jobs, t.result), append(ids, t.result.ID)
 			}
 		}

@@ -82,7 +82,7 @@ func TestWorkflowTags(t *testing.T) {
 		{"recon", many, " "},
 	} {
 		size := len(tt.in)
-		r := &run{name: "beef0001", title: tt.title, tasks: []*plannedJob{{}, {submit: &awsbatch.SubmitJobInput{Tags: tt.in}}}}
+		r := &run{name: "beef0001", title: tt.title, tasks: []*plannedJob{{}, {intent: intent{submit: &awsbatch.SubmitJobInput{Tags: tt.in}}}}}
 		tagWorkflow(r)
 		tags := r.tasks[1].submit.Tags
 		if got := tags[client.WorkflowTag] + " " + tags[client.RunTag]; got != tt.want || len(tt.in) != size {
