@@ -20,6 +20,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -128,7 +129,7 @@ func newComparison(t *testing.T) *comparison {
 	}
 	c.must("RegisterJobDefinition", `{"jobDefinitionName": "first", "type": "container", "containerProperties": {"image": "busybox",
 		"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]}}`)
-	c.job = c.engine.submit("first", func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("on-ec2") }, array(10))
+	c.job = c.engine.submit("first", func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("on-ec2") }, modeltest.Array(10))
 	for _, b := range baseRequests {
 		c.add(document.Kind(b.operation), b.body)
 	}

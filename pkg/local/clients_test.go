@@ -21,6 +21,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // clientRequest is a request for the programs in testdata/clients.
@@ -268,15 +269,15 @@ func (w *baseEngine) identifierRequests(running, pending map[string]string) (rea
 func identifierEngine(t *testing.T) (w *baseEngine, running, pending map[string]string) {
 	w = emptyEngine(t, Options{})
 	running, pending = map[string]string{}, map[string]string{}
-	first := w.submit("work", words("1h"))
+	first := w.submit("work", modeltest.Words("1h"))
 	for _, how := range identifierForms {
 		running[how] = first
 		if how == "id" || how == "ARN" {
-			running[how] = w.submit("work", words("1h"))
+			running[how] = w.submit("work", modeltest.Words("1h"))
 		}
 		pending["TerminateServiceJob"+how] = w.serve("sage", `{"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 100}}`)
 		for _, operation := range []string{"CancelJob", "TerminateJob"} {
-			pending[operation+how] = w.submit("work", words("1h"), func(in *awsbatch.SubmitJobInput) {
+			pending[operation+how] = w.submit("work", modeltest.Words("1h"), func(in *awsbatch.SubmitJobInput) {
 				in.DependsOn = []types.JobDependency{{JobId: &first}}
 			})
 		}

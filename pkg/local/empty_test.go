@@ -30,6 +30,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -601,14 +602,14 @@ func emptyEngine(t *testing.T, o Options) *baseEngine {
 			"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`)
 	}
 	must("CreateComputeEnvironment", `{"computeEnvironmentName": "spare", "type": "MANAGED", "computeResources": {"type": "EC2", "allocationStrategy": "BEST_FIT_PROGRESSIVE", `+someResources+`}}`)
-	serviceResources(must)
+	modeltest.ServiceResources(must)
 	const amounts = `"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]`
 	must("RegisterJobDefinition", `{"jobDefinitionName": "work", "type": "container", "schedulingPriority": 1, "containerProperties": {"image": "busybox", `+amounts+`}}`)
 	must("RegisterJobDefinition", `{"jobDefinitionName": "task", "type": "container", "ecsProperties": {"taskProperties": [{"containers": [{"name": "c", "image": "busybox", `+amounts+`}]}]}}`)
 	must("RegisterJobDefinition", `{"jobDefinitionName": "nodes", "type": "multinode", "nodeProperties": {"mainNode": 0, "numNodes": 2, "nodeRangeProperties": [
 		{"targetNodes": "0:", "container": {"image": "busybox", `+amounts+`}}]}}`)
 	must("RegisterJobDefinition", `{"jobDefinitionName": "pod", "type": "container", "eksProperties": {"podProperties": `+somePod+`}}`)
-	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", words("true")), w.submit("work", words("true"), array(2)), w.submit("nodes")
+	w.names["JOB"], w.names["ARRAY"], w.names["NODES"] = w.submit("work", modeltest.Words("true")), w.submit("work", modeltest.Words("true"), modeltest.Array(2)), w.submit("nodes")
 	w.names["SERVICE"] = w.serve("sage", `{}`)
 	w.idle()
 	w.names["POINTER"] = base64.RawURLEncoding.EncodeToString([]byte("0\x00made\x00s"))

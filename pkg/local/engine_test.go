@@ -169,11 +169,6 @@ func (w *testEngine) register(name string, vcpus, memory string, more ...func(*a
 	}
 }
 
-// words sets the command of a submitted job; see script.
-func words(command ...string) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
-}
-
 func (w *testEngine) cancel(id, reason string) {
 	w.t.Helper()
 	if _, err := w.CancelJob(w.t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {

@@ -9,38 +9,19 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
-
-// after makes a job depend on others.
-func after(ids ...string) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) {
-		for _, id := range ids {
-			in.DependsOn = append(in.DependsOn, types.JobDependency{JobId: &id})
-		}
-	}
-}
-
-func attempts(n int32, rules ...types.EvaluateOnExit) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) {
-		in.RetryStrategy = &types.RetryStrategy{Attempts: &n, EvaluateOnExit: rules}
-	}
-}
-
-func timeout(seconds int32) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) { in.Timeout = &types.JobTimeout{AttemptDurationSeconds: &seconds} }
-}
 
 func TestJobRunsFromSubmitToSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "512")
 		began := time.Now()
-		id := w.submit("work", words("1h"))
+		id := w.submit("work", modeltest.Words("1h"))
 		synctest.Wait()
 		w.want(id, types.JobStatusRunning, "")
 		w.idle()
@@ -72,7 +53,7 @@ func TestTimeoutEndsTheAttemptAndIsNotRetried(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := open(t, Options{})
 				w.register("work", "1", "512")
-				id := w.submit("work", words(c.word), timeout(60), attempts(3))
+				id := w.submit("work", modeltest.Words(c.word), modeltest.Timeout(60), modeltest.Attempts(3))
 				began := time.Now()
 				w.idle()
 				if d := time.Since(began); d != time.Duration(c.seconds)*time.Second {
@@ -96,7 +77,7 @@ func TestTimeoutBeginsAnewForEachAttempt(t *testing.T) {
 			return 1, nil // each of the two attempts ends on its own
 		}}})
 		w.register("work", "1", "512")
-		id := w.submit("work", timeout(60), attempts(2))
+		id := w.submit("work", modeltest.Timeout(60), modeltest.Attempts(2))
 		w.idle()
 		w.want(id, types.JobStatusFailed, model.ReasonExited)
 		if n := len(w.job(id).Attempts); n != 2 {
@@ -109,7 +90,7 @@ func TestCommandThatCannotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: broken{}})
 		w.register("work", "1", "512")
-		id := w.submit("work", attempts(2, types.EvaluateOnExit{OnReason: aws.String("CannotStart*"), Action: types.RetryActionExit}))
+		id := w.submit("work", modeltest.Attempts(2, types.EvaluateOnExit{OnReason: aws.String("CannotStart*"), Action: types.RetryActionExit}))
 		w.idle()
 		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
 		d := w.job(id)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // ecs returns the SDK's client of ECS for the engine.
@@ -70,10 +71,6 @@ func (w *testEngine) queueOn(name string, kind types.CRType, maxvCPUs int32) {
 	}
 }
 
-func on(queue string) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) { in.JobQueue = &queue }
-}
-
 // resourcesText returns the resources of a container instance as text.
 func resourcesText(all []ecstypes.Resource) string {
 	var text []string
@@ -101,7 +98,7 @@ func TestTaskOfAnAttempt(t *testing.T) {
 			in.PropagateTags = aws.Bool(true)
 			in.ContainerProperties.Environment = []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("b")}}
 		})
-		id := w.submit("work", words("7"), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"of": "job"} })
+		id := w.submit("work", modeltest.Words("7"), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"of": "job"} })
 		created := time.Now()
 		synctest.Wait()
 		got := w.task(w.job(id).Container.TaskArn)
@@ -154,7 +151,7 @@ func TestStopCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "64")
-		ended, late := w.submit("work", words("stubborn")), w.submit("work", words("1h"), func(in *awsbatch.SubmitJobInput) {
+		ended, late := w.submit("work", modeltest.Words("stubborn")), w.submit("work", modeltest.Words("1h"), func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 		})
 		synctest.Wait()
@@ -201,7 +198,7 @@ func (w *testEngine) submitAllKinds() (j allKinds) {
 		in.ContainerProperties.ExecutionRoleArn = aws.String("arn:aws:iam::123456789012:role/r")
 		in.ContainerProperties.Command = []string{"1h"}
 	})
-	if _, err := w.RegisterJobDefinition(w.t.Context(), multiNode(2, 0, aRange("0:1", "1h"))); err != nil {
+	if _, err := w.RegisterJobDefinition(w.t.Context(), modeltest.Nodes(2, 0, modeltest.NodeRange("0:1", "1h"))); err != nil {
 		w.t.Fatal(err)
 	}
 	amounts := []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}, {Type: "GPU", Value: aws.String("1")}}
@@ -211,9 +208,9 @@ func (w *testEngine) submitAllKinds() (j allKinds) {
 			{Name: aws.String("one"), Image: aws.String("busybox:1"), Command: []string{"1h"}, ResourceRequirements: amounts},
 			{Name: aws.String("two"), Image: aws.String("busybox:2"), Command: []string{"1h"}, ResourceRequirements: amounts[:2], Essential: aws.Bool(false)}}}}}
 	})
-	j.array, j.single = w.submit("work", on("small"), words("1h", "true"), array(2)), w.submit("work", words("1h"))
+	j.array, j.single = w.submit("work", modeltest.To("small"), modeltest.Words("1h", "true"), modeltest.Array(2)), w.submit("work", modeltest.Words("1h"))
 	synctest.Wait()
-	j.nodes, j.several, j.serverless = w.submit("multi"), w.submit("several"), w.submit("fargate", on("serverless"))
+	j.nodes, j.several, j.serverless = w.submit("multi"), w.submit("several"), w.submit("fargate", modeltest.To("serverless"))
 	synctest.Wait()
 	return j
 }
@@ -370,7 +367,7 @@ func TestTasksOfFormerEnvironments(t *testing.T) {
 	w := open(t, Options{Dir: dir, Queues: []model.QueueSpec{{Name: "default", Environments: []string{"first"}}}})
 	w.queueOn("gone", types.CRTypeEc2, 3)
 	w.register("work", "1", "64")
-	ids := []string{w.submit("work"), w.submit("work", on("gone"))}
+	ids := []string{w.submit("work"), w.submit("work", modeltest.To("gone"))}
 	w.idle()
 	var arns []*string
 	for _, id := range ids {
@@ -412,7 +409,7 @@ func TestInstancesOfExecutors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: &choice{named: map[string]*script{"a": {}}}})
 		w.register("work", "1", "64")
-		id := w.submit("work", words("1h"), choosing("a"))
+		id := w.submit("work", modeltest.Words("1h"), choosing("a"))
 		synctest.Wait()
 		running := w.job(id).Container.ContainerInstanceArn
 		listed := func() int {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -665,11 +666,11 @@ func TestSDKOverTheSocket(t *testing.T) {
 // location.
 func TestNodesAsProcesses(t *testing.T) {
 	w := open(t, Options{Executor: process.Executor{}})
-	r := aRange("0:", "")
+	r := modeltest.NodeRange("0:", "")
 	r.Container.Command = []string{"sh", "-c", `echo node $AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES, main $AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
 		if [ $AWS_BATCH_JOB_NODE_INDEX = 0 ]; then while [ ! -e ready ]; do sleep 0.01; done; exit 3; fi
 		touch ready; exec sleep 60`}
-	if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, r)); err != nil {
+	if _, err := w.RegisterJobDefinition(t.Context(), modeltest.Nodes(2, 0, r)); err != nil {
 		t.Fatal(err)
 	}
 	id := w.submit("multi")

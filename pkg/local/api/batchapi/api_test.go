@@ -126,6 +126,12 @@ func (w *testAPI) job(id string) types.JobDetail {
 	return out.Jobs[0]
 }
 
+// submit sends SubmitJob for a job of a definition and returns its id.
+func (w *testAPI) submit(definition string, edits ...modeltest.Edit) string {
+	w.t.Helper()
+	return *must(w.t, w.submitJob, modeltest.Request(definition, edits...)).JobId
+}
+
 // cancel sends CancelJob, and terminate TerminateJob.
 func (w *testAPI) cancel(id, reason string) {
 	w.t.Helper()

@@ -120,9 +120,9 @@ func TestEmptyVariables(t *testing.T) {
 			t.Errorf("the definition has the variables %s, want B", got)
 		}
 		plain := w.Submit("work")
-		override := *must(t, w.submitJob, modeltest.Request("work", func(in *awsbatch.SubmitJobInput) {
+		override := w.submit("work", func(in *awsbatch.SubmitJobInput) {
 			in.ContainerOverrides = &types.ContainerOverrides{Environment: empty}
-		})).JobId
+		})
 		w.Idle()
 		if got := names(w.job(plain).Container.Environment); got != "B" {
 			t.Errorf("the job has the variables %s, want B", got)

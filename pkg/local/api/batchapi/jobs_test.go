@@ -94,7 +94,7 @@ func TestDefinitions(t *testing.T) {
 		}
 	}
 	used := func(definition string) string {
-		return *w.job(*must(t, w.submitJob, modeltest.Request(definition)).JobId).JobDefinition
+		return *w.job(w.submit(definition)).JobDefinition
 	}
 	for definition, want := range map[string]string{
 		"b": "b:2", "b:1": "b:1", model.ARN("job-definition", "b"): "b:2", model.ARN("job-definition", "b:1"): "b:1"} {

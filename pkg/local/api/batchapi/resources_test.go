@@ -76,10 +76,10 @@ func TestDeleteRefuses(t *testing.T) {
 		_, err := do(w.deleteSchedulingPolicy, &awsbatch.DeleteSchedulingPolicyInput{Arn: policy.Arn})
 		return err
 	}
-	w.UpdateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("small"), State: types.CEStateDisabled})
+	must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("small"), State: types.CEStateDisabled})
 	refused(t, environment(), "Cannot delete, found existing JobQueue relationship")
 	refused(t, deletePolicy(), "Cannot delete, scheduling policy fair is used by job queue main.")
-	w.UpdateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+	must(w.t, w.updateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 	must(t, w.deleteJobQueue, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("main")})
 	for _, err := range []error{environment(), deletePolicy()} {
 		if err != nil {
@@ -135,16 +135,16 @@ func TestDisabledQueue(t *testing.T) {
 		w.Environment("all", types.CRTypeEc2, 8)
 		w.Queue("main", []string{"all"})
 		first, second := w.Submit("work", modeltest.To("main"), modeltest.Words("1m")), w.Submit("work", modeltest.To("main"))
-		w.UpdateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+		must(w.t, w.updateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 		_, err := do(w.submitJob, modeltest.Request("work", modeltest.To("main")))
 		refused(t, err, "Job Queue main is DISABLED and accepts no jobs.")
 		w.Idle()
 		for _, id := range []string{first, second} {
 			w.Want(id, types.JobStatusSucceeded, model.ReasonExited)
 		}
-		w.UpdateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateEnabled})
+		must(w.t, w.updateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateEnabled})
 		third, fourth := w.Submit("work", modeltest.To("main"), modeltest.Words("1h")), w.Submit("work", modeltest.To("main"), modeltest.Array(2))
-		w.UpdateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
+		must(w.t, w.updateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("main"), State: types.JQStateDisabled})
 		must(t, w.deleteJobQueue, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("main")})
 		w.Idle()
 		for _, id := range []string{third, fourth, fourth + ":1"} {

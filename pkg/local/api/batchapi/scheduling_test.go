@@ -112,10 +112,10 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w.Queue("side", []string{"serverless"})
 		_, err = do(w.submitJob, modeltest.Request("work", modeltest.To("side")))
 		refused(t, err, "Job Queue is attached to Compute Environment that can not run Jobs with capability EC2.")
-		w.UpdateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateDisabled})
+		must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateDisabled})
 		serverless := w.Submit("serverless", modeltest.To("side"))
 		side := func(environment string) {
-			w.UpdateQueue(&awsbatch.UpdateJobQueueInput{JobQueue: aws.String("side"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
+			must(w.t, w.updateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("side"), ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{
 				{Order: aws.Int32(1), ComputeEnvironment: &environment}}})
 		}
 		side("second")
@@ -129,7 +129,7 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 		w.Want(many, types.JobStatusPending, max)
 		w.Want(many+":1", types.JobStatusRunnable, max)
 		w.Want(serverless, types.JobStatusRunnable, modeltest.Largest+"the job asks for FARGATE, and no compute environment of the queue is for it")
-		w.UpdateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("first"), ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(6)}})
+		must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("first"), ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(6)}})
 		w.Want(ids[2], types.JobStatusRunning, "")
 		for _, id := range []string{large, many, many + ":1"} {
 			if d := w.job(id); d.StatusReason != nil {
@@ -137,14 +137,14 @@ func TestEnvironmentsHoldJobs(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"first", "second"} {
-			w.UpdateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateDisabled})
+			must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name, State: types.CEStateDisabled})
 		}
 		const disabled = "ACTION_REQUIRED - CE(s) associated with the job queue are invalid: those that could hold the job are DISABLED"
 		w.Want(large, types.JobStatusRunnable, disabled)
 		time.Sleep(2 * time.Hour)
 		w.Want(ids[0], types.JobStatusSucceeded, model.ReasonExited)
 		w.Want(large, types.JobStatusRunnable, disabled)
-		w.UpdateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateEnabled})
+		must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("serverless"), State: types.CEStateEnabled})
 		side("serverless")
 		w.Want(serverless, types.JobStatusSucceeded, model.ReasonExited)
 		w.Terminate(large, "enough")

@@ -6,6 +6,7 @@ package modeltest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -46,11 +47,15 @@ type Engine struct {
 
 // run is an attempt under way.
 type run struct {
-	task  *model.Task
-	end   int64
-	exit  int32
-	word  string
+	task *model.Task
+	end  int64
+	exit int32
+	word string
+	// cause is why the attempt is asked to end, at the time asked.
 	cause error
+	asked int64
+	// err is why it cannot start.
+	err error
 }
 
 // New returns an engine without jobs.
@@ -74,12 +79,8 @@ func (e *Engine) Restart(o Options) *Engine {
 	e.t.Helper()
 	e.settle()
 	next := New(e.t, o)
-	for _, text := range e.journal {
-		r, err := model.ReadRecord(text)
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		next.journal = append(next.journal, text)
+	next.journal = append(next.journal, e.journal...)
+	for r := range e.records {
 		for _, v := range r.Events {
 			if err := next.model.Apply(r.At, v); err != nil {
 				e.t.Fatal(err)
@@ -87,6 +88,29 @@ func (e *Engine) Restart(o Options) *Engine {
 		}
 	}
 	return next
+}
+
+// Events returns everything that has happened.
+func (e *Engine) Events() (all []model.Event) {
+	e.t.Helper()
+	for r := range e.records {
+		all = append(all, r.Events...)
+	}
+	return all
+}
+
+// records yields the records of the journal.
+func (e *Engine) records(yield func(model.Record) bool) {
+	e.t.Helper()
+	for _, text := range e.journal {
+		r, err := model.ReadRecord(text)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if !yield(r) {
+			return
+		}
+	}
 }
 
 // Recover ends what an earlier engine left running, and continues.
@@ -213,15 +237,14 @@ func (e *Engine) start(at int64, t *model.Task, environment string) {
 		Environment: environment, Executor: e.options.Executor}})
 	a, err := attempt.Of(t)
 	if err != nil {
-		e.apply(at, attempt.Concluded(t, attempt.NotStarted(err), nil))
-		e.advance(at)
+		e.running = append(e.running, &run{task: t, end: at, err: err})
 		return
 	}
 	if t.Job.Service != nil {
 		e.apply(at, model.Preparing(t))
 	}
 	e.apply(at, model.Event{Launched: &model.Launch{Job: t.ID(), Handle: "test " + t.ID()}})
-	r := &run{task: t, end: at, word: wordOf(t, a)}
+	r := &run{task: t, end: at, word: wordOf(t, a), asked: model.Never}
 	if d, err := time.ParseDuration(r.word); err == nil {
 		r.end += d.Milliseconds()
 	} else if code, err := strconv.Atoi(r.word); err == nil {
@@ -230,6 +253,9 @@ func (e *Engine) start(at int64, t *model.Task, environment string) {
 		r.exit = 1
 	} else if r.word == "stubborn" {
 		r.end = model.Never
+	}
+	if late := at + int64(t.Job.Timeout())*1000; late > at && late < r.end {
+		r.stop(late, attempt.ErrTimeout)
 	}
 	e.running, e.Ran = append(e.running, r), append(e.Ran, a)
 	e.Most = max(e.Most, len(e.running))
@@ -240,7 +266,7 @@ func wordOf(t *model.Task, a attempt.Attempt) string {
 	words := a.Command
 	if len(t.Job.Parts) > 0 {
 		from, _ := t.Job.PartsOf(t.Job.MainNode())
-		words = t.Job.Parts[from].Container.Command
+		words = slices.Concat(t.Job.Parts[from].Commands()...)
 	}
 	switch {
 	case len(words) == 0:
@@ -253,14 +279,13 @@ func wordOf(t *model.Task, a attempt.Attempt) string {
 
 // stop asks an attempt to end.
 func (r *run) stop(at int64, cause error) {
-	if r.cause != nil {
+	if r.asked <= at {
 		return
 	}
-	r.cause, r.exit = cause, 143
+	r.cause, r.asked, r.exit, r.end = cause, at, 143, at
 	if r.word == "stubborn" {
-		r.exit, at = 137, at+attempt.StopTimeout.Milliseconds()
+		r.exit, r.end = 137, at+attempt.StopTimeout.Milliseconds()
 	}
-	r.end = min(r.end, at)
 }
 
 // next returns the attempt that ends first, nil if there is none, and when something happens without a request.
@@ -293,6 +318,9 @@ func (e *Engine) settle() {
 			o := model.Outcome{Exit: &r.exit, StatusReason: model.ReasonExited}
 			for _, p := range r.task.Job.Parts {
 				o.Containers = append(o.Containers, model.ContainerEnd{Name: p.Name(), Exit: &r.exit})
+			}
+			if r.err != nil {
+				o = attempt.NotStarted(r.err)
 			}
 			e.apply(at, attempt.Concluded(r.task, o, r.cause))
 		}

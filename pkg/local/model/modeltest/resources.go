@@ -24,13 +24,8 @@ func Definition(name, vcpus, memory string, edits ...func(*awsbatch.RegisterJobD
 // Register registers a Definition.
 func (e *Engine) Register(name, vcpus, memory string, edits ...func(*awsbatch.RegisterJobDefinitionInput)) {
 	e.t.Helper()
-	e.RegisterAny(Definition(name, vcpus, memory, edits...))
-}
-
-// RegisterAny registers a job definition.
-func (e *Engine) RegisterAny(in *awsbatch.RegisterJobDefinitionInput) {
-	e.t.Helper()
-	e.Do(model.Event{Registered: &model.Registration{Revision: int32(len(e.Model().Definitions[*in.JobDefinitionName]) + 1), Request: shape(in)}})
+	in, revision := Definition(name, vcpus, memory, edits...), int32(len(e.Model().Definitions[name])+1)
+	e.Do(model.Event{Registered: &model.Registration{Revision: revision, Request: shape(in)}})
 }
 
 // Request returns a valid request for a job of a definition.
@@ -87,12 +82,6 @@ func (e *Engine) Environment(name string, kind types.CRType, maxvCPUs int32, edi
 		Request: shape(&awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})}})
 }
 
-// UpdateEnvironment updates a compute environment.
-func (e *Engine) UpdateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
-	e.t.Helper()
-	e.Do(model.Event{EnvironmentUpdated: ref(shape(in))})
-}
-
 // Order returns compute environments in their order.
 func Order(names ...string) (all []types.ComputeEnvironmentOrder) {
 	for i, name := range names {
@@ -109,12 +98,6 @@ func (e *Engine) Queue(name string, environments []string, edits ...func(*awsbat
 		f(in)
 	}
 	e.Do(model.Event{QueueCreated: ref(shape(in))})
-}
-
-// UpdateQueue updates a job queue.
-func (e *Engine) UpdateQueue(in *awsbatch.UpdateJobQueueInput) {
-	e.t.Helper()
-	e.Do(model.Event{QueueUpdated: ref(shape(in))})
 }
 
 // FairQueue creates the queue shared on the machine, with the fair-share policy fair.
