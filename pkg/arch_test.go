@@ -111,7 +111,7 @@ var mayImport = map[string][]string{
 	"pkg/local/insights":            nil,
 	"pkg/local/logs":                nil,
 	"pkg/local/model":               {"pkg/batch", "pkg/catalog", "pkg/wire"},
-	"pkg/local/model/modeltest":     {"pkg/local/api/call", "pkg/local/attempt", "pkg/local/model", "pkg/local/secretsource"},
+	"pkg/local/model/modeltest":     {"pkg/diag", "pkg/jsontree", "pkg/lint", "pkg/local/api/call", "pkg/local/attempt", "pkg/local/model", "pkg/local/secretsource"},
 	"pkg/local/process":             {"pkg/local/attempt", "pkg/local/model", "pkg/local/process/scan", "pkg/usage"},
 	"pkg/local/process/processtest": {"pkg/local/process/scan", "pkg/testtool"},
 	"pkg/local/process/scan":        nil,

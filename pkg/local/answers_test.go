@@ -53,9 +53,9 @@ func (w *answeringEngine) ask(operation, body string) any {
 func askEverything(t *testing.T) *answeringEngine {
 	t.Helper()
 	w := &answeringEngine{baseEngine: emptyEngine(t, Options{VCPUs: 8})}
-	for _, base := range baseRequests {
-		if base.answer == "" {
-			w.ask(base.operation, base.body)
+	for _, base := range modeltest.BaseRequests {
+		if base.Answer == "" {
+			w.ask(base.Operation, base.Body)
 		}
 	}
 	w.queueOn("serverless", types.CRTypeFargate, 4)

@@ -129,8 +129,8 @@ type modelCase struct {
 func modelCases(t *testing.T, python string) []modelCase {
 	t.Helper()
 	var bases []clientRequest
-	for _, b := range baseRequests {
-		bases = append(bases, clientRequest{Service: service(b.operation), Operation: b.operation, Body: b.body})
+	for _, b := range modeltest.BaseRequests {
+		bases = append(bases, clientRequest{Service: service(b.Operation), Operation: b.Operation, Body: b.Body})
 	}
 	all := decodeLines[modelCase](t, run(t, []string{python, "testdata/clients/client.py", "cases"}, nil, bases))
 	for _, name := range all[len(all)-1].Missing {
@@ -149,17 +149,17 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 	cases := modelCases(t, all[0].command[0])
 	for _, k := range all {
 		t.Run(k.name, func(t *testing.T) {
-			w := emptyEngine(t, Options{Check: lintRequest})
+			w := emptyEngine(t, Options{Check: modeltest.CheckRules})
 			c, _ := w.listen()
-			query := k.send(t, c, []clientRequest{{Service: "logs", Operation: "StartQuery", Body: someQuery, Answer: true}})
+			query := k.send(t, c, []clientRequest{{Service: "logs", Operation: "StartQuery", Body: modeltest.SomeQuery, Answer: true}})
 			w.names["QUERY"] = varying.FindString(string(query[0].Answer))
 			var requests []clientRequest
 			absent := map[int]int{} // the request without the member, by case
 			last := ""
 			for i, m := range cases {
-				base := baseRequests[m.Base]
+				base := modeltest.BaseRequests[m.Base]
 				ask := func(body string) {
-					requests = append(requests, clientRequest{Service: service(base.operation), Operation: base.operation, Body: w.fill(body)})
+					requests = append(requests, clientRequest{Service: service(base.Operation), Operation: base.Operation, Body: w.fill(body)})
 				}
 				if absent[i] = absent[i-1]; i == 0 || m.Without != last || m.Base != cases[i-1].Base {
 					last = m.Without
@@ -174,7 +174,7 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 				if at++; at == absent[i] {
 					at++
 				}
-				e := emptyCase{operation: baseRequests[m.Base].operation, member: m.Member, path: m.Path, value: m.Value}
+				e := emptyCase{operation: modeltest.BaseRequests[m.Base].Operation, member: m.Member, path: m.Path, value: m.Value}
 				e.meansAs(m.Structure, m.Needed)
 				got := outcomes[at]
 				if got.Unsent != "" {
@@ -184,7 +184,7 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 					}
 					continue
 				}
-				want, err := e.want(outcomes[absent[i]], got.Message, baseRequests[m.Base].answer)
+				want, err := e.want(outcomes[absent[i]], got.Message, modeltest.BaseRequests[m.Base].Answer)
 				if slices.Contains(k.faults, m.Member) && m.Value == "null" {
 					want = outcome{Status: http.StatusBadRequest, Message: got.Message}
 				}

@@ -195,6 +195,7 @@ func TestClientOfADeadEngineRejectsOtherListeners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			found.patience = 100 * time.Millisecond
 			client := awsbatch.NewFromConfig(found.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil || len(asked) != 2 {
 				t.Fatalf("while it lives: %v, %d requests", err, len(asked))
