@@ -164,23 +164,17 @@ func (w *testEngine) register(name string, vcpus, memory string, more ...func(*a
 	for _, f := range more {
 		f(in)
 	}
-	if _, err := w.RegisterJobDefinition(w.t.Context(), in); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.RegisterJobDefinition, in)
 }
 
 func (w *testEngine) cancel(id, reason string) {
 	w.t.Helper()
-	if _, err := w.CancelJob(w.t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.CancelJob, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 }
 
 func (w *testEngine) terminate(id, reason string) {
 	w.t.Helper()
-	if _, err := w.TerminateJob(w.t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 }
 
 // inDirectory names the directory of the job's file, as batchctl does.
@@ -195,19 +189,13 @@ func (w *testEngine) submit(definition string, more ...func(*awsbatch.SubmitJobI
 	for _, f := range more {
 		f(in)
 	}
-	out, err := w.SubmitJob(w.t.Context(), in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.SubmitJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) job(id string) types.JobDetail {
 	w.t.Helper()
-	out, err := w.DescribeJobs(w.t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.DescribeJobs, &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if len(out.Jobs) != 1 {
 		w.t.Fatalf("job %s: %d answers", id, len(out.Jobs))
 	}
@@ -242,4 +230,14 @@ func refused(t *testing.T, err error, message string) {
 	if !ok || got != message {
 		t.Errorf("got %v, want ClientException %q", err, message)
 	}
+}
+
+// must calls an operation of a client of the SDK, which must succeed.
+func must[In, Out, Options any](t testing.TB, operation func(context.Context, *In, ...func(*Options)) (*Out, error), in *In) *Out {
+	t.Helper()
+	out, err := operation(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

@@ -76,9 +76,7 @@ func testLogGroups(t *testing.T) {
 	w.register("unmade", "1", "64", logging(logsTo("group=/team/b"), "unmade"))
 	first, second := modeltest.NodeRange("0", "node0"), modeltest.NodeRange("1:", "node1")
 	first.Container.LogConfiguration, second.Container.LogConfiguration = logsTo("group=/team/a", "stream-prefix=main"), logsTo("group=/team/c")
-	if _, err := w.RegisterJobDefinition(t.Context(), modeltest.Nodes(2, 0, first, second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, first, second))
 	part1, part2 := modeltest.Part("app", "app", true), modeltest.Part("side", "side", false)
 	part1.LogConfiguration, part2.LogConfiguration = logsTo("group=/team/d", "stream-prefix=p"), logsTo("group=/team/e")
 	w.registerTask("several", part1, part2)
@@ -109,10 +107,7 @@ func testLogGroups(t *testing.T) {
 			w.readsAt(c.group, described(w.job(c.id))[at][1], c.text)
 		}
 		logs := cloudwatchlogs.NewFromConfig(w.engine.Config())
-		groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := must(t, logs.DescribeLogGroups, &cloudwatchlogs.DescribeLogGroupsInput{})
 		var names []string
 		for _, g := range groups.LogGroups {
 			names = append(names, *g.LogGroupName)

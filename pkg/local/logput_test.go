@@ -42,11 +42,9 @@ func (c logClient) must(err error) {
 // create creates a group, and streams in it.
 func (c logClient) create(group string, streams ...string) {
 	c.t.Helper()
-	_, err := c.CreateLogGroup(c.t.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: &group})
-	c.must(err)
+	must(c.t, c.CreateLogGroup, &cloudwatchlogs.CreateLogGroupInput{LogGroupName: &group})
 	for _, s := range streams {
-		_, err := c.CreateLogStream(c.t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &group, LogStreamName: &s})
-		c.must(err)
+		must(c.t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: &group, LogStreamName: &s})
 	}
 }
 
@@ -64,8 +62,7 @@ func (c logClient) read(group, stream string) (messages []string) {
 	c.t.Helper()
 	in := &cloudwatchlogs.GetLogEventsInput{LogGroupName: &group, LogStreamName: &stream, Limit: aws.Int32(2), StartFromHead: aws.Bool(true)}
 	for {
-		out, err := c.GetLogEvents(c.t.Context(), in)
-		c.must(err)
+		out := must(c.t, c.GetLogEvents, in)
 		for _, e := range out.Events {
 			messages = append(messages, *e.Message)
 		}
@@ -80,15 +77,13 @@ func (c logClient) read(group, stream string) (messages []string) {
 func (c logClient) describe() string {
 	c.t.Helper()
 	var text strings.Builder
-	groups, err := c.DescribeLogGroups(c.t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
-	c.must(err)
+	groups := must(c.t, c.DescribeLogGroups, &cloudwatchlogs.DescribeLogGroupsInput{})
 	for _, g := range groups.LogGroups {
 		if *g.LogGroupName == model.DefaultLogGroup {
 			continue
 		}
 		fmt.Fprintf(&text, "%s %s %d %v\n", *g.LogGroupName, g.LogGroupClass, aws.ToInt32(g.RetentionInDays), aws.ToInt64(g.CreationTime))
-		streams, err := c.DescribeLogStreams(c.t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: g.LogGroupName})
-		c.must(err)
+		streams := must(c.t, c.DescribeLogStreams, &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: g.LogGroupName})
 		for _, s := range streams.LogStreams {
 			fmt.Fprintf(&text, "  %s %d %d %d %d: %q\n", *s.LogStreamName, aws.ToInt64(s.CreationTime), aws.ToInt64(s.FirstEventTimestamp),
 				aws.ToInt64(s.LastEventTimestamp), aws.ToInt64(s.LastIngestionTime), c.read(*g.LogGroupName, *s.LogStreamName))
@@ -115,8 +110,7 @@ func TestPutLogEvents(t *testing.T) {
 	began := time.Now()
 	c.create("/app/a", "one", "two/with blank")
 	c.create("/app/b", "one")
-	_, err := c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String(model.DefaultLogGroup), LogStreamName: aws.String("mine")})
-	c.must(err)
+	must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String(model.DefaultLogGroup), LogStreamName: aws.String("mine")})
 	at := began.Add(-time.Hour)
 	for _, p := range []struct {
 		group, stream string
@@ -135,13 +129,11 @@ func TestPutLogEvents(t *testing.T) {
 			t.Errorf("%s: %+v", p.stream, out)
 		}
 	}
-	_, err = c.PutRetentionPolicy(t.Context(), &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("/app/a"), RetentionInDays: aws.Int32(7)})
-	c.must(err)
+	must(t, c.PutRetentionPolicy, &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("/app/a"), RetentionInDays: aws.Int32(7)})
 	check := func(w *testEngine) string {
 		t.Helper()
 		c := logsOf(w)
-		page, err := c.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("/app/a"), LogStreamName: aws.String("one")})
-		c.must(err)
+		page := must(t, c.GetLogEvents, &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("/app/a"), LogStreamName: aws.String("one")})
 		var got []string
 		for _, e := range page.Events {
 			got = append(got, fmt.Sprintf("%d %s", *e.Timestamp-at.UnixMilli(), *e.Message))
@@ -164,8 +156,7 @@ func TestPutLogEvents(t *testing.T) {
 			{"until", cloudwatchlogs.FilterLogEventsInput{EndTime: aws.Int64(at.UnixMilli())}, []string{"earlier"}},
 		} {
 			f.in.LogGroupName = aws.String("/app/a")
-			out, err := c.FilterLogEvents(t.Context(), &f.in)
-			c.must(err)
+			out := must(t, c.FilterLogEvents, &f.in)
 			got, ids := []string{}, map[string]bool{}
 			for _, e := range out.Events {
 				got = append(got, *e.Message)
@@ -176,17 +167,15 @@ func TestPutLogEvents(t *testing.T) {
 			}
 		}
 		// The latest events before a time, although later batches have earlier ones.
-		page, err = c.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("/app/a"), LogStreamName: aws.String("one"),
+		page = must(t, c.GetLogEvents, &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("/app/a"), LogStreamName: aws.String("one"),
 			EndTime: aws.Int64(at.UnixMilli()), Limit: aws.Int32(1)})
-		c.must(err)
 		if len(page.Events) != 1 || *page.Events[0].Message != "earlier" {
 			t.Errorf("the latest event before %d: %+v", at.UnixMilli(), page.Events)
 		}
 		if got := c.read(model.DefaultLogGroup, "mine"); !slices.Equal(got, []string{"beside jobs"}) {
 			t.Errorf("a stream in the group of jobs has %q", got)
 		}
-		byTime, err := c.DescribeLogStreams(t.Context(), &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String("/app/a"), OrderBy: types.OrderByLastEventTime, Descending: aws.Bool(true)})
-		c.must(err)
+		byTime := must(t, c.DescribeLogStreams, &cloudwatchlogs.DescribeLogStreamsInput{LogGroupName: aws.String("/app/a"), OrderBy: types.OrderByLastEventTime, Descending: aws.Bool(true)})
 		if len(byTime.LogStreams) != 2 || *byTime.LogStreams[0].LogStreamName != "two/with blank" {
 			t.Errorf("the stream with the latest event is not first: %+v", byTime.LogStreams)
 		}
@@ -237,14 +226,11 @@ func TestRejectedLogEvents(t *testing.T) {
 		{0, []time.Duration{15 * day, -3 * time.Hour}, "1 0 1"},
 	} {
 		if r.days > 0 {
-			_, err := c.PutRetentionPolicy(t.Context(), &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("g"), RetentionInDays: &r.days})
-			c.must(err)
+			must(t, c.PutRetentionPolicy, &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("g"), RetentionInDays: &r.days})
 		} else {
-			_, err := c.DeleteRetentionPolicy(t.Context(), &cloudwatchlogs.DeleteRetentionPolicyInput{LogGroupName: aws.String("g")})
-			c.must(err)
+			must(t, c.DeleteRetentionPolicy, &cloudwatchlogs.DeleteRetentionPolicyInput{LogGroupName: aws.String("g")})
 		}
-		out, err := c.PutLogEvents(t.Context(), in(r.ages...))
-		c.must(err)
+		out := must(t, c.PutLogEvents, in(r.ages...))
 		got := "none"
 		if i := out.RejectedLogEventsInfo; i != nil {
 			got = fmt.Sprint(aws.ToInt32(i.TooOldLogEventEndIndex), aws.ToInt32(i.ExpiredLogEventEndIndex), aws.ToInt32(i.TooNewLogEventStartIndex))
@@ -317,8 +303,7 @@ func TestLogPutErrors(t *testing.T) {
 	}
 	// Most bytes of the second batch are escaped in JSON.
 	c.must(errors.Join(group(strings.Repeat("g", 512)), stream("g", strings.Repeat("s", 512)), put("g", "s", full...), put("g", "s", strings.Repeat("\x01", 1<<20-26))))
-	out, err := c.GetLogEvents(t.Context(), &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("g"), LogStreamName: aws.String("s"), Limit: aws.Int32(1)})
-	c.must(err)
+	out := must(t, c.GetLogEvents, &cloudwatchlogs.GetLogEventsInput{LogGroupName: aws.String("g"), LogStreamName: aws.String("s"), Limit: aws.Int32(1)})
 	if len(out.Events) != 1 || len(*out.Events[0].Message) != 1<<20-26 {
 		t.Errorf("the largest event was not read back")
 	}
@@ -383,11 +368,9 @@ func TestForgottenJobsAndCreatedLogs(t *testing.T) {
 		w.idle()
 		w.want(id, batchtypes.JobStatusSucceeded, model.ReasonExited)
 		c := logsOf(w)
-		_, err := c.PutRetentionPolicy(t.Context(), &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("jobs"), RetentionInDays: aws.Int32(1)})
-		c.must(err)
-		_, err = c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("jobs"), LogStreamName: aws.String("mine")})
-		c.must(err)
-		_, err = c.put("jobs", "mine", time.Now(), "kept")
+		must(t, c.PutRetentionPolicy, &cloudwatchlogs.PutRetentionPolicyInput{LogGroupName: aws.String("jobs"), RetentionInDays: aws.Int32(1)})
+		must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("jobs"), LogStreamName: aws.String("mine")})
+		_, err := c.put("jobs", "mine", time.Now(), "kept")
 		c.must(err)
 		time.Sleep(8 * 24 * time.Hour)
 		if err := w.engine.Close(t.Context()); err != nil {
@@ -414,8 +397,7 @@ func TestForgottenJobsAndCreatedLogs(t *testing.T) {
 		o.ReadOnly = false
 		w = w.restart(o.Dir, o)
 		c = logsOf(w)
-		_, err = c.DeleteLogGroup(t.Context(), &cloudwatchlogs.DeleteLogGroupInput{LogGroupName: aws.String("jobs")})
-		c.must(err)
+		must(t, c.DeleteLogGroup, &cloudwatchlogs.DeleteLogGroupInput{LogGroupName: aws.String("jobs")})
 		if got := logsOf(w.restart(o.Dir, o)).describe(); got != "" {
 			t.Errorf("after the deletion:\n%s", got)
 		}

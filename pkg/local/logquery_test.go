@@ -40,12 +40,10 @@ func (c logClient) query(in *cloudwatchlogs.StartQueryInput, page int32) (result
 	if in.StartTime == nil {
 		in.StartTime, in.EndTime = aws.Int64(time.Now().Add(-time.Hour).Unix()), aws.Int64(time.Now().Add(time.Hour).Unix())
 	}
-	started, err := c.StartQuery(c.t.Context(), in)
-	c.must(err)
+	started := must(c.t, c.StartQuery, in)
 	ask := &cloudwatchlogs.GetQueryResultsInput{QueryId: started.QueryId, MaxItems: &page}
 	for {
-		last, err = c.GetQueryResults(c.t.Context(), ask)
-		c.must(err)
+		last = must(c.t, c.GetQueryResults, ask)
 		if last.Status == types.QueryStatusScheduled || last.Status == types.QueryStatusRunning {
 			runtime.Gosched()
 			continue
@@ -108,8 +106,7 @@ func TestQueries(t *testing.T) {
 		t.Errorf("results %q, want those of one second", results)
 	}
 	checkRecord(c, out)
-	fields, err := c.GetLogGroupFields(t.Context(), &cloudwatchlogs.GetLogGroupFieldsInput{LogGroupName: aws.String("/app")})
-	c.must(err)
+	fields := must(t, c.GetLogGroupFields, &cloudwatchlogs.GetLogGroupFieldsInput{LogGroupName: aws.String("/app")})
 	var text []string
 	for _, f := range fields.LogGroupFields {
 		text = append(text, fmt.Sprint(*f.Name, " ", f.Percent))
@@ -128,12 +125,11 @@ func checkRecord(c logClient, _ *cloudwatchlogs.GetQueryResultsOutput) {
 	if *pointer.Field != "@ptr" {
 		c.t.Fatalf("the last field is %s", *pointer.Field)
 	}
-	record, err := c.GetLogRecord(c.t.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: pointer.Value})
-	c.must(err)
+	record := must(c.t, c.GetLogRecord, &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: pointer.Value})
 	if r := record.LogRecord; r["@message"] != `{"level": "ERROR", "n": 2}` || r["n"] != "2" || r["@logStream"] != "s" || r["@log"] != "000000000000:/app" || r["@ptr"] != *pointer.Value || len(r["@timestamp"]) != 13 {
 		c.t.Errorf("record %v", r)
 	}
-	_, err = c.GetLogRecord(c.t.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: aws.String("nonsense")})
+	_, err := c.GetLogRecord(c.t.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: aws.String("nonsense")})
 	c.failed("another pointer", err, "InvalidParameterException")
 }
 
@@ -165,8 +161,7 @@ func TestPagesOfQueries(t *testing.T) {
 	var listed []string
 	in := &cloudwatchlogs.DescribeQueriesInput{MaxResults: aws.Int32(3), Status: types.QueryStatusComplete, LogGroupName: aws.String("/app")}
 	for {
-		out, err := c.DescribeQueries(t.Context(), in)
-		c.must(err)
+		out := must(t, c.DescribeQueries, in)
 		for _, q := range out.Queries {
 			listed = append(listed, *q.QueryId)
 			if *q.LogGroupName != "/app" || !strings.HasPrefix(*q.QueryString, "fields @message") || q.Status != types.QueryStatusComplete {
@@ -196,8 +191,7 @@ func TestRejectedQueries(t *testing.T) {
 		edit(in)
 		return in
 	}
-	_, err := c.StartQuery(t.Context(), valid(func(*cloudwatchlogs.StartQueryInput) {}))
-	c.must(err)
+	must(t, c.StartQuery, valid(func(*cloudwatchlogs.StartQueryInput) {}))
 	for name, k := range map[string]struct {
 		edit func(in *cloudwatchlogs.StartQueryInput)
 		code string
@@ -215,7 +209,7 @@ func TestRejectedQueries(t *testing.T) {
 		_, err := c.StartQuery(t.Context(), valid(k.edit))
 		c.failed(name, err, k.code)
 	}
-	_, err = c.StartQuery(t.Context(), valid(func(in *cloudwatchlogs.StartQueryInput) { in.QueryString = aws.String("fields ä | unnest b") }))
+	_, err := c.StartQuery(t.Context(), valid(func(in *cloudwatchlogs.StartQueryInput) { in.QueryString = aws.String("fields ä | unnest b") }))
 	e, ok := errors.AsType[*types.MalformedQueryException](err)
 	if !ok || e.QueryCompileError == nil || *e.QueryCompileError.Location.StartCharOffset != 11 || *e.QueryCompileError.Location.EndCharOffset != 17 ||
 		*e.QueryCompileError.Message != "the local engine does not implement the command unnest" {
@@ -291,8 +285,7 @@ func TestLiveTail(t *testing.T) {
 	all := tail(&cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{arn + "/app", arn + model.DefaultLogGroup}})
 	some := tail(&cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{arn + "/app"}, LogEventFilterPattern: aws.String("yes"), LogStreamNamePrefixes: []string{"new"}})
 
-	_, err = c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("/app"), LogStreamName: aws.String("new-1")})
-	c.must(err)
+	must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("/app"), LogStreamName: aws.String("new-1")})
 	for _, s := range []string{"s", "new-1"} {
 		_, err = c.put("/app", s, time.Now(), "yes "+s, "no "+s)
 		c.must(err)
@@ -419,8 +412,7 @@ func (c logClient) untagOlder(group string, keys ...string) error {
 
 func (c logClient) tagsOlder(group string) map[string]string {
 	//lint:ignore SA1019 see above
-	out, err := c.ListTagsLogGroup(c.t.Context(), &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: &group})
-	c.must(err)
+	out := must(c.t, c.ListTagsLogGroup, &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: &group})
 	return out.Tags
 }
 
@@ -430,27 +422,22 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	w := open(t, o)
 	c := logsOf(w)
 	group, arn := aws.String("/app"), aws.String("arn:aws:logs:local:000000000000:log-group:/app")
-	_, err := c.CreateLogGroup(t.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group, Tags: map[string]string{"a": "1", "b": "2"}})
-	c.must(err)
-	_, err = c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: arn, Tags: map[string]string{"b": "3", "c": "4"}})
-	c.must(err)
-	_, err = c.UntagResource(t.Context(), &cloudwatchlogs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{"a", "none"}})
-	c.must(err)
+	must(t, c.CreateLogGroup, &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group, Tags: map[string]string{"a": "1", "b": "2"}})
+	must(t, c.TagResource, &cloudwatchlogs.TagResourceInput{ResourceArn: arn, Tags: map[string]string{"b": "3", "c": "4"}})
+	must(t, c.UntagResource, &cloudwatchlogs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{"a", "none"}})
 	c.must(c.tagOlder("/app", map[string]string{"d": "5"}))
 	c.must(c.untagOlder("/app", "c"))
-	_, err = c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: group, Tags: map[string]string{"x": ""}})
+	_, err := c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: group, Tags: map[string]string{"x": ""}})
 	c.failed("a name", err, "InvalidParameterException")
 	c.failed("an unknown group", c.tagOlder("none", map[string]string{"x": ""}), "ResourceNotFoundException")
 	c.failed("a reserved key", c.tagOlder("/app", map[string]string{"aws:x": ""}), "InvalidParameterException")
 
 	for _, s := range []string{"kept", "gone"} {
-		_, err := c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: &s})
-		c.must(err)
+		must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: &s})
 		_, err = c.put("/app", s, time.Now(), "in "+s)
 		c.must(err)
 	}
-	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
-	c.must(err)
+	must(t, c.DeleteLogStream, &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
 	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
 	c.failed("deleted twice", err, "ResourceNotFoundException")
 	if files, err := os.ReadDir(filepath.Join(o.Dir, "logs")); err != nil || len(files) != 1 {
@@ -462,8 +449,7 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: aws.String(model.DefaultLogGroup), LogStreamName: w.job(id).Container.LogStreamName})
 	c.failed("the log of a job", err, "InvalidParameterException")
 	for _, when := range []string{"before", "after"} {
-		tags, err := c.ListTagsForResource(t.Context(), &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: arn})
-		c.must(err)
+		tags := must(t, c.ListTagsForResource, &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: arn})
 		if got := fmt.Sprint(tags.Tags, c.tagsOlder("/app")); got != "map[b:3 d:5] map[b:3 d:5]" {
 			t.Errorf("%s the restart: tags %s", when, got)
 		}
@@ -474,8 +460,7 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 		c = logsOf(w)
 	}
 	// A deleted stream can be created again, and is empty.
-	_, err = c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
-	c.must(err)
+	must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
 	if got := c.read("/app", "gone"); len(got) != 0 {
 		t.Errorf("the new stream has %q", got)
 	}

@@ -14,10 +14,7 @@ func (w *testEngine) environment(name string, kind types.CRType, maxvCPUs int32,
 	for _, f := range more {
 		f(r)
 	}
-	_, err := w.CreateComputeEnvironment(w.t.Context(), &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.CreateComputeEnvironment, &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})
 }
 
 // Queue creates a job queue on environments in their order.
@@ -30,23 +27,17 @@ func (w *testEngine) Queue(name string, environments []string, more ...func(*aws
 	for _, f := range more {
 		f(in)
 	}
-	if _, err := w.CreateJobQueue(w.t.Context(), in); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.CreateJobQueue, in)
 }
 
 func (w *testEngine) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
 	w.t.Helper()
-	if _, err := w.UpdateComputeEnvironment(w.t.Context(), in); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.UpdateComputeEnvironment, in)
 }
 
 func (w *testEngine) updateQueue(in *awsbatch.UpdateJobQueueInput) {
 	w.t.Helper()
-	if _, err := w.UpdateJobQueue(w.t.Context(), in); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.UpdateJobQueue, in)
 }
 
 func (w *testEngine) restart(dir string, o Options) *testEngine {

@@ -212,11 +212,8 @@ func TestTaskWithoutASecretDoesNotStart(t *testing.T) {
 			return types.NodeRangeProperty{TargetNodes: &nodes, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"0s"}, Secrets: secrets,
 				ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
 		}
-		_, err := w.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
+		must(t, w.RegisterJobDefinition, &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
 			NodeProperties: &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node("0"), node("1", secretToken)}}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		task, nodes := w.submit("task"), w.submit("nodes")
 		w.idle()
 		want := noToken + attempt.ErrNoValue.Error()

@@ -55,19 +55,13 @@ func (w *testEngine) serve(queue, payload string, more ...func(*awsbatch.SubmitS
 	for _, f := range more {
 		f(in)
 	}
-	out, err := w.SubmitServiceJob(w.t.Context(), in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.SubmitServiceJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) service(id string) *awsbatch.DescribeServiceJobOutput {
 	w.t.Helper()
-	out, err := w.DescribeServiceJob(w.t.Context(), &awsbatch.DescribeServiceJobInput{JobId: &id})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.DescribeServiceJob, &awsbatch.DescribeServiceJobInput{JobId: &id})
 	return out
 }
 
@@ -254,9 +248,7 @@ func TestServiceJobNotHere(t *testing.T) {
 
 func (w *testEngine) endService(id string) {
 	w.t.Helper()
-	if _, err := w.TerminateServiceJob(w.t.Context(), &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")}); err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.TerminateServiceJob, &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")})
 }
 
 // TestServiceJobEnds checks failures with their retries, both timeouts, TerminateServiceJob and an engine that dies.

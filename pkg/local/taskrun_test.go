@@ -22,10 +22,7 @@ import (
 
 func (w *testEngine) registerTask(name string, parts ...types.TaskContainerProperties) {
 	w.t.Helper()
-	_, err := w.RegisterJobDefinition(w.t.Context(), modeltest.Tasks(name, parts...))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, w.RegisterJobDefinition, modeltest.Tasks(name, parts...))
 }
 
 // partsOf returns how the containers of a job ended, as text.

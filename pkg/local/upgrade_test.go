@@ -67,9 +67,7 @@ func TestHandOver(t *testing.T) {
 		t.Error("ended without a reason")
 	}
 	reason := "enough"
-	if _, err := w.TerminateJob(t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	w.idle()
 	config := c.Config()
 	client := awsbatch.NewFromConfig(config)
