@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
@@ -112,3 +113,41 @@ func (broken) Run(context.Context, attempt.Attempt, *os.File) (int, error) {
 
 func (broken) Clear(string, string) error                             { return nil }
 func (broken) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
+
+// TestDeadlinesAndPreemptions checks that the engine takes the actions of a queue on jobs that wait too long without any
+// request, and ends the attempts whose capacity others need.
+func TestDeadlinesAndPreemptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := serving(t, &trainer{})
+		w.register("huge", "64", "64")
+		w.Queue("main", []string{model.ComputeEnvironment}, func(in *awsbatch.CreateJobQueueInput) {
+			in.JobStateTimeLimitActions = []types.JobStateTimeLimitAction{{Action: "CANCEL", MaxTimeSeconds: aws.Int32(600),
+				Reason: aws.String("MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"), State: "RUNNABLE"}}
+		})
+		huge := w.submit("huge", modeltest.To("main"))
+		time.Sleep(599 * time.Second)
+		if d := w.job(huge); d.Status != types.JobStatusRunnable {
+			t.Errorf("after 599 s: %s", d.Status)
+		}
+		time.Sleep(2 * time.Second)
+		w.want(huge, types.JobStatusFailed, "Canceled by JobStateTimeLimit action due to reason: MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT")
+		w.must("UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}],
+			"resourceSharingConfiguration": {"strategy": "RESERVE"}, "preemptionConfiguration": {"inSharePreemption": "ENABLED"}}`)
+		in := func(priority int32) func(*awsbatch.SubmitServiceJobInput) {
+			return func(in *awsbatch.SubmitServiceJobInput) {
+				in.QuotaShareName, in.SchedulingPriority = aws.String("team"), &priority
+			}
+		}
+		low := w.serve("quotas", modeltest.Training(1, "1h"), in(1))
+		synctest.Wait()
+		w.wantService(low, types.ServiceJobStatusRunning, "")
+		high := w.serve("quotas", modeltest.Training(1, "1m"), in(2))
+		synctest.Wait()
+		w.wantService(high, types.ServiceJobStatusRunning, "")
+		if d := w.service(low); d.Status != types.ServiceJobStatusRunnable || *d.PreemptionSummary.PreemptedAttemptCount != 1 {
+			t.Errorf("the preempted job: %+v", d)
+		}
+		w.idle()
+		w.wantService(low, types.ServiceJobStatusSucceeded, "Received status from SageMaker: Training job completed")
+	})
+}

@@ -10,7 +10,6 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"pgregory.net/rapid"
 )
 
@@ -40,7 +39,6 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 // TestRandomHistories plays random histories and kills the engine after each: no job is lost,
 // each one ends, and nothing stays reserved.
 func TestRandomHistories(t *testing.T) {
-	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		history := steps.Draw(r, "history")
 		var problem error

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -120,7 +119,6 @@ var turns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) turn {
 // exists, and the journal rebuilds the same state. Once all resources are available again, every
 // job ends and nothing stays in use.
 func TestHistoriesWithResources(t *testing.T) {
-	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		history := turns.Draw(r, "history")
 		var problem error

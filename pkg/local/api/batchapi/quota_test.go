@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -196,7 +195,6 @@ var serviceTurns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) serviceTurn {
 // order, no more instances are in use than the environment had when they started, the journal rebuilds the same state,
 // and every job ends.
 func TestServiceHistories(t *testing.T) {
-	testtool.ShortChecks(t, 15)
 	rapid.Check(t, func(r *rapid.T) {
 		history := serviceTurns.Draw(r, "history")
 		var problem error
