@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // script is an executor that simulates commands in virtual time. Argument i of a command is for
@@ -164,17 +165,17 @@ func (w *testEngine) register(name string, vcpus, memory string, more ...func(*a
 	for _, f := range more {
 		f(in)
 	}
-	must(w.t, w.RegisterJobDefinition, in)
+	modeltest.Must(w.t, w.RegisterJobDefinition, in)
 }
 
 func (w *testEngine) cancel(id, reason string) {
 	w.t.Helper()
-	must(w.t, w.CancelJob, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
+	modeltest.Must(w.t, w.CancelJob, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 }
 
 func (w *testEngine) terminate(id, reason string) {
 	w.t.Helper()
-	must(w.t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
+	modeltest.Must(w.t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 }
 
 // inDirectory names the directory of the job's file, as batchctl does.
@@ -189,13 +190,13 @@ func (w *testEngine) submit(definition string, more ...func(*awsbatch.SubmitJobI
 	for _, f := range more {
 		f(in)
 	}
-	out := must(w.t, w.SubmitJob, in)
+	out := modeltest.Must(w.t, w.SubmitJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) job(id string) types.JobDetail {
 	w.t.Helper()
-	out := must(w.t, w.DescribeJobs, &awsbatch.DescribeJobsInput{Jobs: []string{id}})
+	out := modeltest.Must(w.t, w.DescribeJobs, &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if len(out.Jobs) != 1 {
 		w.t.Fatalf("job %s: %d answers", id, len(out.Jobs))
 	}
@@ -230,14 +231,4 @@ func refused(t *testing.T, err error, message string) {
 	if !ok || got != message {
 		t.Errorf("got %v, want ClientException %q", err, message)
 	}
-}
-
-// must calls an operation of a client of the SDK, which must succeed.
-func must[In, Out, Options any](t testing.TB, operation func(context.Context, *In, ...func(*Options)) (*Out, error), in *In) *Out {
-	t.Helper()
-	out, err := operation(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

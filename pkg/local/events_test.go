@@ -226,7 +226,7 @@ func TestEventShape(t *testing.T) {
 func TestEventsOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, path := listen(t, Options{})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
 		id := w.submit("multi")
 		w.idle()
 		time.Sleep(time.Second)

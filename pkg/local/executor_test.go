@@ -108,7 +108,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 		t.Errorf("ran %v, want 1 by default, 3 with a, 3 with b", got)
 	}
 	// A later tag has no effect.
-	must(t, w.TagResource, &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
+	modeltest.Must(t, w.TagResource, &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
 	w.submit("choosy")
 	w.idle()
 	if got := c.where(); got["a"] != 4 {

@@ -114,8 +114,8 @@ func (broken) Run(context.Context, attempt.Attempt, *os.File) (int, error) {
 func (broken) Clear(string, string) error                             { return nil }
 func (broken) Unhonoured(*types.ContainerProperties) []attempt.Member { return nil }
 
-// TestDeadlinesAndPreemptions checks that the engine takes the actions of a queue on jobs that wait too long without any
-// request, and ends the attempts whose capacity others need.
+// TestDeadlinesAndPreemptions checks that the engine takes the actions of a queue on jobs that wait too long without
+// any request, and ends the attempts whose capacity others need.
 func TestDeadlinesAndPreemptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := serving(t, &trainer{})

@@ -76,7 +76,7 @@ func testLogGroups(t *testing.T) {
 	w.register("unmade", "1", "64", logging(logsTo("group=/team/b"), "unmade"))
 	first, second := modeltest.NodeRange("0", "node0"), modeltest.NodeRange("1:", "node1")
 	first.Container.LogConfiguration, second.Container.LogConfiguration = logsTo("group=/team/a", "stream-prefix=main"), logsTo("group=/team/c")
-	must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, first, second))
+	modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, first, second))
 	part1, part2 := modeltest.Part("app", "app", true), modeltest.Part("side", "side", false)
 	part1.LogConfiguration, part2.LogConfiguration = logsTo("group=/team/d", "stream-prefix=p"), logsTo("group=/team/e")
 	w.registerTask("several", part1, part2)
@@ -107,7 +107,7 @@ func testLogGroups(t *testing.T) {
 			w.readsAt(c.group, described(w.job(c.id))[at][1], c.text)
 		}
 		logs := cloudwatchlogs.NewFromConfig(w.engine.Config())
-		groups := must(t, logs.DescribeLogGroups, &cloudwatchlogs.DescribeLogGroupsInput{})
+		groups := modeltest.Must(t, logs.DescribeLogGroups, &cloudwatchlogs.DescribeLogGroupsInput{})
 		var names []string
 		for _, g := range groups.LogGroups {
 			names = append(names, *g.LogGroupName)

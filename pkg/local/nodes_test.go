@@ -30,7 +30,7 @@ func TestMultiNodeJob(t *testing.T) {
 		s := &script{}
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
 		w.register("work", "2", "64")
 		w.submit("work", modeltest.Words("1m"))
 		id := w.submit("multi", func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
@@ -97,7 +97,7 @@ func TestNodeOverrides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1m"), modeltest.NodeRange("0", "1m")))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1m"), modeltest.NodeRange("0", "1m")))
 		overrides := func(n int32, target string, word string) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				in.NodeOverrides = &types.NodeOverrides{NumNodes: &n, NodePropertyOverrides: []types.NodePropertyOverride{
@@ -131,7 +131,7 @@ func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 8, MemoryMiB: 1024})
 		main := modeltest.Part("main", "1m", true)
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
 		overrides := func(target string, v types.NodePropertyOverride) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				v.TargetNodes = &target
@@ -150,7 +150,7 @@ func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 		}
 		command := types.NodePropertyOverride{ContainerOverrides: &types.ContainerOverrides{Command: []string{"x"}}}
 		w = open(t, Options{VCPUs: 8, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
 		for _, c := range []struct {
 			edit func(*awsbatch.SubmitJobInput)
 			want string
@@ -178,7 +178,7 @@ func TestNodesOfSeveralContainers(t *testing.T) {
 		}}
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 2, modeltest.NodeRange("0", "1h"),
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 2, modeltest.NodeRange("0", "1h"),
 			modeltest.TaskNodes("1", modeltest.Part("main", "7", true, "side START"), modeltest.Part("side", "1h", false)),
 			modeltest.TaskNodes("2", modeltest.Part("main", "5m", true, "fetch SUCCESS"), modeltest.Part("fetch", "3s", false), modeltest.Part("side", "1h", false))))
 		id := w.submit("multi")
@@ -257,7 +257,7 @@ func TestNodesOfSeveralContainers(t *testing.T) {
 			golden.File(t, "testdata/nodes.json", indented.String()+"\n")
 			w = w.restart(dir, Options{ReadOnly: true})
 		}
-		out := must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
+		out := modeltest.Must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
 		c := out.JobDefinitions[0].NodeProperties.NodeRangeProperties[1].EcsProperties.TaskProperties[0].Containers[0]
 		if c.Environment == nil || c.DependsOn == nil || !*c.Essential {
 			t.Errorf("described: %+v", c)
@@ -282,7 +282,7 @@ func TestNodesOfPods(t *testing.T) {
 		main := modeltest.PodNodes("0", gpu(modeltest.InPod("main", "5m")), modeltest.InPod("side", "1m"))
 		main.EksProperties.PodProperties.InitContainers = []types.EksContainer{gpu(modeltest.InPod("fetch", "3s"))}
 		main.EksProperties.PodProperties.Containers[0].Args = []string{"5m", "$(AWS_BATCH_JOB_NODE_INDEX)"}
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.PodNodes("1:", gpu(modeltest.InPod("main", "0")), modeltest.InPod("side", "7")), main))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.PodNodes("1:", gpu(modeltest.InPod("main", "0")), modeltest.InPod("side", "7")), main))
 		overrides := func(target, name, word string) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{TargetNodes: &target,
@@ -332,13 +332,13 @@ func TestNodesOfPods(t *testing.T) {
 			}
 			w = w.restart(dir, Options{ReadOnly: true})
 		}
-		out := must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
+		out := modeltest.Must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
 		d := out.JobDefinitions[0]
 		if c := d.NodeProperties.NodeRangeProperties[0].EksProperties.PodProperties.Containers[0]; d.ContainerOrchestrationType != types.OrchestrationTypeEks || c.Env == nil {
 			t.Errorf("described: %+v", d)
 		}
 		w = open(t, Options{VCPUs: 4, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.PodNodes("0", modeltest.InPod("main", "1m")), modeltest.PodNodes("1:", modeltest.InPod("main", "1h"), modeltest.InPod("side", "7"))))
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.PodNodes("0", modeltest.InPod("main", "1m")), modeltest.PodNodes("1:", modeltest.InPod("main", "1h"), modeltest.InPod("side", "7"))))
 		id = w.submit("multi")
 		w.idle()
 		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
@@ -362,7 +362,7 @@ func TestNodesOfPods(t *testing.T) {
 func TestMainNodeThatDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 4, MemoryMiB: 1024})
-		must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1h"),
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1h"),
 			modeltest.TaskNodes("0", modeltest.Part("main", "1h", true, "fetch SUCCESS"), modeltest.Part("fetch", "fail", false), modeltest.Part("side", "stubborn", false))))
 		id := w.submit("multi")
 		w.idle()

@@ -4,6 +4,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
@@ -14,7 +15,7 @@ func (w *testEngine) environment(name string, kind types.CRType, maxvCPUs int32,
 	for _, f := range more {
 		f(r)
 	}
-	must(w.t, w.CreateComputeEnvironment, &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})
+	modeltest.Must(w.t, w.CreateComputeEnvironment, &awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})
 }
 
 // Queue creates a job queue on environments in their order.
@@ -27,17 +28,17 @@ func (w *testEngine) Queue(name string, environments []string, more ...func(*aws
 	for _, f := range more {
 		f(in)
 	}
-	must(w.t, w.CreateJobQueue, in)
+	modeltest.Must(w.t, w.CreateJobQueue, in)
 }
 
 func (w *testEngine) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInput) {
 	w.t.Helper()
-	must(w.t, w.UpdateComputeEnvironment, in)
+	modeltest.Must(w.t, w.UpdateComputeEnvironment, in)
 }
 
 func (w *testEngine) updateQueue(in *awsbatch.UpdateJobQueueInput) {
 	w.t.Helper()
-	must(w.t, w.UpdateJobQueue, in)
+	modeltest.Must(w.t, w.UpdateJobQueue, in)
 }
 
 func (w *testEngine) restart(dir string, o Options) *testEngine {

@@ -212,7 +212,7 @@ func TestTaskWithoutASecretDoesNotStart(t *testing.T) {
 			return types.NodeRangeProperty{TargetNodes: &nodes, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"0s"}, Secrets: secrets,
 				ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
 		}
-		must(t, w.RegisterJobDefinition, &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
+		modeltest.Must(t, w.RegisterJobDefinition, &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
 			NodeProperties: &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node("0"), node("1", secretToken)}}})
 		task, nodes := w.submit("task"), w.submit("nodes")
 		w.idle()

@@ -55,13 +55,13 @@ func (w *testEngine) serve(queue, payload string, more ...func(*awsbatch.SubmitS
 	for _, f := range more {
 		f(in)
 	}
-	out := must(w.t, w.SubmitServiceJob, in)
+	out := modeltest.Must(w.t, w.SubmitServiceJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) service(id string) *awsbatch.DescribeServiceJobOutput {
 	w.t.Helper()
-	out := must(w.t, w.DescribeServiceJob, &awsbatch.DescribeServiceJobInput{JobId: &id})
+	out := modeltest.Must(w.t, w.DescribeServiceJob, &awsbatch.DescribeServiceJobInput{JobId: &id})
 	return out
 }
 
@@ -248,7 +248,7 @@ func TestServiceJobNotHere(t *testing.T) {
 
 func (w *testEngine) endService(id string) {
 	w.t.Helper()
-	must(w.t, w.TerminateServiceJob, &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")})
+	modeltest.Must(w.t, w.TerminateServiceJob, &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")})
 }
 
 // TestServiceJobEnds checks failures with their retries, both timeouts, TerminateServiceJob and an engine that dies.

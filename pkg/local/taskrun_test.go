@@ -22,7 +22,7 @@ import (
 
 func (w *testEngine) registerTask(name string, parts ...types.TaskContainerProperties) {
 	w.t.Helper()
-	must(w.t, w.RegisterJobDefinition, modeltest.Tasks(name, parts...))
+	modeltest.Must(w.t, w.RegisterJobDefinition, modeltest.Tasks(name, parts...))
 }
 
 // partsOf returns how the containers of a job ended, as text.

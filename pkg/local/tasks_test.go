@@ -65,7 +65,7 @@ func (w *testEngine) tasks(in ecs.ListTasksInput) (arns []string) {
 func (w *testEngine) queueOn(name string, kind types.CRType, maxvCPUs int32) {
 	w.t.Helper()
 	w.environment(name, kind, maxvCPUs)
-	must(w.t, w.CreateJobQueue, &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1),
+	modeltest.Must(w.t, w.CreateJobQueue, &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1),
 		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: &name}}})
 }
 
@@ -196,7 +196,7 @@ func (w *testEngine) submitAllKinds() (j allKinds) {
 		in.ContainerProperties.ExecutionRoleArn = aws.String("arn:aws:iam::123456789012:role/r")
 		in.ContainerProperties.Command = []string{"1h"}
 	})
-	must(w.t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:1", "1h")))
+	modeltest.Must(w.t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:1", "1h")))
 	amounts := []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}, {Type: "GPU", Value: aws.String("1")}}
 	w.register("several", "", "", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties = nil
@@ -223,7 +223,7 @@ func (w *testEngine) taskARNs(j allKinds) map[string]*string {
 // cluster returns the ARN of an environment's cluster.
 func (w *testEngine) cluster(environment string) *string {
 	w.t.Helper()
-	out := must(w.t, w.DescribeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{environment}})
+	out := modeltest.Must(w.t, w.DescribeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{environment}})
 	return out.ComputeEnvironments[0].EcsClusterArn
 }
 
@@ -366,10 +366,10 @@ func TestTasksOfFormerEnvironments(t *testing.T) {
 	for _, id := range ids {
 		arns = append(arns, w.job(id).Container.TaskArn, w.job(id).Container.ContainerInstanceArn)
 	}
-	must(t, w.UpdateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("gone"), State: types.JQStateDisabled})
-	must(t, w.DeleteJobQueue, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("gone")})
+	modeltest.Must(t, w.UpdateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("gone"), State: types.JQStateDisabled})
+	modeltest.Must(t, w.DeleteJobQueue, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("gone")})
 	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("gone"), State: types.CEStateDisabled})
-	must(t, w.DeleteComputeEnvironment, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")})
+	modeltest.Must(t, w.DeleteComputeEnvironment, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")})
 	if err := w.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +401,7 @@ func TestInstancesOfExecutors(t *testing.T) {
 		running := w.job(id).Container.ContainerInstanceArn
 		listed := func() int {
 			t.Helper()
-			out := must(t, w.ecs().ListContainerInstances, &ecs.ListContainerInstancesInput{Cluster: aws.String("AWSBatch-local")})
+			out := modeltest.Must(t, w.ecs().ListContainerInstances, &ecs.ListContainerInstancesInput{Cluster: aws.String("AWSBatch-local")})
 			return len(out.ContainerInstanceArns)
 		}
 		if d := w.instance(running); !strings.HasSuffix(*running, "/local-a") || *d.Status != "ACTIVE" || d.RunningTasksCount != 1 || listed() != 2 {

@@ -304,7 +304,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	client := awsbatch.NewFromConfig(c.config(&http.Client{Transport: transport}))
 	for {
 		for range 2 { // on one connection
-			must(t, client.DescribeJobQueues, &awsbatch.DescribeJobQueuesInput{})
+			modeltest.Must(t, client.DescribeJobQueues, &awsbatch.DescribeJobQueuesInput{})
 		}
 		err := drained()
 		if err == nil && connected.Load() == 0 {
@@ -669,7 +669,7 @@ func TestNodesAsProcesses(t *testing.T) {
 	r.Container.Command = []string{"sh", "-c", `echo node $AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES, main $AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
 		if [ $AWS_BATCH_JOB_NODE_INDEX = 0 ]; then while [ ! -e ready ]; do sleep 0.01; done; exit 3; fi
 		touch ready; exec sleep 60`}
-	must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, r))
+	modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, r))
 	id := w.submit("multi")
 	w.idle()
 	w.want(id, types.JobStatusFailed, model.ReasonExited)

@@ -67,7 +67,7 @@ func TestHandOver(t *testing.T) {
 		t.Error("ended without a reason")
 	}
 	reason := "enough"
-	must(t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
+	modeltest.Must(t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	w.idle()
 	config := c.Config()
 	client := awsbatch.NewFromConfig(config)

@@ -9,8 +9,9 @@ import (
 
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
-	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"pgregory.net/rapid"
+
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // step is one action of a client in a random history.

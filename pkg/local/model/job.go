@@ -176,8 +176,8 @@ func (t *Task) Active() *Attempt {
 	return nil
 }
 
-// Stop returns the event that cancels or terminates the task. It returns none if that has no effect: the task has ended,
-// it is being terminated, or it has started and would only be cancelled.
+// Stop returns the event that cancels or terminates the task. It returns none if that has no effect: the task has
+// ended, it is being terminated, or it has started and would only be cancelled.
 func (t *Task) Stop(terminate bool, reason string) []Event {
 	if t.State.Ended() || t.Terminated || !terminate && !t.State.Waits() {
 		return nil

@@ -5,17 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
-// TestStopOfNothing checks that Batch answers 200 for any text that names no job, and so does the engine, with a notice.
+// TestStopOfNothing checks that Batch answers 200 for any text that names no job, and so does the engine, with
+// a notice.
 func TestStopOfNothing(t *testing.T) {
 	w := newAPI(t, modeltest.Options{})
 	missing := call.NewID()

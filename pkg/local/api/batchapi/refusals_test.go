@@ -88,7 +88,7 @@ func accountOf(t *testing.T) (w *testAPI, one, pair string) {
 }
 
 // TestRefusals changes a valid request, so that AWS Batch rejects it. A request of an operation without a valid one is
-// sent as it is.
+// sent unchanged.
 func TestRefusals(t *testing.T) {
 	w, one, pair := accountOf(t)
 	const framed = "Error executing request, Exception : "

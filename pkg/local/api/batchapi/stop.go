@@ -21,8 +21,8 @@ func (js jobs) terminateJob(c *call.Call, in *awsbatch.TerminateJobInput) (*awsb
 	return &awsbatch.TerminateJobOutput{}, js.stop(c, in.JobId, in.Reason, true)
 }
 
-// stop records the request to end a job. As in Batch, the request is accepted without effect if no job has that id, also
-// if the text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
+// stop records the request to end a job. As in Batch, the request is accepted without effect if no job has that id,
+// also if the text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
 func (js jobs) stop(c *call.Call, text, reason *string, terminate bool) error {
 	id := jobID(text)
 	switch {

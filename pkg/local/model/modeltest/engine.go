@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,11 +30,12 @@ type Options struct {
 }
 
 // Engine is a model whose jobs run as the first argument of their commands says: "fail" exits with status 1, "7" with
-// 7, "1h" takes that long and ends when asked, "stubborn" has to be killed, and anything else succeeds at once. An array
-// has an argument for each child. Time passes while a test sleeps in a synctest bubble. An engine has no goroutines: it
-// catches up when it is used. It is the state of an API, see call.State.
+// 7, "1h" takes that long and ends when asked, "stubborn" has to be killed, and anything else succeeds at once. An
+// array has an argument for each child. Time passes while a test sleeps in a synctest bubble. An engine has no
+// goroutines: it catches up when it is used. It is the state of an API, see call.State.
 type Engine struct {
 	t       testing.TB
+	mu      sync.Mutex // guards the model during requests of other goroutines
 	options Options
 	model   *model.Model
 	// journal has the records of all changes.
@@ -130,24 +132,36 @@ func (e *Engine) Recover() *Engine {
 
 // Capacity returns the size of the machine.
 func (e *Engine) Capacity() model.Amount {
-	return model.Amount{MilliCPU: int64(e.options.VCPUs * 1000), MemoryMiB: e.options.MemoryMiB, GPUs: int64(len(e.options.GPUs))}
+	return model.Amount{MilliCPU: int64(e.options.VCPUs * 1000), MemoryMiB: e.options.MemoryMiB,
+		GPUs: int64(len(e.options.GPUs))}
 }
 
-// Model returns the model as it is now.
+// Model returns the model now.
 func (e *Engine) Model() *model.Model {
 	e.t.Helper()
-	e.settle()
-	return e.model
+	m, done := e.View()
+	defer done()
+	return m
 }
 
-// View is Model for an API.
-func (e *Engine) View() (m *model.Model, done func()) { return e.Model(), func() {} }
+// View is Model for an API, which the engine does not change until done is called.
+func (e *Engine) View() (m *model.Model, done func()) {
+	e.t.Helper()
+	e.mu.Lock()
+	e.settle()
+	return e.model, e.mu.Unlock
+}
 
-// Change applies the events that decide returns.
+// Change applies the events that decide returns, and what follows from them.
 func (e *Engine) Change(decide func(*model.Model) ([]model.Event, error)) error {
-	events, err := decide(e.Model())
+	e.t.Helper()
+	m, done := e.View()
+	defer done()
+	events, err := decide(m)
 	if err == nil {
-		e.Do(events...)
+		e.apply(time.Now().UnixMilli(), events...)
+		e.advance(time.Now().UnixMilli())
+		e.settle()
 	}
 	return err
 }
@@ -155,10 +169,7 @@ func (e *Engine) Change(decide func(*model.Model) ([]model.Event, error)) error 
 // Do applies events, and what follows from them.
 func (e *Engine) Do(events ...model.Event) {
 	e.t.Helper()
-	e.settle()
-	e.apply(time.Now().UnixMilli(), events...)
-	e.advance(time.Now().UnixMilli())
-	e.settle()
+	_ = e.Change(func(*model.Model) ([]model.Event, error) { return events, nil })
 }
 
 // AbsentSince returns that the engine runs.

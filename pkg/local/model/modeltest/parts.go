@@ -10,13 +10,15 @@ import (
 
 // NodeRange returns nodes of one vCPU whose command is an argument for Engine.
 func NodeRange(target, word string) types.NodeRangeProperty {
-	return types.NodeRangeProperty{TargetNodes: &target, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{word},
-		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
+	return types.NodeRangeProperty{TargetNodes: &target,
+		Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{word},
+			ResourceRequirements: amounts("1", "64")}}
 }
 
 // Nodes returns a multi-node definition with the name multi.
 func Nodes(nodes, main int32, ranges ...types.NodeRangeProperty) *awsbatch.RegisterJobDefinitionInput {
-	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("multi"), Type: types.JobDefinitionTypeMultinode,
+	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("multi"),
+		Type:           types.JobDefinitionTypeMultinode,
 		NodeProperties: &types.NodeProperties{NumNodes: &nodes, MainNode: &main, NodeRangeProperties: ranges}}
 }
 
@@ -27,18 +29,21 @@ func TaskNodes(target string, parts ...types.TaskContainerProperties) types.Node
 
 // Tasks returns a job definition of several containers.
 func Tasks(name string, parts ...types.TaskContainerProperties) *awsbatch.RegisterJobDefinitionInput {
-	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer, EcsProperties: Task(parts...)}
+	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
+		EcsProperties: Task(parts...)}
 }
 
 // PodNodes returns nodes that are pods; Engine runs the first argument of a container.
 func PodNodes(target string, containers ...types.EksContainer) types.NodeRangeProperty {
-	return types.NodeRangeProperty{TargetNodes: &target, EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{Containers: containers}}}
+	return types.NodeRangeProperty{TargetNodes: &target,
+		EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{Containers: containers}}}
 }
 
 // Part returns a container that needs half a vCPU; Engine runs its command.
 func Part(name, word string, essential bool, after ...string) types.TaskContainerProperties {
-	p := types.TaskContainerProperties{Name: &name, Image: aws.String("busybox:1"), Command: []string{word}, Essential: &essential,
-		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("0.5")}, {Type: "MEMORY", Value: aws.String("64")}}}
+	p := types.TaskContainerProperties{Name: &name, Image: aws.String("busybox:1"), Command: []string{word},
+		Essential:            &essential,
+		ResourceRequirements: amounts("0.5", "64")}
 	for _, text := range after {
 		on, condition, _ := strings.Cut(text, " ")
 		p.DependsOn = append(p.DependsOn, types.TaskContainerDependency{ContainerName: &on, Condition: &condition})
@@ -58,7 +63,8 @@ func PodSize(cpu, memory string) *types.EksContainerResourceRequirements {
 
 // InPod returns a container of half a CPU; Engine runs its argument.
 func InPod(name, word string) types.EksContainer {
-	return types.EksContainer{Name: &name, Image: aws.String("busybox:1"), Args: []string{word}, Resources: PodSize("0.5", "64Mi")}
+	return types.EksContainer{Name: &name, Image: aws.String("busybox:1"), Args: []string{word}, Resources: PodSize("0.5",
+		"64Mi")}
 }
 
 // Pod returns a change that turns a definition into one of a pod.
@@ -72,6 +78,7 @@ func Pod(p types.EksPodProperties) func(*awsbatch.RegisterJobDefinitionInput) {
 // PodOverride returns a change of a request that overrides containers of a pod.
 func PodOverride(containers ...types.EksContainerOverride) Edit {
 	return func(in *awsbatch.SubmitJobInput) {
-		in.EksPropertiesOverride = &types.EksPropertiesOverride{PodProperties: &types.EksPodPropertiesOverride{Containers: containers}}
+		in.EksPropertiesOverride = &types.EksPropertiesOverride{
+			PodProperties: &types.EksPodPropertiesOverride{Containers: containers}}
 	}
 }

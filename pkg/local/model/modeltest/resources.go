@@ -10,15 +10,21 @@ import (
 )
 
 // Definition returns a job definition with one container that asks for the given amounts.
-func Definition(name, vcpus, memory string, edits ...func(*awsbatch.RegisterJobDefinitionInput)) *awsbatch.RegisterJobDefinitionInput {
+func Definition(name, vcpus, memory string,
+	edits ...func(*awsbatch.RegisterJobDefinitionInput)) *awsbatch.RegisterJobDefinitionInput {
 	in := &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: &name, Type: types.JobDefinitionTypeContainer,
 		ContainerProperties: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"true"},
-			ResourceRequirements: []types.ResourceRequirement{
-				{Type: types.ResourceTypeVcpu, Value: &vcpus}, {Type: types.ResourceTypeMemory, Value: &memory}}}}
+			ResourceRequirements: amounts(vcpus, memory)}}
 	for _, f := range edits {
 		f(in)
 	}
 	return in
+}
+
+// amounts returns the resources that a container asks for.
+func amounts(vcpus, memory string) []types.ResourceRequirement {
+	return []types.ResourceRequirement{{Type: types.ResourceTypeVcpu, Value: &vcpus},
+		{Type: types.ResourceTypeMemory, Value: &memory}}
 }
 
 // Register registers a Definition.
@@ -79,7 +85,8 @@ func (e *Engine) Environment(name string, kind types.CRType, maxvCPUs int32, edi
 		f(r)
 	}
 	e.Do(model.Event{EnvironmentCreated: &model.EnvironmentCreation{UUID: call.NewID(),
-		Request: shape(&awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged, ComputeResources: r})}})
+		Request: shape(&awsbatch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeManaged,
+			ComputeResources: r})}})
 }
 
 // Order returns compute environments in their order.
@@ -93,7 +100,8 @@ func Order(names ...string) (all []types.ComputeEnvironmentOrder) {
 // Queue creates a job queue on environments.
 func (e *Engine) Queue(name string, environments []string, edits ...func(*awsbatch.CreateJobQueueInput)) {
 	e.t.Helper()
-	in := &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1), ComputeEnvironmentOrder: Order(environments...)}
+	in := &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1),
+		ComputeEnvironmentOrder: Order(environments...)}
 	for _, f := range edits {
 		f(in)
 	}
@@ -103,7 +111,8 @@ func (e *Engine) Queue(name string, environments []string, edits ...func(*awsbat
 // FairQueue creates the queue shared on the machine, with the fair-share policy fair.
 func (e *Engine) FairQueue(p types.FairsharePolicy) {
 	e.t.Helper()
-	e.Do(model.Event{PolicyCreated: ref(shape(&awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"), FairsharePolicy: &p}))})
+	e.Do(model.Event{PolicyCreated: ref(shape(&awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"),
+		FairsharePolicy: &p}))})
 	e.Queue("shared", []string{model.ComputeEnvironment}, func(in *awsbatch.CreateJobQueueInput) {
 		in.SchedulingPolicyArn = aws.String(model.ARN(model.KindPolicy, "fair"))
 	})

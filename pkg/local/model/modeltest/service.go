@@ -23,9 +23,12 @@ func ServiceResources(must func(operation, body string)) {
 // Training returns a payload for instances of ml.m5.large whose container gets the arguments.
 func Training(count int, arguments ...string) string {
 	text, err := json.Marshal(map[string]any{"TrainingJobName": "mnist", "RoleArn": "arn:aws:iam::123456789012:role/r",
-		"AlgorithmSpecification": map[string]any{"TrainingImage": "train:1", "TrainingInputMode": "File", "ContainerArguments": arguments},
-		"OutputDataConfig":       map[string]any{"S3OutputPath": "s3://b/o"}, "HyperParameters": map[string]string{"eta": "0.1"},
-		"Environment": map[string]string{"A": "b"}, "ResourceConfig": map[string]any{"InstanceType": "ml.m5.large", "InstanceCount": count, "VolumeSizeInGB": 1}})
+		"AlgorithmSpecification": map[string]any{"TrainingImage": "train:1", "TrainingInputMode": "File",
+			"ContainerArguments": arguments},
+		"OutputDataConfig": map[string]any{"S3OutputPath": "s3://b/o"},
+		"HyperParameters":  map[string]string{"eta": "0.1"},
+		"Environment":      map[string]string{"A": "b"}, "ResourceConfig": map[string]any{"InstanceType": "ml.m5.large",
+			"InstanceCount": count, "VolumeSizeInGB": 1}})
 	if err != nil {
 		panic(err)
 	}
