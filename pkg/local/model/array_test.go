@@ -143,19 +143,17 @@ func TestStoppedArray(t *testing.T) {
 }
 
 func TestLargestArrayIsSmallInMemory(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := modeltest.New(t, modeltest.Options{VCPUs: 16, MemoryMiB: 1 << 20})
-		w.Register("work", "1", "4")
-		before := heap()
-		id := w.Submit("work", modeltest.Array(10000))
-		w.Idle()
-		w.Want(id, types.JobStatusSucceeded, "")
-		if grown := heap() - before; grown > 50<<20 {
-			t.Errorf("an array of 10,000 takes %d MiB", grown>>20)
-		} else {
-			t.Logf("an array of 10,000 takes %d KiB", grown>>10)
-		}
-	})
+	w := modeltest.New(t, modeltest.Options{VCPUs: 16, MemoryMiB: 1 << 20})
+	w.Register("work", "1", "4")
+	before := heap()
+	id := w.Submit("work", modeltest.Array(10000))
+	w.Idle()
+	w.Want(id, types.JobStatusSucceeded, "")
+	if grown := heap() - before; grown > 50<<20 {
+		t.Errorf("an array of 10,000 takes %d MiB", grown>>20)
+	} else {
+		t.Logf("an array of 10,000 takes %d KiB", grown>>10)
+	}
 }
 
 func heap() int64 {

@@ -15,39 +15,35 @@ import (
 )
 
 func TestRetriesUntilTheAttemptsAreUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := modeltest.New(t, modeltest.Options{})
-		w.Register("work", "1", "512")
-		id := w.Submit("work", modeltest.Attempts(3), modeltest.Words("3"))
-		w.Idle()
-		w.Want(id, types.JobStatusFailed, model.ReasonExited)
-		kept := w.Task(id).Attempts
-		if len(w.IDs()) != 3 || len(kept) != 3 || w.Value(0, "AWS_BATCH_JOB_ATTEMPT") != "1" || w.Value(2, "AWS_BATCH_JOB_ATTEMPT") != "3" {
-			t.Errorf("ran %v, %d attempts are kept", w.IDs(), len(kept))
+	w := modeltest.New(t, modeltest.Options{})
+	w.Register("work", "1", "512")
+	id := w.Submit("work", modeltest.Attempts(3), modeltest.Words("3"))
+	w.Idle()
+	w.Want(id, types.JobStatusFailed, model.ReasonExited)
+	kept := w.Task(id).Attempts
+	if len(w.IDs()) != 3 || len(kept) != 3 || w.Value(0, "AWS_BATCH_JOB_ATTEMPT") != "1" || w.Value(2, "AWS_BATCH_JOB_ATTEMPT") != "3" {
+		t.Errorf("ran %v, %d attempts are kept", w.IDs(), len(kept))
+	}
+	streams := map[string]bool{}
+	for _, a := range kept {
+		streams[a.Stream] = true
+		if aws.ToInt32(a.Exit) != 3 {
+			t.Errorf("exit code %v, want 3", aws.ToInt32(a.Exit))
 		}
-		streams := map[string]bool{}
-		for _, a := range kept {
-			streams[a.Stream] = true
-			if aws.ToInt32(a.Exit) != 3 {
-				t.Errorf("exit code %v, want 3", aws.ToInt32(a.Exit))
-			}
-		}
-		if len(streams) != 3 {
-			t.Errorf("the attempts share log streams: %v", streams)
-		}
-	})
+	}
+	if len(streams) != 3 {
+		t.Errorf("the attempts share log streams: %v", streams)
+	}
 }
 
 func TestEvaluateOnExitStopsRetries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := modeltest.New(t, modeltest.Options{})
-		w.Register("work", "1", "512")
-		w.Submit("work", modeltest.Words("42"), modeltest.Attempts(5, types.EvaluateOnExit{OnExitCode: aws.String("42"), Action: types.RetryActionExit}))
-		w.Idle()
-		if len(w.IDs()) != 1 {
-			t.Errorf("%d attempts, want 1", len(w.IDs()))
-		}
-	})
+	w := modeltest.New(t, modeltest.Options{})
+	w.Register("work", "1", "512")
+	w.Submit("work", modeltest.Words("42"), modeltest.Attempts(5, types.EvaluateOnExit{OnExitCode: aws.String("42"), Action: types.RetryActionExit}))
+	w.Idle()
+	if len(w.IDs()) != 1 {
+		t.Errorf("%d attempts, want 1", len(w.IDs()))
+	}
 }
 
 func TestDependencies(t *testing.T) {

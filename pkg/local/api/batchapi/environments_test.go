@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
@@ -26,34 +25,32 @@ func (w *testAPI) described(name string) types.ComputeEnvironmentDetail {
 
 // TestDesiredvCpus compares desiredvCpus with what the acceptance tests of Terraform's provider expect of AWS Batch.
 func TestDesiredvCpus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAPI(t, modeltest.Options{})
-		w.Environment("ec2", types.CRTypeEc2, 4)
-		w.Environment("spot", types.CRTypeSpot, 16, func(r *types.ComputeResource) { r.MinvCpus = aws.Int32(2) })
-		w.Environment("asked", types.CRTypeEc2, 4, func(r *types.ComputeResource) { r.DesiredvCpus = aws.Int32(0) })
-		w.Environment("fargate", types.CRTypeFargate, 4)
-		for name, want := range map[string]int32{"ec2": 0, "spot": 2, "asked": 0} {
-			if got := w.described(name).ComputeResources.DesiredvCpus; got == nil || *got != want {
-				t.Errorf("%s: desiredvCpus %v, want %d", name, got, want)
+	w := newAPI(t, modeltest.Options{})
+	w.Environment("ec2", types.CRTypeEc2, 4)
+	w.Environment("spot", types.CRTypeSpot, 16, func(r *types.ComputeResource) { r.MinvCpus = aws.Int32(2) })
+	w.Environment("asked", types.CRTypeEc2, 4, func(r *types.ComputeResource) { r.DesiredvCpus = aws.Int32(0) })
+	w.Environment("fargate", types.CRTypeFargate, 4)
+	for name, want := range map[string]int32{"ec2": 0, "spot": 2, "asked": 0} {
+		if got := w.described(name).ComputeResources.DesiredvCpus; got == nil || *got != want {
+			t.Errorf("%s: desiredvCpus %v, want %d", name, got, want)
+		}
+	}
+	if got := w.described("fargate").ComputeResources.DesiredvCpus; got != nil {
+		t.Errorf("on Fargate: desiredvCpus %d", *got)
+	}
+	// An update of the limits moves desiredvCpus into them, and no further.
+	for _, step := range []struct{ least, most, want int32 }{{4, 4, 4}, {2, 4, 4}, {0, 2, 2}, {0, 8, 2}} {
+		for _, name := range []string{"ec2", "asked"} {
+			must(t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name,
+				ComputeResources: &types.ComputeResourceUpdate{MinvCpus: &step.least, MaxvCpus: &step.most}})
+			if got := *w.described(name).ComputeResources.DesiredvCpus; got != step.want {
+				t.Errorf("%s: desiredvCpus %d with minvCpus %d and maxvCpus %d, want %d", name, got, step.least, step.most, step.want)
 			}
 		}
-		if got := w.described("fargate").ComputeResources.DesiredvCpus; got != nil {
-			t.Errorf("on Fargate: desiredvCpus %d", *got)
-		}
-		// An update of the limits moves desiredvCpus into them, and no further.
-		for _, step := range []struct{ least, most, want int32 }{{4, 4, 4}, {2, 4, 4}, {0, 2, 2}, {0, 8, 2}} {
-			for _, name := range []string{"ec2", "asked"} {
-				must(t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: &name,
-					ComputeResources: &types.ComputeResourceUpdate{MinvCpus: &step.least, MaxvCpus: &step.most}})
-				if got := *w.described(name).ComputeResources.DesiredvCpus; got != step.want {
-					t.Errorf("%s: desiredvCpus %d with minvCpus %d and maxvCpus %d, want %d", name, got, step.least, step.most, step.want)
-				}
-			}
-		}
-		_, err := do(w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("asked"),
-			ComputeResources: &types.ComputeResourceUpdate{DesiredvCpus: aws.Int32(9)}})
-		refused(t, err, "desiredvCpus should be between minvCpus and maxvCpus.")
-	})
+	}
+	_, err := do(w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("asked"),
+		ComputeResources: &types.ComputeResourceUpdate{DesiredvCpus: aws.Int32(9)}})
+	refused(t, err, "desiredvCpus should be between minvCpus and maxvCpus.")
 }
 
 // TestUpdatePolicyIsKept sets the update policy, which no environment is created with, and restarts the engine.
@@ -101,35 +98,30 @@ func TestEmptyTextsRemove(t *testing.T) {
 
 // TestEmptyVariables runs a job whose definition has a variable with an empty value, and one whose override has it.
 func TestEmptyVariables(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newAPI(t, modeltest.Options{})
-		empty := []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("")}, {Name: aws.String("B"), Value: aws.String("b")}}
-		must(t, w.registerJobDefinition, modeltest.Definition("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
-			in.ContainerProperties.Environment = slices.Clone(empty)
-		}))
-		names := func(list []types.KeyValuePair) (text string) {
-			for _, v := range list {
-				text += *v.Name
-			}
-			return text
+	w := newAPI(t, modeltest.Options{})
+	empty := []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("")}, {Name: aws.String("B"), Value: aws.String("b")}}
+	must(t, w.registerJobDefinition, modeltest.Definition("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
+		in.ContainerProperties.Environment = slices.Clone(empty)
+	}))
+	names := func(list []types.KeyValuePair) (text string) {
+		for _, v := range list {
+			text += *v.Name
 		}
-		out, err := do(w.describeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("work")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := names(out.JobDefinitions[0].ContainerProperties.Environment); got != "B" {
-			t.Errorf("the definition has the variables %s, want B", got)
-		}
-		plain := w.Submit("work")
-		override := w.submit("work", func(in *awsbatch.SubmitJobInput) {
-			in.ContainerOverrides = &types.ContainerOverrides{Environment: empty}
-		})
-		w.Idle()
-		if got := names(w.job(plain).Container.Environment); got != "B" {
-			t.Errorf("the job has the variables %s, want B", got)
-		}
-		if got := names(w.job(override).Container.Environment); len(got) != 2 {
-			t.Errorf("the job with overrides has the variables %s, want A and B", got)
-		}
+		return text
+	}
+	out := must(t, w.describeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("work")})
+	if got := names(out.JobDefinitions[0].ContainerProperties.Environment); got != "B" {
+		t.Errorf("the definition has the variables %s, want B", got)
+	}
+	plain := w.Submit("work")
+	override := w.submit("work", func(in *awsbatch.SubmitJobInput) {
+		in.ContainerOverrides = &types.ContainerOverrides{Environment: empty}
 	})
+	w.Idle()
+	if got := names(w.job(plain).Container.Environment); got != "B" {
+		t.Errorf("the job has the variables %s, want B", got)
+	}
+	if got := names(w.job(override).Container.Environment); len(got) != 2 {
+		t.Errorf("the job with overrides has the variables %s, want A and B", got)
+	}
 }

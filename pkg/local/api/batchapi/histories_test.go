@@ -57,11 +57,8 @@ func TestRestartKeepsResources(t *testing.T) {
 	must(w.t, w.updateComputeEnvironment, &awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String(model.ARN(model.KindEnvironment, "big")),
 		ComputeResources: &types.ComputeResourceUpdate{MaxvCpus: aws.Int32(16)}})
 	policy := must(t, w.createSchedulingPolicy, &awsbatch.CreateSchedulingPolicyInput{Name: aws.String("fair"), Tags: map[string]string{"p": "1"}})
-	_, err := do(w.updateSchedulingPolicy, &awsbatch.UpdateSchedulingPolicyInput{Arn: policy.Arn, FairsharePolicy: &types.FairsharePolicy{
+	must(t, w.updateSchedulingPolicy, &awsbatch.UpdateSchedulingPolicyInput{Arn: policy.Arn, FairsharePolicy: &types.FairsharePolicy{
 		ShareDecaySeconds: aws.Int32(60), ShareDistribution: []types.ShareAttributes{{ShareIdentifier: aws.String("a*"), WeightFactor: aws.Float32(0.5)}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	// A fair-share policy that was set cannot be removed.
 	must(t, w.updateSchedulingPolicy, &awsbatch.UpdateSchedulingPolicyInput{Arn: policy.Arn})
 	w.Queue("main", []string{"big", "spot"}, func(in *awsbatch.CreateJobQueueInput) {

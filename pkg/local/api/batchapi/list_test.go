@@ -148,10 +148,7 @@ func TestFiltersOfManyJobs(t *testing.T) {
 		in := &awsbatch.ListJobsInput{JobQueue: aws.String("default"), Filters: []types.KeyValuesPair{{Name: &c.name, Values: []string{c.value}}}}
 		pages := 0
 		for more := true; more; pages++ {
-			out, err := do(w.listJobs, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must(t, w.listJobs, in)
 			for _, s := range out.JobSummaryList {
 				got = append(got, *s.JobId)
 			}
@@ -179,10 +176,7 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 	in := &awsbatch.DescribeJobDefinitionsInput{JobDefinitionName: aws.String("d"), Status: aws.String("ACTIVE"), MaxResults: aws.Int32(3)}
 	var revisions []int32
 	for more := true; more; {
-		page, err := do(w.describeJobDefinitions, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must(t, w.describeJobDefinitions, in)
 		for _, d := range page.JobDefinitions {
 			revisions = append(revisions, *d.Revision)
 			must(t, w.deregisterJobDefinition, &awsbatch.DeregisterJobDefinitionInput{JobDefinition: d.JobDefinitionArn})
@@ -195,10 +189,7 @@ func TestPagesOfWhatIsRemoved(t *testing.T) {
 	list := &awsbatch.ListConsumableResourcesInput{MaxResults: aws.Int32(3)}
 	removed := 0
 	for more := true; more; {
-		page, err := do(w.listConsumableResources, list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must(t, w.listConsumableResources, list)
 		for _, r := range page.ConsumableResources {
 			removed++
 			must(t, w.deleteConsumableResource, &awsbatch.DeleteConsumableResourceInput{ConsumableResource: r.ConsumableResourceArn})

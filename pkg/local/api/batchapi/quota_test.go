@@ -28,10 +28,7 @@ func (w *testAPI) share(name string, most int, strategy string, borrow int, inSh
 	if strategy == "LEND_AND_BORROW" {
 		in.ResourceSharingConfiguration.BorrowLimit = aws.Int32(int32(borrow))
 	}
-	out, err := do(w.createQuotaShare, in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.createQuotaShare, in)
 	return *out.QuotaShareArn
 }
 

@@ -40,10 +40,7 @@ func TestQueuesAndEnvironments(t *testing.T) {
 // engine that runs.
 func TestMachineIsDescribedAsManaged(t *testing.T) {
 	w := newAPI(t, modeltest.Options{VCPUs: 6.5, MemoryMiB: 64})
-	out, err := do(w.describeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(t, w.describeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{})
 	want := types.ComputeEnvironmentDetail{
 		ComputeEnvironmentName:     aws.String("local"),
 		ComputeEnvironmentArn:      aws.String("arn:aws:batch:local:000000000000:compute-environment/local"),
