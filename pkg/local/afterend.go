@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,7 +64,7 @@ const (
 
 // doNext sends a request, which the engine that made way did not receive, to the next engine.
 func (a afterEnd) doNext(r *http.Request, body []byte) (answer *http.Response, err error) {
-	limit, poll := time.NewTimer(successionTime), time.NewTicker(successionPoll)
+	limit, poll := time.NewTimer(cmp.Or(a.connection.patience, successionTime)), time.NewTicker(successionPoll)
 	defer limit.Stop()
 	defer poll.Stop()
 	for {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/apimodel"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // keptAnswer is an answer of the engine, decoded.
@@ -52,9 +53,9 @@ func (w *answeringEngine) ask(operation, body string) any {
 func askEverything(t *testing.T) *answeringEngine {
 	t.Helper()
 	w := &answeringEngine{baseEngine: emptyEngine(t, Options{VCPUs: 8})}
-	for _, base := range baseRequests {
-		if base.answer == "" {
-			w.ask(base.operation, base.body)
+	for _, base := range modeltest.BaseRequests {
+		if base.Answer == "" {
+			w.ask(base.Operation, base.Body)
 		}
 	}
 	w.queueOn("serverless", types.CRTypeFargate, 4)
@@ -71,21 +72,21 @@ func askEverything(t *testing.T) *answeringEngine {
 	})
 	w.submit("logging")
 	w.submit("licensed")
-	w.submit("fargate", on("serverless"))
-	w.submit("work", words("fail"), func(in *awsbatch.SubmitJobInput) { in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2)} })
-	w.submit("work", words("fail"), array(2))
+	w.submit("fargate", modeltest.To("serverless"))
+	w.submit("work", modeltest.Words("fail"), func(in *awsbatch.SubmitJobInput) { in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2)} })
+	w.submit("work", modeltest.Words("fail"), modeltest.Array(2))
 	time.Sleep(time.Minute)
 	synctest.Wait()
 	w.idle()
-	running := w.submit("work", words("1h"), array(6))
-	w.submit("fargate", on("serverless"), words("1h"))
+	running := w.submit("work", modeltest.Words("1h"), modeltest.Array(6))
+	w.submit("fargate", modeltest.To("serverless"), modeltest.Words("1h"))
 	synctest.Wait()
 	w.submit("nodes", func(in *awsbatch.SubmitJobInput) {
 		in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{TargetNodes: aws.String("0:"),
 			ContainerOverrides: &types.ContainerOverrides{Command: []string{"1h"}}}}}
 	}) // waits for 2 vCPUs
-	w.submit("work", words("true"), depends(running, "")) // PENDING
-	w.cancel(w.submit("work", words("true"), depends(running, "")), "unwanted")
+	w.submit("work", modeltest.Words("true"), modeltest.Depends(running, "")) // PENDING
+	w.cancel(w.submit("work", modeltest.Words("true"), modeltest.Depends(running, "")), "unwanted")
 	synctest.Wait()
 	w.askAboutAll()
 	return w

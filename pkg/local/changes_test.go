@@ -15,6 +15,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/batchctl/batchctl/pkg/local/api"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // askForChanges requests the stream of changes, signed with a key; without a signature for the zero key.
@@ -78,7 +79,7 @@ func TestChanges(t *testing.T) {
 		}
 	}
 	event() // at the beginning
-	w.submit("work", words("exit", "0"))
+	w.submit("work", modeltest.Words("exit", "0"))
 	event()
 	w.idle()
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // clientRequest is a request for the programs in testdata/clients.
@@ -128,8 +129,8 @@ type modelCase struct {
 func modelCases(t *testing.T, python string) []modelCase {
 	t.Helper()
 	var bases []clientRequest
-	for _, b := range baseRequests {
-		bases = append(bases, clientRequest{Service: service(b.operation), Operation: b.operation, Body: b.body})
+	for _, b := range modeltest.BaseRequests {
+		bases = append(bases, clientRequest{Service: service(b.Operation), Operation: b.Operation, Body: b.Body})
 	}
 	all := decodeLines[modelCase](t, run(t, []string{python, "testdata/clients/client.py", "cases"}, nil, bases))
 	for _, name := range all[len(all)-1].Missing {
@@ -148,17 +149,17 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 	cases := modelCases(t, all[0].command[0])
 	for _, k := range all {
 		t.Run(k.name, func(t *testing.T) {
-			w := emptyEngine(t, Options{Check: lintRequest})
+			w := emptyEngine(t, Options{Check: modeltest.CheckRules})
 			c, _ := w.listen()
-			query := k.send(t, c, []clientRequest{{Service: "logs", Operation: "StartQuery", Body: someQuery, Answer: true}})
+			query := k.send(t, c, []clientRequest{{Service: "logs", Operation: "StartQuery", Body: modeltest.SomeQuery, Answer: true}})
 			w.names["QUERY"] = varying.FindString(string(query[0].Answer))
 			var requests []clientRequest
 			absent := map[int]int{} // the request without the member, by case
 			last := ""
 			for i, m := range cases {
-				base := baseRequests[m.Base]
+				base := modeltest.BaseRequests[m.Base]
 				ask := func(body string) {
-					requests = append(requests, clientRequest{Service: service(base.operation), Operation: base.operation, Body: w.fill(body)})
+					requests = append(requests, clientRequest{Service: service(base.Operation), Operation: base.Operation, Body: w.fill(body)})
 				}
 				if absent[i] = absent[i-1]; i == 0 || m.Without != last || m.Base != cases[i-1].Base {
 					last = m.Without
@@ -173,7 +174,7 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 				if at++; at == absent[i] {
 					at++
 				}
-				e := emptyCase{operation: baseRequests[m.Base].operation, member: m.Member, path: m.Path, value: m.Value}
+				e := emptyCase{operation: modeltest.BaseRequests[m.Base].Operation, member: m.Member, path: m.Path, value: m.Value}
 				e.meansAs(m.Structure, m.Needed)
 				got := outcomes[at]
 				if got.Unsent != "" {
@@ -183,7 +184,7 @@ func TestClientsSendEmptyMembers(t *testing.T) {
 					}
 					continue
 				}
-				want, err := e.want(outcomes[absent[i]], got.Message, baseRequests[m.Base].answer)
+				want, err := e.want(outcomes[absent[i]], got.Message, modeltest.BaseRequests[m.Base].Answer)
 				if slices.Contains(k.faults, m.Member) && m.Value == "null" {
 					want = outcome{Status: http.StatusBadRequest, Message: got.Message}
 				}
@@ -268,15 +269,15 @@ func (w *baseEngine) identifierRequests(running, pending map[string]string) (rea
 func identifierEngine(t *testing.T) (w *baseEngine, running, pending map[string]string) {
 	w = emptyEngine(t, Options{})
 	running, pending = map[string]string{}, map[string]string{}
-	first := w.submit("work", words("1h"))
+	first := w.submit("work", modeltest.Words("1h"))
 	for _, how := range identifierForms {
 		running[how] = first
 		if how == "id" || how == "ARN" {
-			running[how] = w.submit("work", words("1h"))
+			running[how] = w.submit("work", modeltest.Words("1h"))
 		}
 		pending["TerminateServiceJob"+how] = w.serve("sage", `{"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 100}}`)
 		for _, operation := range []string{"CancelJob", "TerminateJob"} {
-			pending[operation+how] = w.submit("work", words("1h"), func(in *awsbatch.SubmitJobInput) {
+			pending[operation+how] = w.submit("work", modeltest.Words("1h"), func(in *awsbatch.SubmitJobInput) {
 				in.DependsOn = []types.JobDependency{{JobId: &first}}
 			})
 		}

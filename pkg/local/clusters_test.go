@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-
-	"github.com/batchctl/batchctl/pkg/local/model"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // askECS sends the engine a request of ECS and decodes the answer into out.
@@ -46,10 +46,7 @@ func TestClusters(t *testing.T) {
 	ctx := t.Context()
 	w.environment("a", types.CRTypeEc2, 1)
 	w.environment("b", types.CRTypeFargate, 1)
-	out, err := w.DescribeComputeEnvironments(ctx, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := modeltest.Must(t, w.DescribeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{"a"}})
 	a := *out.ComputeEnvironments[0].EcsClusterArn
 	var listed []string
 	for in := map[string]any{"maxResults": 2}; ; {
@@ -82,9 +79,7 @@ func TestClusters(t *testing.T) {
 	if got := status(w, a) + " " + status(w, "none"); got != "ACTIVE MISSING" {
 		t.Error(got)
 	}
-	if _, err := w.DeleteComputeEnvironment(ctx, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("a")}); err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.DeleteComputeEnvironment, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("a")})
 	if err := w.engine.Close(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -47,6 +47,8 @@ type Connection struct {
 	MakesWay bool `json:"makesWay,omitempty"`
 
 	dir string // the engine's
+	// patience is for tests: how long a client waits for the next engine; 0 means successionTime.
+	patience time.Duration
 }
 
 // sameEngine reports whether other is c's engine or its successor, which has the same address and

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // TestOpenRefusesWithoutItsJournal checks that an engine that has lost its journal does not
@@ -38,7 +39,7 @@ func TestOpenRefusesWithoutItsJournal(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "state")
 				w := open(t, Options{Dir: dir, Executor: &script{}})
 				w.register("work", "1", "64")
-				w.submit("work", words("true"))
+				w.submit("work", modeltest.Words("true"))
 				w.idle()
 				if err := w.engine.Close(t.Context()); err != nil {
 					t.Fatal(err)

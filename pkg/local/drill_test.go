@@ -13,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // TestDrill lets a job that takes an hour be reclaimed and run out of memory, each at a part of the time of a run
@@ -39,7 +40,7 @@ func TestDrill(t *testing.T) {
 		}}
 		w := open(t, Options{Executor: s})
 		w.register("work", "1", "512")
-		undrilled := w.submit("work", attempts(3), words("x"))
+		undrilled := w.submit("work", modeltest.Attempts(3), modeltest.Words("x"))
 		w.idle()
 		reference := w.engine.RunningTimes(undrilled)
 		blows, err := attempt.ParseDrill("reclaim@40%,oom@70%")
@@ -47,7 +48,7 @@ func TestDrill(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.engine.Drill(blows, reference)
-		id := w.submit("work", attempts(3), words("x"))
+		id := w.submit("work", modeltest.Attempts(3), modeltest.Words("x"))
 		w.idle()
 		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 		d := w.job(id)
@@ -89,7 +90,7 @@ func TestDrillTooLate(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "512")
 		w.engine.Drill([]attempt.Blow{{Cause: attempt.ErrReclaimed, At: time.Minute}}, nil)
-		id := w.submit("work", attempts(2), words("30s", "90s"), array(2))
+		id := w.submit("work", modeltest.Attempts(2), modeltest.Words("30s", "90s"), modeltest.Array(2))
 		w.idle()
 		if early := w.engine.Unharmed(id); len(early) != 1 || early[0].Index != 0 || early[0].Outlived {
 			t.Errorf("%v ended before the failure, want child 0", early)
@@ -106,7 +107,7 @@ func TestDrillOutlived(t *testing.T) {
 		}}})
 		w.register("work", "1", "512")
 		w.engine.Drill([]attempt.Blow{{Cause: attempt.ErrReclaimed, At: time.Minute}}, nil)
-		id := w.submit("work", attempts(2), words("x"))
+		id := w.submit("work", modeltest.Attempts(2), modeltest.Words("x"))
 		w.idle()
 		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
 		if early := w.engine.Unharmed(id); len(early) != 1 || !early[0].Outlived || early[0].Index != -1 {
@@ -122,7 +123,7 @@ func TestDrillNotRetried(t *testing.T) {
 		w.register("work", "1", "512")
 		w.engine.Drill([]attempt.Blow{{Cause: attempt.ErrReclaimed, At: time.Minute}}, nil)
 		exit := types.EvaluateOnExit{OnStatusReason: aws.String("Host EC2*"), Action: types.RetryActionExit}
-		id := w.submit("work", attempts(2, exit), words("1h"))
+		id := w.submit("work", modeltest.Attempts(2, exit), modeltest.Words("1h"))
 		w.idle()
 		w.want(id, types.JobStatusFailed, model.ReasonHost)
 	})

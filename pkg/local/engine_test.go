@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // script is an executor that simulates commands in virtual time. Argument i of a command is for
@@ -164,28 +165,17 @@ func (w *testEngine) register(name string, vcpus, memory string, more ...func(*a
 	for _, f := range more {
 		f(in)
 	}
-	if _, err := w.RegisterJobDefinition(w.t.Context(), in); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// words sets the command of a submitted job; see script.
-func words(command ...string) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) { in.ContainerOverrides = &types.ContainerOverrides{Command: command} }
+	modeltest.Must(w.t, w.RegisterJobDefinition, in)
 }
 
 func (w *testEngine) cancel(id, reason string) {
 	w.t.Helper()
-	if _, err := w.CancelJob(w.t.Context(), &awsbatch.CancelJobInput{JobId: &id, Reason: &reason}); err != nil {
-		w.t.Fatal(err)
-	}
+	modeltest.Must(w.t, w.CancelJob, &awsbatch.CancelJobInput{JobId: &id, Reason: &reason})
 }
 
 func (w *testEngine) terminate(id, reason string) {
 	w.t.Helper()
-	if _, err := w.TerminateJob(w.t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
-		w.t.Fatal(err)
-	}
+	modeltest.Must(w.t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 }
 
 // inDirectory names the directory of the job's file, as batchctl does.
@@ -200,19 +190,13 @@ func (w *testEngine) submit(definition string, more ...func(*awsbatch.SubmitJobI
 	for _, f := range more {
 		f(in)
 	}
-	out, err := w.SubmitJob(w.t.Context(), in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := modeltest.Must(w.t, w.SubmitJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) job(id string) types.JobDetail {
 	w.t.Helper()
-	out, err := w.DescribeJobs(w.t.Context(), &awsbatch.DescribeJobsInput{Jobs: []string{id}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := modeltest.Must(w.t, w.DescribeJobs, &awsbatch.DescribeJobsInput{Jobs: []string{id}})
 	if len(out.Jobs) != 1 {
 		w.t.Fatalf("job %s: %d answers", id, len(out.Jobs))
 	}

@@ -38,12 +38,13 @@ func TestEscapesThroughTheEngine(t *testing.T) {
 			"stop":    func(w *testEngine, id string) { w.terminate(id, "enough") },
 			"timeout": func(*testEngine, string) {},
 			"serve --stop": func(w *testEngine, _ string) {
-				if _, err := w.engine.EndJobs(t.Context()); err != nil {
-					t.Error(err)
+				if _, err := w.engine.EndJobs(w.t.Context()); err != nil {
+					w.t.Error(err)
 				}
 			},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				p := findBy(t, kind)
 				dir, token := t.TempDir(), processtest.Token()
 				defer processtest.EndSurvivors(token)
@@ -97,6 +98,7 @@ func TestEscapesAfterKill(t *testing.T) {
 	processtest.NeedEscapes(t)
 	for _, kind := range []string{"cgroup2", "cgroup1", "marks"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			next := findBy(t, kind)
 			dir, token := t.TempDir(), processtest.Token()
 			defer processtest.EndSurvivors(token)

@@ -23,6 +23,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
+	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -119,16 +121,16 @@ func TestEventsOfJobs(t *testing.T) {
 		w, path := listen(t, Options{})
 		w.register("work", "1", "64")
 		retries := func(in *awsbatch.SubmitJobInput) { in.RetryStrategy = &types.RetryStrategy{Attempts: aws.Int32(2)} }
-		first := w.submit("work", words("1m"))
-		second := w.submit("work", after(first))
-		bad := w.submit("work", words("fail"), retries, after(first))
-		orphan := w.submit("work", after(bad))
-		children := w.submit("work", array(5), words("0", "fail", "2m", "0", "7"), retries)
-		timed := w.submit("work", words("10h"), func(in *awsbatch.SubmitJobInput) {
+		first := w.submit("work", modeltest.Words("1m"))
+		second := w.submit("work", modeltest.After(first))
+		bad := w.submit("work", modeltest.Words("fail"), retries, modeltest.After(first))
+		orphan := w.submit("work", modeltest.After(bad))
+		children := w.submit("work", modeltest.Array(5), modeltest.Words("0", "fail", "2m", "0", "7"), retries)
+		timed := w.submit("work", modeltest.Words("10h"), func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 		})
-		terminated := w.submit("work", words("10h"))
-		cancelled := w.submit("work", after(terminated))
+		terminated := w.submit("work", modeltest.Words("10h"))
+		cancelled := w.submit("work", modeltest.After(terminated))
 		time.Sleep(5 * time.Minute)
 		w.cancel(cancelled, "not needed")
 		w.terminate(terminated, "enough")
@@ -224,9 +226,7 @@ func TestEventShape(t *testing.T) {
 func TestEventsOfNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, path := listen(t, Options{})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 1, aRange("0:2", "1h"), aRange("1", "5m"), aRange("2:", "fail"))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
 		id := w.submit("multi")
 		w.idle()
 		time.Sleep(time.Second)
@@ -243,7 +243,7 @@ func TestEventsOfNodes(t *testing.T) {
 func TestEventsOfServiceJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, path := listen(t, Options{})
-		serviceResources(w.must)
+		modeltest.ServiceResources(w.must)
 		id := w.serve("sage", `{}`)
 		w.idle()
 		time.Sleep(time.Minute)
@@ -258,10 +258,10 @@ func TestEventsOfBlockedQueues(t *testing.T) {
 		w, path := listen(t, Options{VCPUs: 2, MemoryMiB: 1024})
 		w.register("work", "2", "64")
 		w.register("huge", "100", "64")
-		long := w.submit("work", words("1m"))
+		long := w.submit("work", modeltest.Words("1m"))
 		w.submit("work") // waits for capacity, which is no blocked queue
 		time.Sleep(5 * time.Minute)
-		first := w.submit("huge", array(3))
+		first := w.submit("huge", modeltest.Array(3))
 		w.submit("huge")
 		time.Sleep(time.Minute)
 		w.cancel(first+":0", "not needed")
@@ -345,7 +345,7 @@ func TestEventsSurviveForgetting(t *testing.T) {
 			if err := os.Mkdir(path, 0o700); err != nil { // no event can be written
 				t.Fatal(err)
 			}
-			old := w.submit("work", array(3))
+			old := w.submit("work", modeltest.Array(3))
 			w.idle()
 			if err := w.engine.Close(t.Context()); err != nil {
 				t.Fatal(err)
@@ -388,6 +388,7 @@ func TestEventsSurviveForgetting(t *testing.T) {
 // TestEventsProperty submits, stops and restarts at random, and checks that the events are exactly the changes in the
 // journal, in its order.
 func TestEventsProperty(t *testing.T) {
+	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		plan := rapid.SliceOfN(rapid.IntRange(0, 7), 1, 25).Draw(r, "plan")
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 90), len(plan), len(plan)).Draw(r, "pauses")
@@ -402,11 +403,11 @@ func TestEventsProperty(t *testing.T) {
 				some := ids[i%len(ids)]
 				switch step {
 				case 0:
-					ids = append(ids, w.submit("work", words("30s")))
+					ids = append(ids, w.submit("work", modeltest.Words("30s")))
 				case 1:
-					ids = append(ids, w.submit("work", array(3), words("20s", "fail", "0")))
+					ids = append(ids, w.submit("work", modeltest.Array(3), modeltest.Words("20s", "fail", "0")))
 				case 2:
-					ids = append(ids, w.submit("work", after(some), words("fail")))
+					ids = append(ids, w.submit("work", modeltest.After(some), modeltest.Words("fail")))
 				case 3:
 					ids = append(ids, w.submit("huge"))
 				case 4:

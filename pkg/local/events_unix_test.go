@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/events"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
@@ -49,8 +50,8 @@ func TestHerald(t *testing.T) {
 	}
 	for {
 		first := w.submit("work")
-		w.submit("work", words("fail"), after(first))
-		w.submit("work", array(4), words("0", "fail", "0", "7"))
+		w.submit("work", modeltest.Words("fail"), modeltest.After(first))
+		w.submit("work", modeltest.Array(4), modeltest.Words("0", "fail", "0", "7"))
 		w.idle()
 	}
 }
@@ -58,7 +59,7 @@ func TestHerald(t *testing.T) {
 // TestEventKills kills an engine again and again while it delivers events to a file and to an HTTP server. Each change
 // in its journal was delivered at least once, in the order of the journal.
 func TestEventKills(t *testing.T) {
-	kills := testtool.Count(50, 10)
+	kills := testtool.Count(50, 6)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	var posted []received
@@ -160,7 +161,7 @@ func TestEventsDoNotDelay(t *testing.T) {
 			w, started := open(t, o), time.Now()
 			w.register("work", "1", "64")
 			for range 20 {
-				w.submit("work", array(20), words("10s"))
+				w.submit("work", modeltest.Array(20), modeltest.Words("10s"))
 			}
 			w.idle()
 			took[delivers] = time.Since(started)

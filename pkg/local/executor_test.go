@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -17,8 +18,10 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
 
@@ -105,10 +108,7 @@ func TestJobChoosesItsExecutor(t *testing.T) {
 		t.Errorf("ran %v, want 1 by default, 3 with a, 3 with b", got)
 	}
 	// A later tag has no effect.
-	_, err := w.TagResource(t.Context(), &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.TagResource, &awsbatch.TagResourceInput{ResourceArn: w.job(chosen).JobDefinition, Tags: tagged("b")})
 	w.submit("choosy")
 	w.idle()
 	if got := c.where(); got["a"] != 4 {
@@ -170,10 +170,10 @@ func TestAttemptsWaitForAFullMachine(t *testing.T) {
 				c := &crowded{limit: 1, full: full}
 				w := open(t, Options{Executor: c})
 				w.register("work", "1", "64")
-				w.registerTask("pair", aPart("a", "1h", true), aPart("b", "ok", false))
-				first := w.submit("work", words("1h"))
+				w.registerTask("pair", modeltest.Part("a", "1h", true), modeltest.Part("b", "ok", false))
+				first := w.submit("work", modeltest.Words("1h"))
 				synctest.Wait()
-				others := []string{w.submit("work", words("1h")), w.submit("pair")}
+				others := []string{w.submit("work", modeltest.Words("1h")), w.submit("pair")}
 				time.Sleep(30 * time.Minute)
 				for _, id := range others {
 					w.want(id, types.JobStatusStarting, "")
@@ -194,9 +194,9 @@ func TestAttemptThatWaitsForAFullMachineCanBeTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: &crowded{limit: 1, full: syscall.EAGAIN}})
 		w.register("work", "1", "64")
-		w.submit("work", words("1h"))
+		w.submit("work", modeltest.Words("1h"))
 		synctest.Wait()
-		id := w.submit("work", words("1h"))
+		id := w.submit("work", modeltest.Words("1h"))
 		synctest.Wait()
 		w.terminate(id, "enough")
 		synctest.Wait()
@@ -208,7 +208,7 @@ func TestMachineThatIsFullWithoutAnyCommandFailsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: &crowded{full: syscall.EAGAIN}})
 		w.register("work", "1", "64")
-		id := w.submit("work", words("1h"))
+		id := w.submit("work", modeltest.Words("1h"))
 		w.idle()
 		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
 		if got, want := aws.ToString(w.job(id).Container.Reason), "CannotStartContainerError: "+syscall.EAGAIN.Error(); got != want {
@@ -222,13 +222,13 @@ func TestNoMoreAttemptsThanFiles(t *testing.T) {
 		s := &script{}
 		w := open(t, Options{Executor: s, attempts: 2})
 		w.register("work", "1", "64")
-		w.registerTask("three", aPart("a", "1m", true), aPart("b", "1m", false), aPart("c", "1m", false))
+		w.registerTask("three", modeltest.Part("a", "1m", true), modeltest.Part("b", "1m", false), modeltest.Part("c", "1m", false))
 		began := time.Now()
 		for range 4 {
-			w.submit("work", words("1m"))
+			w.submit("work", modeltest.Words("1m"))
 		}
 		w.submit("three")
-		w.submit("work", words("1m"))
+		w.submit("work", modeltest.Words("1m"))
 		w.idle()
 		if d := time.Since(began); d != 4*time.Minute {
 			t.Errorf("took %v, want 4m: two at once, then the three, which are too many, alone", d)
@@ -260,4 +260,18 @@ func TestRanBy(t *testing.T) {
 			t.Errorf("%+v ran here", d)
 		}
 	}
+}
+
+// heard returns where a client of w keeps the notice of the last answer.
+func (w *testEngine) heard() *string {
+	notice := new(string)
+	w.Client = awsbatch.NewFromConfig(w.engine.Config(), func(o *awsbatch.Options) {
+		inner := o.HTTPClient
+		o.HTTPClient = clientFunc(func(r *http.Request) (*http.Response, error) {
+			answer, err := inner.Do(r)
+			*notice = call.Notice(answer.Header)
+			return answer, err
+		})
+	})
+	return notice
 }

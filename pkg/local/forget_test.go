@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 func TestOldJobsAreForgotten(t *testing.T) {
@@ -22,12 +23,12 @@ func TestOldJobsAreForgotten(t *testing.T) {
 		for range 20 {
 			old = append(old, w.submit("work"))
 		}
-		old = append(old, w.submit("work", array(3), after(old[0])))
+		old = append(old, w.submit("work", modeltest.Array(3), modeltest.After(old[0])))
 		waited := w.submit("work")
 		synctest.Wait()
 		w.idle()
 		w.register("huge", "100", "64")
-		waiting := w.submit("huge", after(waited))
+		waiting := w.submit("huge", modeltest.After(waited))
 		time.Sleep(8 * 24 * time.Hour)
 		fresh := w.submit("work")
 		synctest.Wait()

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // identifierCase is a request with one member that identifies a resource.
@@ -175,8 +176,8 @@ func identifierAnswers(t *testing.T, byARN bool) (answers []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := emptyEngine(t, Options{})
 		w.names["STUCK"] = w.serve("sage", `{"ResourceConfig": {"InstanceType": "ml.m5.large", "InstanceCount": 100}}`)
-		w.names["RUNNING"] = w.submit("work", words("1h"), array(4))
-		w.names["WAITING"] = w.submit("work", words("1h"), array(3))
+		w.names["RUNNING"] = w.submit("work", modeltest.Words("1h"), modeltest.Array(4))
+		w.names["WAITING"] = w.submit("work", modeltest.Words("1h"), modeltest.Array(3))
 		synctest.Wait()
 		w.want(w.names["RUNNING"]+":1", types.JobStatusRunning, "")
 		w.want(w.names["WAITING"]+":1", types.JobStatusRunnable, "")

@@ -3,12 +3,6 @@
 package local
 
 import (
-	"github.com/batchctl/batchctl/pkg/local/attempt"
-	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/local/process"
-	"github.com/batchctl/batchctl/pkg/local/process/processtest"
-	"github.com/batchctl/batchctl/pkg/testtool"
-
 	"bytes"
 	"context"
 	"errors"
@@ -29,7 +23,12 @@ import (
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/journal"
+	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/process"
+	"github.com/batchctl/batchctl/pkg/local/process/processtest"
+	"github.com/batchctl/batchctl/pkg/testtool"
 )
 
 // TestVictim is the engine that TestKilledEngine starts as a process and kills.
@@ -106,7 +105,7 @@ func TestServant(t *testing.T) {
 // job is lost, no two attempts of a job run at the same time, and the number of attempts is
 // right.
 func TestKills(t *testing.T) {
-	kills := testtool.Count(20, 8)
+	kills := testtool.Count(20, 5)
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_KILLS")); err == nil {
 		kills = n
 	}

@@ -20,6 +20,7 @@ import (
 	logtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // logsTo returns a log configuration with options of the awslogs driver, given as name=value.
@@ -73,19 +74,17 @@ func testLogGroups(t *testing.T) {
 	w.register("grouped", "1", "64", logging(logsTo("group=/team/a", "stream-prefix=run", "create-group=true"), "grouped"))
 	w.register("prefixed", "1", "64", logging(logsTo("stream-prefix=only"), "prefixed"))
 	w.register("unmade", "1", "64", logging(logsTo("group=/team/b"), "unmade"))
-	first, second := aRange("0", "node0"), aRange("1:", "node1")
+	first, second := modeltest.NodeRange("0", "node0"), modeltest.NodeRange("1:", "node1")
 	first.Container.LogConfiguration, second.Container.LogConfiguration = logsTo("group=/team/a", "stream-prefix=main"), logsTo("group=/team/c")
-	if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, first, second)); err != nil {
-		t.Fatal(err)
-	}
-	part1, part2 := aPart("app", "app", true), aPart("side", "side", false)
+	modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, first, second))
+	part1, part2 := modeltest.Part("app", "app", true), modeltest.Part("side", "side", false)
 	part1.LogConfiguration, part2.LogConfiguration = logsTo("group=/team/d", "stream-prefix=p"), logsTo("group=/team/e")
 	w.registerTask("several", part1, part2)
 	ids := map[string]string{}
 	for _, name := range []string{"plain", "grouped", "prefixed", "unmade", "multi", "several"} {
 		ids[name] = w.submit(name)
 	}
-	ids["array"] = w.submit("grouped", array(2))
+	ids["array"] = w.submit("grouped", modeltest.Array(2))
 	w.idle()
 	check := func(w *testEngine) {
 		t.Helper()
@@ -108,10 +107,7 @@ func testLogGroups(t *testing.T) {
 			w.readsAt(c.group, described(w.job(c.id))[at][1], c.text)
 		}
 		logs := cloudwatchlogs.NewFromConfig(w.engine.Config())
-		groups, err := logs.DescribeLogGroups(t.Context(), &cloudwatchlogs.DescribeLogGroupsInput{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := modeltest.Must(t, logs.DescribeLogGroups, &cloudwatchlogs.DescribeLogGroupsInput{})
 		var names []string
 		for _, g := range groups.LogGroups {
 			names = append(names, *g.LogGroupName)

@@ -23,47 +23,17 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatchlogs/types"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/batchctl/batchctl/pkg/local/api/logsapi/logstest"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/process"
 )
-
-// query runs a query over the hour around now and returns all of its results, in pages of a size.
-func (c logClient) query(in *cloudwatchlogs.StartQueryInput, page int32) (results []string, last *cloudwatchlogs.GetQueryResultsOutput) {
-	c.t.Helper()
-	if in.StartTime == nil {
-		in.StartTime, in.EndTime = aws.Int64(time.Now().Add(-time.Hour).Unix()), aws.Int64(time.Now().Add(time.Hour).Unix())
-	}
-	started, err := c.StartQuery(c.t.Context(), in)
-	c.must(err)
-	ask := &cloudwatchlogs.GetQueryResultsInput{QueryId: started.QueryId, MaxItems: &page}
-	for {
-		last, err = c.GetQueryResults(c.t.Context(), ask)
-		c.must(err)
-		if last.Status == types.QueryStatusScheduled || last.Status == types.QueryStatusRunning {
-			runtime.Gosched()
-			continue
-		}
-		for _, row := range last.Results {
-			var fields []string
-			for _, f := range row {
-				if *f.Field != "@ptr" {
-					fields = append(fields, *f.Value)
-				}
-			}
-			results = append(results, strings.Join(fields, " "))
-		}
-		if ask.NextToken = last.NextToken; ask.NextToken == nil {
-			return results, last
-		}
-	}
-}
 
 // TestQueries runs queries over the logs of jobs and over streams of clients.
 func TestQueries(t *testing.T) {
@@ -76,13 +46,13 @@ func TestQueries(t *testing.T) {
 	w.idle()
 	stream := *w.job(id).Container.LogStreamName
 	c := logsOf(w)
-	c.create("/app", "s", "empty")
+	c.Create("/app", "s", "empty")
 	latest := time.Now().Truncate(time.Second).Add(-time.Minute) // of the batches, but for half a second
 	for _, at := range []time.Duration{0, -time.Minute} {        // the times of batches are in no order
-		_, err := c.put("/app", "s", latest.Add(at+time.Second/2), `{"level": "INFO", "n": 1}`, `{"level": "ERROR", "n": 2}`)
-		c.must(err)
+		_, err := c.Put("/app", "s", latest.Add(at+time.Second/2), `{"level": "INFO", "n": 1}`, `{"level": "ERROR", "n": 2}`)
+		c.Must(err)
 	}
-	results, out := c.query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("jobs"), QueryString: aws.String("fields @message, @logStream, @log | limit 3")}, 2)
+	results, out := c.Query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("jobs"), QueryString: aws.String("fields @message, @logStream, @log | limit 3")}, 2)
 	if want := []string{"\uFFFD no line break", "epoch 3 loss=0.3", "epoch 2 loss=0.2"}; len(results) != 3 || !slices.Equal(results, []string{want[0] + " " + stream + " 000000000000:jobs",
 		want[1] + " " + stream + " 000000000000:jobs", want[2] + " " + stream + " 000000000000:jobs"}) {
 		t.Errorf("results %q", results)
@@ -91,25 +61,24 @@ func TestQueries(t *testing.T) {
 		t.Errorf("%s, statistics %+v", out.Status, s)
 	}
 	both := []string{"arn:aws:logs:local:000000000000:log-group:/app", "jobs"}
-	results, out = c.query(&cloudwatchlogs.StartQueryInput{LogGroupIdentifiers: both, QueryString: aws.String(
+	results, out = c.Query(&cloudwatchlogs.StartQueryInput{LogGroupIdentifiers: both, QueryString: aws.String(
 		"parse @message 'loss=*' as loss | filter level = 'ERROR' or loss >= 0.2 | stats count(*) as n by @log, coalesce(level, '-') as l")}, 100)
 	if !slices.Equal(results, []string{"000000000000:/app ERROR 2", "000000000000:jobs - 2"}) || out.Statistics.RecordsMatched != 4 || out.Statistics.RecordsScanned != 8 {
 		t.Errorf("results %q, statistics %+v", results, out.Statistics)
 	}
 	// The time range is inclusive: here the second of the first batch alone.
 	second := aws.Int64(latest.Unix())
-	_, err := c.put("/app", "s", time.Unix(*second, 0), "first")
-	c.must(err)
-	_, err = c.put("/app", "s", time.Unix(*second+1, 0), "too late")
-	c.must(err)
-	results, _ = c.query(&cloudwatchlogs.StartQueryInput{LogGroupNames: []string{"/app"}, StartTime: second, EndTime: second, Limit: aws.Int32(1),
+	_, err := c.Put("/app", "s", time.Unix(*second, 0), "first")
+	c.Must(err)
+	_, err = c.Put("/app", "s", time.Unix(*second+1, 0), "too late")
+	c.Must(err)
+	results, _ = c.Query(&cloudwatchlogs.StartQueryInput{LogGroupNames: []string{"/app"}, StartTime: second, EndTime: second, Limit: aws.Int32(1),
 		QueryString: aws.String("fields @message | sort @timestamp asc")}, 100)
 	if !slices.Equal(results, []string{"first"}) {
 		t.Errorf("results %q, want those of one second", results)
 	}
 	checkRecord(c, out)
-	fields, err := c.GetLogGroupFields(t.Context(), &cloudwatchlogs.GetLogGroupFieldsInput{LogGroupName: aws.String("/app")})
-	c.must(err)
+	fields := modeltest.Must(t, c.GetLogGroupFields, &cloudwatchlogs.GetLogGroupFieldsInput{LogGroupName: aws.String("/app")})
 	var text []string
 	for _, f := range fields.LogGroupFields {
 		text = append(text, fmt.Sprint(*f.Name, " ", f.Percent))
@@ -120,135 +89,20 @@ func TestQueries(t *testing.T) {
 }
 
 // checkRecord reads the event of a @ptr.
-func checkRecord(c logClient, _ *cloudwatchlogs.GetQueryResultsOutput) {
-	c.t.Helper()
-	_, out := c.query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("/app"), QueryString: aws.String("filter n = 2 | limit 1")}, 1)
+func checkRecord(c logstest.Client, _ *cloudwatchlogs.GetQueryResultsOutput) {
+	c.T.Helper()
+	_, out := c.Query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("/app"), QueryString: aws.String("filter n = 2 | limit 1")}, 1)
 	row := out.Results[0]
 	pointer := row[len(row)-1]
 	if *pointer.Field != "@ptr" {
-		c.t.Fatalf("the last field is %s", *pointer.Field)
+		c.T.Fatalf("the last field is %s", *pointer.Field)
 	}
-	record, err := c.GetLogRecord(c.t.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: pointer.Value})
-	c.must(err)
+	record := modeltest.Must(c.T, c.GetLogRecord, &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: pointer.Value})
 	if r := record.LogRecord; r["@message"] != `{"level": "ERROR", "n": 2}` || r["n"] != "2" || r["@logStream"] != "s" || r["@log"] != "000000000000:/app" || r["@ptr"] != *pointer.Value || len(r["@timestamp"]) != 13 {
-		c.t.Errorf("record %v", r)
+		c.T.Errorf("record %v", r)
 	}
-	_, err = c.GetLogRecord(c.t.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: aws.String("nonsense")})
-	c.failed("another pointer", err, "InvalidParameterException")
-}
-
-// TestPagesOfQueries pages through more results than one answer has, and through the list of queries.
-func TestPagesOfQueries(t *testing.T) {
-	w := open(t, Options{})
-	c := logsOf(w)
-	c.create("/app", "s")
-	messages := make([]string, 9999)
-	for i := range messages {
-		messages[i] = fmt.Sprint(i)
-	}
-	for batch := range 2 {
-		_, err := c.put("/app", "s", time.Now().Add(time.Duration(batch-2)*time.Minute), messages...)
-		c.must(err)
-	}
-	for limit, want := range map[int32]int{0: 10000, 15000: 15000, 20000: 19998, 7: 7} {
-		in := &cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("/app"), QueryString: aws.String("fields @message | limit 30000")}
-		if limit == 0 {
-			in.QueryString = aws.String("fields @message")
-		} else {
-			in.Limit = &limit
-		}
-		results, _ := c.query(in, 4000)
-		if len(results) != want || results[0] != "9998" || len(results) > 9999 && (results[9998] != "0" || results[9999] != "9998") {
-			t.Errorf("limit %d: %d results, want %d", limit, len(results), want)
-		}
-	}
-	var listed []string
-	in := &cloudwatchlogs.DescribeQueriesInput{MaxResults: aws.Int32(3), Status: types.QueryStatusComplete, LogGroupName: aws.String("/app")}
-	for {
-		out, err := c.DescribeQueries(t.Context(), in)
-		c.must(err)
-		for _, q := range out.Queries {
-			listed = append(listed, *q.QueryId)
-			if *q.LogGroupName != "/app" || !strings.HasPrefix(*q.QueryString, "fields @message") || q.Status != types.QueryStatusComplete {
-				t.Errorf("query %+v", q)
-			}
-		}
-		if in.NextToken = out.NextToken; in.NextToken == nil {
-			break
-		}
-	}
-	if slices.Sort(listed); len(slices.Compact(listed)) != 4 {
-		t.Errorf("%d queries, want 4", len(listed))
-	}
-	_, err := c.StopQuery(t.Context(), &cloudwatchlogs.StopQueryInput{QueryId: &listed[0]})
-	c.failed("stop a query that has ended", err, "InvalidParameterException")
-	_, err = c.GetQueryResults(t.Context(), &cloudwatchlogs.GetQueryResultsInput{QueryId: aws.String("another")})
-	c.failed("an unknown query", err, "ResourceNotFoundException")
-	_, err = c.GetQueryResults(t.Context(), &cloudwatchlogs.GetQueryResultsInput{QueryId: &listed[0], NextToken: aws.String("x")})
-	c.failed("an unknown token", err, "InvalidParameterException")
-}
-
-// TestRejectedQueries checks the errors of StartQuery, and that the SDK reads where the error is.
-func TestRejectedQueries(t *testing.T) {
-	c := logsOf(open(t, Options{}))
-	valid := func(edit func(*cloudwatchlogs.StartQueryInput)) *cloudwatchlogs.StartQueryInput {
-		in := &cloudwatchlogs.StartQueryInput{LogGroupName: aws.String(model.DefaultLogGroup), QueryString: aws.String("fields @message"), StartTime: aws.Int64(1), EndTime: aws.Int64(1)}
-		edit(in)
-		return in
-	}
-	_, err := c.StartQuery(t.Context(), valid(func(*cloudwatchlogs.StartQueryInput) {}))
-	c.must(err)
-	for name, k := range map[string]struct {
-		edit func(in *cloudwatchlogs.StartQueryInput)
-		code string
-	}{
-		"no group":        {func(in *cloudwatchlogs.StartQueryInput) { in.LogGroupName = nil }, "InvalidParameterException"},
-		"two lists":       {func(in *cloudwatchlogs.StartQueryInput) { in.LogGroupNames = []string{"a"} }, "InvalidParameterException"},
-		"many groups":     {func(in *cloudwatchlogs.StartQueryInput) { in.LogGroupName, in.LogGroupNames = nil, make([]string, 51) }, "InvalidParameterException"},
-		"an unknown one":  {func(in *cloudwatchlogs.StartQueryInput) { in.LogGroupName = aws.String("none") }, "ResourceNotFoundException"},
-		"times":           {func(in *cloudwatchlogs.StartQueryInput) { in.EndTime = aws.Int64(0) }, "InvalidParameterException"},
-		"limit 0":         {func(in *cloudwatchlogs.StartQueryInput) { in.Limit = aws.Int32(0) }, "InvalidParameterException"},
-		"limit 100001":    {func(in *cloudwatchlogs.StartQueryInput) { in.Limit = aws.Int32(100001) }, "InvalidParameterException"},
-		"a long query":    {func(in *cloudwatchlogs.StartQueryInput) { in.QueryString = aws.String(strings.Repeat("#", 10001)) }, "InvalidParameterException"},
-		"another dialect": {func(in *cloudwatchlogs.StartQueryInput) { in.QueryLanguage = types.QueryLanguageSql }, "InvalidParameterException"},
-	} {
-		_, err := c.StartQuery(t.Context(), valid(k.edit))
-		c.failed(name, err, k.code)
-	}
-	_, err = c.StartQuery(t.Context(), valid(func(in *cloudwatchlogs.StartQueryInput) { in.QueryString = aws.String("fields ä | unnest b") }))
-	e, ok := errors.AsType[*types.MalformedQueryException](err)
-	if !ok || e.QueryCompileError == nil || *e.QueryCompileError.Location.StartCharOffset != 11 || *e.QueryCompileError.Location.EndCharOffset != 17 ||
-		*e.QueryCompileError.Message != "the local engine does not implement the command unnest" {
-		t.Errorf("%v, %+v", err, e)
-	}
-}
-
-// TestFailedQuery checks that a query over a log that cannot be read fails, with the reason in the notice.
-func TestFailedQuery(t *testing.T) {
-	w := open(t, Options{})
-	c := logsOf(w)
-	c.create("/app", "s")
-	_, err := c.put("/app", "s", time.Now(), "a message")
-	c.must(err)
-	files, err := filepath.Glob(filepath.Join(w.engine.options.Dir, "logs", "*"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("files %q, %v", files, err)
-	}
-	c.must(errors.Join(os.Remove(files[0]), os.Mkdir(files[0], 0o700)))
-	_, out := c.query(&cloudwatchlogs.StartQueryInput{LogGroupName: aws.String("/app"), QueryString: aws.String("fields @message")}, 1)
-	raw := noticeOf(out.ResultMetadata)
-	if out.Status != types.QueryStatusFailed || !strings.Contains(raw, "the%20query%20failed:%20read%20log:") {
-		t.Errorf("%s, notice %q", out.Status, raw)
-	}
-}
-
-// noticeOf returns the notice in an answer, percent-encoded.
-func noticeOf(m middleware.Metadata) string {
-	r, ok := awsmiddleware.GetRawResponse(m).(*smithyhttp.Response)
-	if !ok {
-		return ""
-	}
-	return r.Header.Get("X-Batchctl-Notice")
+	_, err := c.GetLogRecord(c.T.Context(), &cloudwatchlogs.GetLogRecordInput{LogRecordPointer: aws.String("nonsense")})
+	c.Failed("another pointer", err, "InvalidParameterException")
 }
 
 // noPrefix is the option that StartLiveTail needs: the SDK puts stream- before the host.
@@ -265,11 +119,11 @@ func noPrefix(o *cloudwatchlogs.Options) {
 func TestLiveTail(t *testing.T) {
 	w := open(t, Options{Executor: process.New(nil, "")})
 	c := logsOf(w)
-	c.create("/app", "s", "other")
-	_, err := c.put("/app", "s", time.Now(), "before the session")
-	c.must(err)
+	c.Create("/app", "s", "other")
+	_, err := c.Put("/app", "s", time.Now(), "before the session")
+	c.Must(err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	c.must(err)
+	c.Must(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan Connection, 1), make(chan error, 1)
 	go func() { ended <- w.engine.Serve(ctx, l, func(c Connection) { ready <- c }) }()
@@ -279,7 +133,7 @@ func TestLiveTail(t *testing.T) {
 	tail := func(in *cloudwatchlogs.StartLiveTailInput) *cloudwatchlogs.StartLiveTailEventStream {
 		t.Helper()
 		out, err := streaming.StartLiveTail(t.Context(), in)
-		c.must(err)
+		c.Must(err)
 		s := out.GetStream()
 		t.Cleanup(func() { _ = s.Close() })
 		start, ok := (<-s.Events()).(*types.StartLiveTailResponseStreamMemberSessionStart)
@@ -291,11 +145,10 @@ func TestLiveTail(t *testing.T) {
 	all := tail(&cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{arn + "/app", arn + model.DefaultLogGroup}})
 	some := tail(&cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{arn + "/app"}, LogEventFilterPattern: aws.String("yes"), LogStreamNamePrefixes: []string{"new"}})
 
-	_, err = c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("/app"), LogStreamName: aws.String("new-1")})
-	c.must(err)
+	modeltest.Must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: aws.String("/app"), LogStreamName: aws.String("new-1")})
 	for _, s := range []string{"s", "new-1"} {
-		_, err = c.put("/app", s, time.Now(), "yes "+s, "no "+s)
-		c.must(err)
+		_, err = c.Put("/app", s, time.Now(), "yes "+s, "no "+s)
+		c.Must(err)
 	}
 	w.register("work", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties.Command = []string{"sh", "-c", "echo from a job; printf 'without a line break'"}
@@ -313,8 +166,8 @@ func TestLiveTail(t *testing.T) {
 	for i := range messages {
 		messages[i] = fmt.Sprint(i)
 	}
-	_, err = c.put("/app", "other", time.Now(), messages...)
-	c.must(err)
+	_, err = c.Put("/app", "other", time.Now(), messages...)
+	c.Must(err)
 	for sampled := false; !sampled; {
 		update, ok := (<-all.Events()).(*types.StartLiveTailResponseStreamMemberSessionUpdate)
 		if !ok {
@@ -329,13 +182,13 @@ func TestLiveTail(t *testing.T) {
 		t.Error(err)
 	}
 	stop()
-	c.must(<-ended)
+	c.Must(<-ended)
 	for range all.Events() {
 	}
 	_, err = c.StartLiveTail(t.Context(), &cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{"/app"}}, noPrefix)
-	c.failed("a name", err, "InvalidParameterException")
+	c.Failed("a name", err, "InvalidParameterException")
 	_, err = c.StartLiveTail(t.Context(), &cloudwatchlogs.StartLiveTailInput{LogGroupIdentifiers: []string{arn + "none"}}, noPrefix)
-	c.failed("an unknown group", err, "ResourceNotFoundException")
+	c.Failed("an unknown group", err, "ResourceNotFoundException")
 }
 
 // tailed returns the messages of updates until there are n, sorted.
@@ -405,22 +258,21 @@ func (s *streamed) Flush()                          {}
 func (s *streamed) SetReadDeadline(time.Time) error { return nil }
 
 // The older operations for tags, which scripts still use and the SDK marks as deprecated.
-func (c logClient) tagOlder(group string, tags map[string]string) error {
+func tagOlder(c logstest.Client, group string, tags map[string]string) error {
 	//lint:ignore SA1019 see above
-	_, err := c.TagLogGroup(c.t.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: &group, Tags: tags})
+	_, err := c.TagLogGroup(c.T.Context(), &cloudwatchlogs.TagLogGroupInput{LogGroupName: &group, Tags: tags})
 	return err
 }
 
-func (c logClient) untagOlder(group string, keys ...string) error {
+func untagOlder(c logstest.Client, group string, keys ...string) error {
 	//lint:ignore SA1019 see above
-	_, err := c.UntagLogGroup(c.t.Context(), &cloudwatchlogs.UntagLogGroupInput{LogGroupName: &group, Tags: keys})
+	_, err := c.UntagLogGroup(c.T.Context(), &cloudwatchlogs.UntagLogGroupInput{LogGroupName: &group, Tags: keys})
 	return err
 }
 
-func (c logClient) tagsOlder(group string) map[string]string {
+func tagsOlder(c logstest.Client, group string) map[string]string {
 	//lint:ignore SA1019 see above
-	out, err := c.ListTagsLogGroup(c.t.Context(), &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: &group})
-	c.must(err)
+	out := modeltest.Must(c.T, c.ListTagsLogGroup, &cloudwatchlogs.ListTagsLogGroupInput{LogGroupName: &group})
 	return out.Tags
 }
 
@@ -430,29 +282,24 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	w := open(t, o)
 	c := logsOf(w)
 	group, arn := aws.String("/app"), aws.String("arn:aws:logs:local:000000000000:log-group:/app")
-	_, err := c.CreateLogGroup(t.Context(), &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group, Tags: map[string]string{"a": "1", "b": "2"}})
-	c.must(err)
-	_, err = c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: arn, Tags: map[string]string{"b": "3", "c": "4"}})
-	c.must(err)
-	_, err = c.UntagResource(t.Context(), &cloudwatchlogs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{"a", "none"}})
-	c.must(err)
-	c.must(c.tagOlder("/app", map[string]string{"d": "5"}))
-	c.must(c.untagOlder("/app", "c"))
-	_, err = c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: group, Tags: map[string]string{"x": ""}})
-	c.failed("a name", err, "InvalidParameterException")
-	c.failed("an unknown group", c.tagOlder("none", map[string]string{"x": ""}), "ResourceNotFoundException")
-	c.failed("a reserved key", c.tagOlder("/app", map[string]string{"aws:x": ""}), "InvalidParameterException")
+	modeltest.Must(t, c.CreateLogGroup, &cloudwatchlogs.CreateLogGroupInput{LogGroupName: group, Tags: map[string]string{"a": "1", "b": "2"}})
+	modeltest.Must(t, c.TagResource, &cloudwatchlogs.TagResourceInput{ResourceArn: arn, Tags: map[string]string{"b": "3", "c": "4"}})
+	modeltest.Must(t, c.UntagResource, &cloudwatchlogs.UntagResourceInput{ResourceArn: arn, TagKeys: []string{"a", "none"}})
+	c.Must(tagOlder(c, "/app", map[string]string{"d": "5"}))
+	c.Must(untagOlder(c, "/app", "c"))
+	_, err := c.TagResource(t.Context(), &cloudwatchlogs.TagResourceInput{ResourceArn: group, Tags: map[string]string{"x": ""}})
+	c.Failed("a name", err, "InvalidParameterException")
+	c.Failed("an unknown group", tagOlder(c, "none", map[string]string{"x": ""}), "ResourceNotFoundException")
+	c.Failed("a reserved key", tagOlder(c, "/app", map[string]string{"aws:x": ""}), "InvalidParameterException")
 
 	for _, s := range []string{"kept", "gone"} {
-		_, err := c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: &s})
-		c.must(err)
-		_, err = c.put("/app", s, time.Now(), "in "+s)
-		c.must(err)
+		modeltest.Must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: &s})
+		_, err = c.Put("/app", s, time.Now(), "in "+s)
+		c.Must(err)
 	}
+	modeltest.Must(t, c.DeleteLogStream, &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
 	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
-	c.must(err)
-	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
-	c.failed("deleted twice", err, "ResourceNotFoundException")
+	c.Failed("deleted twice", err, "ResourceNotFoundException")
 	if files, err := os.ReadDir(filepath.Join(o.Dir, "logs")); err != nil || len(files) != 1 {
 		t.Errorf("%d files are left, want 1: %v", len(files), err)
 	}
@@ -460,43 +307,23 @@ func TestTagsAndDeletedStreams(t *testing.T) {
 	id := w.submit("work")
 	w.idle()
 	_, err = c.DeleteLogStream(t.Context(), &cloudwatchlogs.DeleteLogStreamInput{LogGroupName: aws.String(model.DefaultLogGroup), LogStreamName: w.job(id).Container.LogStreamName})
-	c.failed("the log of a job", err, "InvalidParameterException")
+	c.Failed("the log of a job", err, "InvalidParameterException")
 	for _, when := range []string{"before", "after"} {
-		tags, err := c.ListTagsForResource(t.Context(), &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: arn})
-		c.must(err)
-		if got := fmt.Sprint(tags.Tags, c.tagsOlder("/app")); got != "map[b:3 d:5] map[b:3 d:5]" {
+		tags := modeltest.Must(t, c.ListTagsForResource, &cloudwatchlogs.ListTagsForResourceInput{ResourceArn: arn})
+		if got := fmt.Sprint(tags.Tags, tagsOlder(c, "/app")); got != "map[b:3 d:5] map[b:3 d:5]" {
 			t.Errorf("%s the restart: tags %s", when, got)
 		}
-		if got := c.describe(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `["in kept"]`) {
+		if got := c.Describe(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `["in kept"]`) {
 			t.Errorf("%s the restart:\n%s", when, got)
 		}
 		w = w.restart(o.Dir, o)
 		c = logsOf(w)
 	}
 	// A deleted stream can be created again, and is empty.
-	_, err = c.CreateLogStream(t.Context(), &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
-	c.must(err)
-	if got := c.read("/app", "gone"); len(got) != 0 {
+	modeltest.Must(t, c.CreateLogStream, &cloudwatchlogs.CreateLogStreamInput{LogGroupName: group, LogStreamName: aws.String("gone")})
+	if got := c.Read("/app", "gone"); len(got) != 0 {
 		t.Errorf("the new stream has %q", got)
 	}
-}
-
-// TestPutLimit checks that a stream accepts no events over the limit, and keeps those that it has.
-func TestPutLimit(t *testing.T) {
-	c := logsOf(open(t, Options{LogLimit: testLimit}))
-	c.create("/app", "s")
-	part := strings.Repeat("x", testLimit/4)
-	var err error
-	stored := 0
-	for ; err == nil && stored < 9; stored++ {
-		_, err = c.put("/app", "s", time.Now(), part)
-	}
-	c.failed("a full stream", err, "InvalidParameterException")
-	if got := c.read("/app", "s"); stored != 4 || len(got) != 3 || !strings.Contains(err.Error(), "the local engine's limit of 1 MiB (batchctl serve --log-limit)") {
-		t.Errorf("%d events after %d calls: %v", len(got), stored, err)
-	}
-	_, err = c.put("/app", "s", time.Now(), "a small one fits")
-	c.must(err)
 }
 
 // roundOfQueries tags a log group, and runs and describes queries of Logs Insights.
@@ -551,22 +378,22 @@ func TestLiveTailCLI(t *testing.T) {
 	path := tool(t, "aws", "--version")
 	w, c, _ := served(t)
 	logs := logsOf(w)
-	logs.create("/app", "s")
+	logs.Create("/app", "s")
 	cmd := exec.CommandContext(t.Context(), path, "logs", "start-live-tail", "--log-group-identifiers", "arn:aws:logs:local:000000000000:log-group:/app")
 	cmd.Env = append(toolEnvironment(t, c), "AWS_DISABLE_HOST_PREFIX_INJECTION=true", "PYTHONUNBUFFERED=1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
-	logs.must(err)
-	logs.must(cmd.Start())
+	logs.Must(err)
+	logs.Must(cmd.Start())
 	ended := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(stdout).ReadString('\n')
 		ended <- line
 	}()
 	for i := 0; ; i++ { // until the session has begun
-		_, err := logs.put("/app", "s", time.Now(), "hello")
-		logs.must(err)
+		_, err := logs.Put("/app", "s", time.Now(), "hello")
+		logs.Must(err)
 		select {
 		case line := <-ended:
 			if !strings.Contains(line, "hello") {
@@ -603,7 +430,7 @@ func BenchmarkLogQuery(b *testing.B) {
 	}
 	size := int64(text.Len())
 	text.Reset()
-	c := logClient{cloudwatchlogs.NewFromConfig(e.Config()), nil}
+	c := logstest.Client{Client: cloudwatchlogs.NewFromConfig(e.Config()), T: b}
 	for _, query := range []string{"filter @message like /ERROR/ | stats count(*)", "filter level = 'ERROR' | sort step desc | limit 20", "fields @timestamp, @message",
 		"stats count(*) by bin(5m), level", "stats pct(step, 99), count_distinct(step)"} {
 		b.Run(strings.NewReplacer(" ", "_", "/", "|").Replace(query), func(b *testing.B) {

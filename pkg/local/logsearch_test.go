@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // chatty returns an engine whose jobs of the definitions "a" and "b" have printed their index and
@@ -27,7 +28,7 @@ func chatty(t *testing.T) (w *testEngine, logs *cloudwatchlogs.Client, lines []s
 	w = open(t, Options{Executor: s, VCPUs: 1, MemoryMiB: 64})
 	w.register("a", "1", "64")
 	w.register("b", "1", "64")
-	for _, id := range []string{w.submit("a", array(5)), w.submit("b", array(4))} {
+	for _, id := range []string{w.submit("a", modeltest.Array(5)), w.submit("b", modeltest.Array(4))} {
 		for i := range 5 {
 			if t := w.engine.model.Task(fmt.Sprintf("%s:%d", id, i)); t != nil {
 				lines = append(lines, t.ID()+" begins", t.ID()+" ends well")

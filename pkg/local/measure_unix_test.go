@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/usage"
 )
@@ -80,7 +81,7 @@ func TestMeasuredContainers(t *testing.T) {
 			ResourceRequirements: []types.ResourceRequirement{{Type: types.ResourceTypeVcpu, Value: aws.String("1")}, {Type: types.ResourceTypeMemory, Value: aws.String("64")}}}
 	}
 	w.register("several", "1", "64", func(in *awsbatch.RegisterJobDefinitionInput) {
-		in.ContainerProperties, in.EcsProperties = nil, task0(ask(part("a")), part("b"))
+		in.ContainerProperties, in.EcsProperties = nil, modeltest.Task(ask(part("a")), part("b"))
 	})
 	id := w.submit("several")
 	w.idle()

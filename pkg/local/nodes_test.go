@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,30 +21,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 )
-
-// aRange returns nodes of one vCPU whose command is an argument for script.
-func aRange(target, word string) types.NodeRangeProperty {
-	return types.NodeRangeProperty{TargetNodes: &target, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{word},
-		ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
-}
-
-func multiNode(nodes, main int32, ranges ...types.NodeRangeProperty) *awsbatch.RegisterJobDefinitionInput {
-	return &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("multi"), Type: types.JobDefinitionTypeMultinode,
-		NodeProperties: &types.NodeProperties{NumNodes: &nodes, MainNode: &main, NodeRangeProperties: ranges}}
-}
 
 func TestMultiNodeJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 1, aRange("0:2", "1h"), aRange("1", "5m"), aRange("2:", "fail"))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 1, modeltest.NodeRange("0:2", "1h"), modeltest.NodeRange("1", "5m"), modeltest.NodeRange("2:", "fail")))
 		w.register("work", "2", "64")
-		w.submit("work", words("1m"))
+		w.submit("work", modeltest.Words("1m"))
 		id := w.submit("multi", func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"a": "1"} })
 		synctest.Wait()
 		if d := w.job(id); d.Status != types.JobStatusRunnable || s.now() != 1 {
@@ -110,16 +97,14 @@ func TestNodeOverrides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{}
 		w := open(t, Options{Executor: s, VCPUs: 8, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1m"), aRange("0", "1m"))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1m"), modeltest.NodeRange("0", "1m")))
 		overrides := func(n int32, target string, word string) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				in.NodeOverrides = &types.NodeOverrides{NumNodes: &n, NodePropertyOverrides: []types.NodePropertyOverride{
 					{TargetNodes: &target, ContainerOverrides: &types.ContainerOverrides{Command: []string{word}}}}}
 			}
 		}
-		id := w.submit("multi", overrides(4, "0", "7"), attempts(2))
+		id := w.submit("multi", overrides(4, "0", "7"), modeltest.Attempts(2))
 		w.idle()
 		if d := w.job(id); d.Status != types.JobStatusFailed || len(d.Attempts) != 2 || *d.Container.ExitCode != 7 || *d.NodeProperties.NumNodes != 4 {
 			t.Errorf("%+v", d)
@@ -131,8 +116,8 @@ func TestNodeOverrides(t *testing.T) {
 			{overrides(0, "0", "x"), "numNodes must be between 1 and 1000, and more than mainNode."},
 			{overrides(2, "0:2", "x"), `targetNodes "0:2" is not a range of the 2 nodes.`},
 			{overrides(2, "1", "x"), "NodeOverride targets should match job definition. Non matching targets - 1"},
-			{words("x"), "Only nodeOverrides can be used with a job definition of type multinode."},
-			{array(2), "A multi-node parallel job cannot be an array."},
+			{modeltest.Words("x"), "Only nodeOverrides can be used with a job definition of type multinode."},
+			{modeltest.Array(2), "A multi-node parallel job cannot be an array."},
 		} {
 			in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
 			c.edit(in)
@@ -145,10 +130,8 @@ func TestNodeOverrides(t *testing.T) {
 func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 8, MemoryMiB: 1024})
-		main := aPart("main", "1m", true)
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
-			t.Fatal(err)
-		}
+		main := modeltest.Part("main", "1m", true)
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
 		overrides := func(target string, v types.NodePropertyOverride) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				v.TargetNodes = &target
@@ -167,9 +150,7 @@ func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 		}
 		command := types.NodePropertyOverride{ContainerOverrides: &types.ContainerOverrides{Command: []string{"x"}}}
 		w = open(t, Options{VCPUs: 8, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, aRange("0", "1m"), taskRange("1:", main, aPart("side", "1h", true, "main START")))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.NodeRange("0", "1m"), modeltest.TaskNodes("1:", main, modeltest.Part("side", "1h", true, "main START"))))
 		for _, c := range []struct {
 			edit func(*awsbatch.SubmitJobInput)
 			want string
@@ -187,89 +168,6 @@ func TestOverridesOfNodesOfSeveralContainers(t *testing.T) {
 	})
 }
 
-// TestNodesConsume checks that a job reserves the consumable resources of all its nodes, and once those that its
-// definition or its request lists beside them.
-func TestNodesConsume(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := open(t, Options{VCPUs: 8, MemoryMiB: 1024})
-		if _, err := w.CreateConsumableResource(t.Context(), &awsbatch.CreateConsumableResourceInput{ConsumableResourceName: aws.String("licence"), TotalQuantity: aws.Int64(6)}); err != nil {
-			t.Fatal(err)
-		}
-		main, others := aRange("0", "1m"), taskRange("1:", aPart("main", "1h", true), aPart("side", "1h", false))
-		main.ConsumableResourceProperties, others.ConsumableResourceProperties = asks("licence", 1), asks(model.ARN(model.KindConsumable, "licence"), 2)
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, main, others)); err != nil {
-			t.Fatal(err)
-		}
-		consuming := func(n int64) func(*awsbatch.SubmitJobInput) {
-			return func(in *awsbatch.SubmitJobInput) {
-				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{
-					{TargetNodes: aws.String("1:"), ConsumableResourcePropertiesOverride: asks("licence", n)}}}
-			}
-		}
-		first, second := w.submit("multi"), w.submit("multi", consuming(1))
-		large, largest := w.submit("multi", consuming(4)), w.submit("multi", consuming(math.MaxInt64))
-		synctest.Wait()
-		w.want(first, types.JobStatusRunning, "")
-		w.want(second, types.JobStatusRunnable, "the job waits for 3 of the consumable resource licence")
-		const toomuch = "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT - the job asks for %d of the consumable resource licence, more than its total quantity"
-		w.want(large, types.JobStatusRunnable, fmt.Sprintf(toomuch, 9))
-		w.want(largest, types.JobStatusRunnable, fmt.Sprintf(toomuch, math.MaxInt64))
-		if got := *w.job(first).ConsumableResourceProperties.ConsumableResourceList[0].Quantity; got != 5 {
-			t.Errorf("the job shows %d, want 5", got)
-		}
-		time.Sleep(90 * time.Second)
-		w.want(second, types.JobStatusRunning, "")
-		beside := multiNode(3, 0, main, others)
-		beside.ConsumableResourceProperties = asks("licence", 2)
-		if _, err := w.RegisterJobDefinition(t.Context(), beside); err != nil {
-			t.Fatal(err)
-		}
-		w.want(w.submit("multi"), types.JobStatusRunnable, fmt.Sprintf(toomuch, 7))
-		requested := w.submit("multi", func(in *awsbatch.SubmitJobInput) { in.ConsumableResourcePropertiesOverride = asks("licence", 1) })
-		w.want(requested, types.JobStatusRunnable, "the job waits for 6 of the consumable resource licence")
-		time.Sleep(time.Minute)
-		w.want(requested, types.JobStatusRunning, "")
-		in := &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi")}
-		consuming(0)(in)
-		_, err := w.SubmitJob(t.Context(), in)
-		refused(t, err, "quantity of consumable resource licence should be at least 1.")
-		others.ConsumableResourceProperties = asks("licence", 0)
-		_, err = w.RegisterJobDefinition(t.Context(), multiNode(3, 0, main, others))
-		refused(t, err, "quantity of consumable resource licence should be at least 1.")
-	})
-}
-
-func TestNumberOfNodesNeedsAnOpenRange(t *testing.T) {
-	for _, c := range []struct {
-		ranges []types.NodeRangeProperty
-		nodes  int32
-		want   string
-	}{
-		{[]types.NodeRangeProperty{aRange("0:2", "x")}, 2, "numNodes can be overridden only where targetNodes of a node range has no end, such as 0:."},
-		{[]types.NodeRangeProperty{aRange("0:2", "x")}, 3, "numNodes can be overridden only where targetNodes of a node range has no end, such as 0:."},
-		{[]types.NodeRangeProperty{aRange("0", "x"), aRange("1:", "x")}, 1, `numNodes must be more than the start of targetNodes "1:", got 1.`},
-		{[]types.NodeRangeProperty{aRange("0", "x"), aRange("1:", "x")}, 2, ""},
-		{[]types.NodeRangeProperty{aRange(":", "x")}, 1, ""},
-	} {
-		w := open(t, Options{Executor: &script{}, VCPUs: 8, MemoryMiB: 8192})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, c.ranges...)); err != nil {
-			t.Fatal(err)
-		}
-		_, err := w.SubmitJob(t.Context(), &awsbatch.SubmitJobInput{JobName: aws.String("job"), JobQueue: aws.String("default"), JobDefinition: aws.String("multi"),
-			NodeOverrides: &types.NodeOverrides{NumNodes: &c.nodes}})
-		if c.want != "" {
-			refused(t, err, c.want)
-		} else if err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// taskRange returns nodes of several containers.
-func taskRange(target string, parts ...types.TaskContainerProperties) types.NodeRangeProperty {
-	return types.NodeRangeProperty{TargetNodes: &target, EcsProperties: task0(parts...)}
-}
-
 // TestNodesOfSeveralContainers follows a job with nodes of both kinds: an essential container ends its node, and the
 // main node ends the job. Both nodes of several containers use the same names.
 func TestNodesOfSeveralContainers(t *testing.T) {
@@ -280,11 +178,9 @@ func TestNodesOfSeveralContainers(t *testing.T) {
 		}}
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir, Executor: s, VCPUs: 4, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 2, aRange("0", "1h"),
-			taskRange("1", aPart("main", "7", true, "side START"), aPart("side", "1h", false)),
-			taskRange("2", aPart("main", "5m", true, "fetch SUCCESS"), aPart("fetch", "3s", false), aPart("side", "1h", false)))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 2, modeltest.NodeRange("0", "1h"),
+			modeltest.TaskNodes("1", modeltest.Part("main", "7", true, "side START"), modeltest.Part("side", "1h", false)),
+			modeltest.TaskNodes("2", modeltest.Part("main", "5m", true, "fetch SUCCESS"), modeltest.Part("fetch", "3s", false), modeltest.Part("side", "1h", false))))
 		id := w.submit("multi")
 		synctest.Wait()
 		if s.now() != 2 { // fetch and side of the main node
@@ -361,20 +257,12 @@ func TestNodesOfSeveralContainers(t *testing.T) {
 			golden.File(t, "testdata/nodes.json", indented.String()+"\n")
 			w = w.restart(dir, Options{ReadOnly: true})
 		}
-		out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := modeltest.Must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
 		c := out.JobDefinitions[0].NodeProperties.NodeRangeProperties[1].EcsProperties.TaskProperties[0].Containers[0]
 		if c.Environment == nil || c.DependsOn == nil || !*c.Essential {
 			t.Errorf("described: %+v", c)
 		}
 	})
-}
-
-// podRange returns nodes that are pods; script runs the first argument of a container.
-func podRange(target string, containers ...types.EksContainer) types.NodeRangeProperty {
-	return types.NodeRangeProperty{TargetNodes: &target, EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{Containers: containers}}}
 }
 
 // TestNodesOfPods follows a job whose nodes are pods: a node ends with the last container of its pod, and the main node
@@ -391,12 +279,10 @@ func TestNodesOfPods(t *testing.T) {
 			c.Resources.Limits = map[string]string{"nvidia.com/gpu": "1"}
 			return c
 		}
-		main := podRange("0", gpu(inPod("main", "5m")), inPod("side", "1m"))
-		main.EksProperties.PodProperties.InitContainers = []types.EksContainer{gpu(inPod("fetch", "3s"))}
+		main := modeltest.PodNodes("0", gpu(modeltest.InPod("main", "5m")), modeltest.InPod("side", "1m"))
+		main.EksProperties.PodProperties.InitContainers = []types.EksContainer{gpu(modeltest.InPod("fetch", "3s"))}
 		main.EksProperties.PodProperties.Containers[0].Args = []string{"5m", "$(AWS_BATCH_JOB_NODE_INDEX)"}
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(3, 0, podRange("1:", gpu(inPod("main", "0")), inPod("side", "7")), main)); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(3, 0, modeltest.PodNodes("1:", gpu(modeltest.InPod("main", "0")), modeltest.InPod("side", "7")), main))
 		overrides := func(target, name, word string) func(*awsbatch.SubmitJobInput) {
 			return func(in *awsbatch.SubmitJobInput) {
 				in.NodeOverrides = &types.NodeOverrides{NodePropertyOverrides: []types.NodePropertyOverride{{TargetNodes: &target,
@@ -446,18 +332,13 @@ func TestNodesOfPods(t *testing.T) {
 			}
 			w = w.restart(dir, Options{ReadOnly: true})
 		}
-		out, err := w.DescribeJobDefinitions(t.Context(), &awsbatch.DescribeJobDefinitionsInput{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := modeltest.Must(t, w.DescribeJobDefinitions, &awsbatch.DescribeJobDefinitionsInput{})
 		d := out.JobDefinitions[0]
 		if c := d.NodeProperties.NodeRangeProperties[0].EksProperties.PodProperties.Containers[0]; d.ContainerOrchestrationType != types.OrchestrationTypeEks || c.Env == nil {
 			t.Errorf("described: %+v", d)
 		}
 		w = open(t, Options{VCPUs: 4, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, podRange("0", inPod("main", "1m")), podRange("1:", inPod("main", "1h"), inPod("side", "7")))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.PodNodes("0", modeltest.InPod("main", "1m")), modeltest.PodNodes("1:", modeltest.InPod("main", "1h"), modeltest.InPod("side", "7"))))
 		id = w.submit("multi")
 		w.idle()
 		w.want(id, types.JobStatusSucceeded, model.ReasonExited)
@@ -481,10 +362,8 @@ func TestNodesOfPods(t *testing.T) {
 func TestMainNodeThatDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 4, MemoryMiB: 1024})
-		if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, aRange("0:", "1h"),
-			taskRange("0", aPart("main", "1h", true, "fetch SUCCESS"), aPart("fetch", "fail", false), aPart("side", "stubborn", false)))); err != nil {
-			t.Fatal(err)
-		}
+		modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:", "1h"),
+			modeltest.TaskNodes("0", modeltest.Part("main", "1h", true, "fetch SUCCESS"), modeltest.Part("fetch", "fail", false), modeltest.Part("side", "stubborn", false))))
 		id := w.submit("multi")
 		w.idle()
 		w.want(id, types.JobStatusFailed, model.ReasonNotStarted)
@@ -492,44 +371,4 @@ func TestMainNodeThatDoesNotStart(t *testing.T) {
 			t.Errorf("reason %s", got)
 		}
 	})
-}
-
-func TestMultiNodeRefuses(t *testing.T) {
-	w := open(t, Options{})
-	several := taskRange("0:", aPart("a", "x", true), aPart("b", "x", true))
-	exclusive, noEssential, small := aRange("0:", "x"), taskRange("0:", aPart("a", "x", false)), taskRange("0:", aPart("a", "x", true))
-	exclusive.EcsProperties = several.EcsProperties
-	elsewhere := podRange("1", inPod("main", "x"))
-	elsewhere.EksProperties.PodProperties.Metadata = &types.EksMetadata{Namespace: aws.String("other")}
-	eks := types.NodeRangeProperty{TargetNodes: aws.String("0:"), EksProperties: &types.EksProperties{PodProperties: &types.EksPodProperties{HostNetwork: aws.Bool(true)}}}
-	both := func(nodes int32) *awsbatch.RegisterJobDefinitionInput {
-		in := multiNode(nodes, 0, aRange("0:", "x"))
-		in.EcsProperties = several.EcsProperties
-		return in
-	}
-	const onlyOne = "Only one of containerProperties, ecsProperties and nodeProperties can be given."
-	for _, c := range []struct {
-		in   *awsbatch.RegisterJobDefinitionInput
-		want string
-	}{
-		{multiNode(2, 2, aRange("0:", "x")), "Error executing request, Exception : Main node index is out of range, must be less than numNodes"},
-		{multiNode(0, 0, aRange("0:", "x")), "Error executing request, Exception : Number of nodes must be between 1 and 1000"},
-		{multiNode(3, 0, aRange("0", "x"), aRange("2:", "x")), "Error executing request, Exception : Node Range Properties target nodes have missing ranges"},
-		{multiNode(3, 0, aRange("0:3", "x")), `targetNodes "0:3" is not a range of the 3 nodes.`},
-		{multiNode(3, 0, aRange("a", "x")), "Error executing request, Exception : targetNodes should contain only digits"},
-		{both(3), onlyOne},
-		{both(-1), onlyOne},            // a rejected request reserves no memory
-		{both(math.MaxInt32), onlyOne}, // 2^31 nodes would exhaust the engine's memory
-		{multiNode(math.MaxInt32, 0, aRange("0:", "x")), "Error executing request, Exception : Number of nodes must be between 1 and 1000"},
-		{multiNode(3, 0, exclusive), "Error executing request, Exception : NodeRangeProperties can not use both ecsProperties and container fields"},
-		{multiNode(3, 0, types.NodeRangeProperty{TargetNodes: aws.String("0:")}), "ECS Container Image must be provided."},
-		{multiNode(3, 0, noEssential), "Error executing request, Exception : At least one container must be set as essential"},
-		{multiNode(3, 0, small), "vCPU must be at least 1, got 0.5."},
-		{multiNode(3, 0, eks), "Containers must be provided for Batch on EKS jobs."},
-		{multiNode(3, 0, aRange("0", "x"), podRange("1:", inPod("main", "x"))), "Either all node ranges have eksProperties, or none has."},
-		{multiNode(3, 0, podRange("0:", inPod("main", "x")), elsewhere), "All node ranges must have the same namespace."},
-	} {
-		_, err := w.RegisterJobDefinition(t.Context(), c.in)
-		refused(t, err, c.want)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,12 +18,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/testtool"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // crash opens a second engine on the data that the disk would have if w's engine had been killed
@@ -52,8 +50,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 		w := open(t, Options{Dir: dir})
 		w.register("work", "1", "512")
 		w.register("work", "2", "512")
-		done := w.submit("work", words("3"), attempts(2))
-		many := w.submit("work", array(3), words("0s", "fail", "0s"))
+		done := w.submit("work", modeltest.Words("3"), modeltest.Attempts(2))
+		many := w.submit("work", modeltest.Array(3), modeltest.Words("0s", "fail", "0s"))
 		w.idle()
 		before := []types.JobDetail{w.job(done), w.job(many), w.job(many + ":1")}
 		if err := w.engine.Close(t.Context()); err != nil {
@@ -77,12 +75,12 @@ func TestCrashEndsWhatRanByTheRetryStrategy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 3, MemoryMiB: 8192})
 		w.register("work", "1", "512")
-		once := w.submit("work", words("1h"))
-		again := w.submit("work", words("1h"), attempts(2, types.EvaluateOnExit{OnStatusReason: aws.String("Host EC2*"), Action: types.RetryActionRetry},
+		once := w.submit("work", modeltest.Words("1h"))
+		again := w.submit("work", modeltest.Words("1h"), modeltest.Attempts(2, types.EvaluateOnExit{OnStatusReason: aws.String("Host EC2*"), Action: types.RetryActionRetry},
 			types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionExit}))
-		stopped := w.submit("work", words("stubborn"))
-		waits := w.submit("work", words("1h"))
-		depends := w.submit("work", after(once))
+		stopped := w.submit("work", modeltest.Words("stubborn"))
+		waits := w.submit("work", modeltest.Words("1h"))
+		depends := w.submit("work", modeltest.After(once))
 		synctest.Wait()
 		w.terminate(stopped, "enough")
 
@@ -112,11 +110,11 @@ func TestCrashAnywhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{VCPUs: 3, MemoryMiB: 8192})
 		w.register("work", "1", "512")
-		a := w.submit("work", words("1m"), attempts(3))
-		b := w.submit("work", array(3), words("1m", "fail", "2m"), after(a))
-		c := w.submit("work", array(3), words("0s"), depends(b, types.ArrayJobDependencyNToN))
-		w.submit("work", after(c))
-		w.terminate(w.submit("work", words("1h")), "enough")
+		a := w.submit("work", modeltest.Words("1m"), modeltest.Attempts(3))
+		b := w.submit("work", modeltest.Array(3), modeltest.Words("1m", "fail", "2m"), modeltest.After(a))
+		c := w.submit("work", modeltest.Array(3), modeltest.Words("0s"), modeltest.Depends(b, types.ArrayJobDependencyNToN))
+		w.submit("work", modeltest.After(c))
+		w.terminate(w.submit("work", modeltest.Words("1h")), "enough")
 		w.idle()
 		path := filepath.Join(w.engine.options.Dir, "journal")
 		data, err := os.ReadFile(path)
@@ -150,8 +148,8 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir})
 		w.register("work", "1", "512")
-		polite := w.submit("work", words("1h"))
-		stubborn := w.submit("work", words("stubborn"), attempts(2))
+		polite := w.submit("work", modeltest.Words("1h"))
+		stubborn := w.submit("work", modeltest.Words("stubborn"), modeltest.Attempts(2))
 		synctest.Wait()
 		if err := w.engine.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -287,94 +285,4 @@ func TestFullDisk(t *testing.T) {
 			}
 		})
 	}
-}
-
-// step is one action of a client in a random history.
-type step struct {
-	what       string // submit, cancel, terminate or wait
-	on         int    // of the jobs so far
-	words      []string
-	attempts   int32
-	size       int32 // of the array; below 2: none
-	sequential bool
-	depends    bool
-}
-
-var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-	return step{
-		what:       rapid.SampledFrom([]string{"submit", "submit", "submit", "cancel", "terminate", "wait"}).Draw(t, "what"),
-		on:         rapid.IntRange(0, 20).Draw(t, "on"),
-		words:      rapid.SliceOfN(rapid.SampledFrom([]string{"0s", "1m", "1h", "fail", "stubborn"}), 1, 3).Draw(t, "words"),
-		attempts:   rapid.Int32Range(1, 3).Draw(t, "attempts"),
-		size:       rapid.Int32Range(0, 4).Draw(t, "size"),
-		sequential: rapid.Bool().Draw(t, "sequential"),
-		depends:    rapid.Bool().Draw(t, "depends"),
-	}
-}), 1, 12)
-
-// TestRandomHistories plays random histories and kills the engine after each: no job is lost,
-// each one ends, and nothing stays reserved.
-func TestRandomHistories(t *testing.T) {
-	testtool.ShortChecks(t, 25)
-	rapid.Check(t, func(r *rapid.T) {
-		history := steps.Draw(r, "history")
-		var problem error
-		synctest.Test(t, func(t *testing.T) { problem = playHistory(t, history) })
-		if problem != nil {
-			r.Fatal(problem)
-		}
-	})
-}
-
-func playHistory(t *testing.T, history []step) error {
-	s := &script{}
-	w := open(t, Options{Executor: s, VCPUs: 3, MemoryMiB: 8192})
-	w.register("work", "1", "512")
-	var ids []string
-	for _, step := range history {
-		switch {
-		case step.what == "submit":
-			ids = append(ids, w.submit("work", step.job(ids)...))
-		case step.what == "wait":
-			synctest.Wait()
-		case len(ids) == 0:
-		case step.what == "cancel":
-			w.cancel(ids[step.on%len(ids)], "not wanted")
-		default:
-			w.terminate(ids[step.on%len(ids)], "enough")
-		}
-	}
-	synctest.Wait()
-	if err := errors.Join(w.crash(Options{VCPUs: 3, MemoryMiB: 8192}).finish(ids), w.finish(ids)); err != nil {
-		return err
-	}
-	if s.most > 3 {
-		return fmt.Errorf("%d at once on 3 vCPUs", s.most)
-	}
-	return nil
-}
-
-func (s step) job(ids []string) []func(*awsbatch.SubmitJobInput) {
-	job := []func(*awsbatch.SubmitJobInput){words(s.words...), attempts(s.attempts), timeout(7200)}
-	if s.size >= 2 {
-		job = append(job, array(s.size))
-		if s.sequential {
-			job = append(job, depends("", types.ArrayJobDependencySequential))
-		}
-	}
-	if s.depends && len(ids) > 0 {
-		job = append(job, after(ids[s.on%len(ids)]))
-	}
-	return job
-}
-
-// finish waits until everything has run and checks the final states.
-func (w *testEngine) finish(ids []string) error {
-	w.idle()
-	for _, id := range ids {
-		if d := w.job(id); d.Status != types.JobStatusSucceeded && d.Status != types.JobStatusFailed {
-			return fmt.Errorf("job %s is %s, and the engine idle", id, d.Status)
-		}
-	}
-	return w.engine.model.Unreleased()
 }

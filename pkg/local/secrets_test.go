@@ -17,6 +17,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/secretsource"
 )
 
@@ -91,11 +92,11 @@ func TestJobWithoutItsSecretDoesNotStart(t *testing.T) {
 		w.register("logs", "1", "512", func(in *awsbatch.RegisterJobDefinitionInput) {
 			in.ContainerProperties.LogConfiguration = &types.LogConfiguration{LogDriver: types.LogDriverSplunk, SecretOptions: []types.Secret{secretToken}}
 		})
-		plain, logs := w.submit("work", attempts(3)), w.submit("logs")
-		exits := w.submit("work", attempts(3), func(in *awsbatch.SubmitJobInput) {
+		plain, logs := w.submit("work", modeltest.Attempts(3)), w.submit("logs")
+		exits := w.submit("work", modeltest.Attempts(3), func(in *awsbatch.SubmitJobInput) {
 			in.RetryStrategy.EvaluateOnExit = []types.EvaluateOnExit{{OnReason: aws.String("ResourceInitializationError:*"), Action: types.RetryActionExit}}
 		})
-		many := w.submit("work", array(2))
+		many := w.submit("work", modeltest.Array(2))
 		w.idle()
 		want := noToken + attempt.ErrNoValue.Error()
 		for id, tries := range map[string]int{plain: 3, exits: 1, logs: 1, many + ":1": 1} {
@@ -117,9 +118,9 @@ func TestSecretComesWithTheJob(t *testing.T) {
 		w := open(t, Options{Executor: x})
 		w.register("work", "1", "512", needs)
 		w.register("same", "1", "512", needs)
-		id := w.supplying().submit("work", words("fail"), attempts(2))
-		long := w.supplying().submit("same", words("1h"))
-		cancelled := w.supplying().submit("work", array(2), words("1h", "1h"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &long}} })
+		id := w.supplying().submit("work", modeltest.Words("fail"), modeltest.Attempts(2))
+		long := w.supplying().submit("same", modeltest.Words("1h"))
+		cancelled := w.supplying().submit("work", modeltest.Array(2), modeltest.Words("1h", "1h"), func(in *awsbatch.SubmitJobInput) { in.DependsOn = []types.JobDependency{{JobId: &long}} })
 		w.cancel(cancelled, "not needed")
 		synctest.Wait()
 		if n := w.kept(); n > 2 { // the second attempt may be over
@@ -154,7 +155,7 @@ func TestRestartLosesSecrets(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "state")
 		w := open(t, Options{Dir: dir})
 		w.register("work", "4", "512", needs)
-		running := w.supplying().submit("work", words("1h"), attempts(2))
+		running := w.supplying().submit("work", modeltest.Words("1h"), modeltest.Attempts(2))
 		waiting := w.supplying().submit("work")
 		synctest.Wait()
 		x := &script{}
@@ -204,18 +205,15 @@ func TestTaskWithoutASecretDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &script{}
 		w := open(t, Options{Executor: x})
-		side := aPart("side", "0s", false)
+		side := modeltest.Part("side", "0s", false)
 		side.Secrets = []types.Secret{secretToken}
-		w.registerTask("task", aPart("main", "0s", true), side)
+		w.registerTask("task", modeltest.Part("main", "0s", true), side)
 		node := func(nodes string, secrets ...types.Secret) types.NodeRangeProperty {
 			return types.NodeRangeProperty{TargetNodes: &nodes, Container: &types.ContainerProperties{Image: aws.String("busybox:1"), Command: []string{"0s"}, Secrets: secrets,
 				ResourceRequirements: []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}}}}
 		}
-		_, err := w.RegisterJobDefinition(t.Context(), &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
+		modeltest.Must(t, w.RegisterJobDefinition, &awsbatch.RegisterJobDefinitionInput{JobDefinitionName: aws.String("nodes"), Type: types.JobDefinitionTypeMultinode,
 			NodeProperties: &types.NodeProperties{NumNodes: aws.Int32(2), MainNode: aws.Int32(0), NodeRangeProperties: []types.NodeRangeProperty{node("0"), node("1", secretToken)}}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		task, nodes := w.submit("task"), w.submit("nodes")
 		w.idle()
 		want := noToken + attempt.ErrNoValue.Error()
@@ -262,7 +260,7 @@ func TestUnhonouredMembers(t *testing.T) {
 			x := &lacking{members: []attempt.Member{c.member}}
 			w := open(t, Options{Executor: x})
 			w.register("work", "1", "512")
-			w.registerTask("task", aPart("main", "0s", true), aPart("side", "0s", false))
+			w.registerTask("task", modeltest.Part("main", "0s", true), modeltest.Part("side", "0s", false))
 			id, task := w.submit("work"), w.submit("task")
 			w.idle()
 			w.want(id, c.status, c.reason)
@@ -281,9 +279,9 @@ func TestUnhonouredMembers(t *testing.T) {
 // their own instead of a shared one, or an own namespace.
 func TestSharedVolumes(t *testing.T) {
 	mount := []types.MountPoint{{SourceVolume: aws.String("v"), ContainerPath: aws.String("/v")}}
-	a, b := aPart("a", "x", true), aPart("b", "x", true)
+	a, b := modeltest.Part("a", "x", true), modeltest.Part("b", "x", true)
 	a.MountPoints = mount
-	task := task0(a, b).TaskProperties[0]
+	task := modeltest.Task(a, b).TaskProperties[0]
 	task.Volumes = []types.Volume{{Name: aws.String("v")}}
 	if m := attempt.Prevented(attempt.UnhonouredTask(&task, true)); m != nil {
 		t.Errorf("one user: %v", m)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // trainer is a script that counts as an executor with containers.
@@ -32,27 +32,11 @@ func (x *trainer) peak() int {
 	return x.most
 }
 
-// serviceResources creates the resources for service jobs that the base requests name.
-func serviceResources(must func(operation, body string)) {
-	for _, r := range [][2]string{
-		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 4}]}`},
-		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "typed", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 4}]}`},
-		{"CreateJobQueue", `{"jobQueueName": "sage", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`},
-		{"CreateSchedulingPolicy", `{"name": "quota", "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}}`},
-		{"CreateJobQueue", `{"jobQueueName": "quotas", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "schedulingPolicyArn": "arn:aws:batch:local:000000000000:scheduling-policy/quota",
-			"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "typed"}]}`},
-		{"CreateQuotaShare", `{"quotaShareName": "team", "jobQueue": "quotas", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 2}],
-			"resourceSharingConfiguration": {"strategy": "LEND_AND_BORROW"}, "preemptionConfiguration": {"inSharePreemption": "DISABLED"}}`},
-	} {
-		must(r[0], r[1])
-	}
-}
-
 // serving returns an engine with those resources.
 func serving(t *testing.T, x attempt.Executor) *testEngine {
 	t.Helper()
 	w := open(t, Options{Executor: x})
-	serviceResources(w.must)
+	modeltest.ServiceResources(w.must)
 	return w
 }
 
@@ -64,18 +48,6 @@ func (w *testEngine) must(operation, body string) {
 	}
 }
 
-// aTraining returns a payload for instances of ml.m5.large whose container gets the arguments.
-func aTraining(count int, arguments ...string) string {
-	text, err := json.Marshal(map[string]any{"TrainingJobName": "mnist", "RoleArn": "arn:aws:iam::123456789012:role/r",
-		"AlgorithmSpecification": map[string]any{"TrainingImage": "train:1", "TrainingInputMode": "File", "ContainerArguments": arguments},
-		"OutputDataConfig":       map[string]any{"S3OutputPath": "s3://b/o"}, "HyperParameters": map[string]string{"eta": "0.1"},
-		"Environment": map[string]string{"A": "b"}, "ResourceConfig": map[string]any{"InstanceType": "ml.m5.large", "InstanceCount": count, "VolumeSizeInGB": 1}})
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
 // serve submits a service job and returns its id.
 func (w *testEngine) serve(queue, payload string, more ...func(*awsbatch.SubmitServiceJobInput)) string {
 	w.t.Helper()
@@ -83,19 +55,13 @@ func (w *testEngine) serve(queue, payload string, more ...func(*awsbatch.SubmitS
 	for _, f := range more {
 		f(in)
 	}
-	out, err := w.SubmitServiceJob(w.t.Context(), in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := modeltest.Must(w.t, w.SubmitServiceJob, in)
 	return *out.JobId
 }
 
 func (w *testEngine) service(id string) *awsbatch.DescribeServiceJobOutput {
 	w.t.Helper()
-	out, err := w.DescribeServiceJob(w.t.Context(), &awsbatch.DescribeServiceJobInput{JobId: &id})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := modeltest.Must(w.t, w.DescribeServiceJob, &awsbatch.DescribeServiceJobInput{JobId: &id})
 	return out
 }
 
@@ -156,7 +122,7 @@ func TestServiceJob(t *testing.T) {
 		if err != nil || len(empty.QueueUtilization.TotalCapacityUsage) != 0 {
 			t.Errorf("an empty queue: %+v, %v", empty, err)
 		}
-		id := w.serve("sage", aTraining(1), func(in *awsbatch.SubmitServiceJobInput) {
+		id := w.serve("sage", modeltest.Training(1), func(in *awsbatch.SubmitServiceJobInput) {
 			in.Tags, in.SchedulingPriority = map[string]string{"team": "a"}, aws.Int32(3)
 			in.RetryStrategy = &types.ServiceJobRetryStrategy{Attempts: aws.Int32(2)}
 		})
@@ -273,7 +239,7 @@ func TestServiceJobNotHere(t *testing.T) {
 		}
 		w.endService(gpu)
 		processes := serving(t, &script{})
-		id := processes.serve("sage", aTraining(1))
+		id := processes.serve("sage", modeltest.Training(1))
 		processes.idle()
 		processes.wantService(id, types.ServiceJobStatusFailed, "The local engine cannot run this training job: not available here: "+
 			"AlgorithmSpecification.TrainingImage (it needs an engine with --executor podman)")
@@ -282,9 +248,7 @@ func TestServiceJobNotHere(t *testing.T) {
 
 func (w *testEngine) endService(id string) {
 	w.t.Helper()
-	if _, err := w.TerminateServiceJob(w.t.Context(), &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")}); err != nil {
-		w.t.Fatal(err)
-	}
+	modeltest.Must(w.t, w.TerminateServiceJob, &awsbatch.TerminateServiceJobInput{JobId: &id, Reason: aws.String("enough")})
 }
 
 // TestServiceJobEnds checks failures with their retries, both timeouts, TerminateServiceJob and an engine that dies.
@@ -307,18 +271,18 @@ func TestServiceJobEnds(t *testing.T) {
 			}
 		}
 		const failed = "Received status from SageMaker: AlgorithmError: no such column, exit code: 2"
-		again := w.serve("sage", aTraining(1, "2"), retried("Received status from SageMaker: AlgorithmError*"))
-		once := w.serve("sage", aTraining(1, "2"), retried("Received status from SageMaker: InternalServerError*"))
+		again := w.serve("sage", modeltest.Training(1, "2"), retried("Received status from SageMaker: AlgorithmError*"))
+		once := w.serve("sage", modeltest.Training(1, "2"), retried("Received status from SageMaker: InternalServerError*"))
 		w.idle()
 		w.wantService(again, types.ServiceJobStatusFailed, failed)
 		w.wantService(once, types.ServiceJobStatusFailed, failed)
 		if a, b := w.service(again), w.service(once); len(a.Attempts) != 3 || len(b.Attempts) != 1 || *a.Attempts[0].StatusReason != failed {
 			t.Errorf("%d and %d attempts, want 3 and 1", len(a.Attempts), len(b.Attempts))
 		}
-		short := w.serve("sage", aTraining(1, "1h"), func(in *awsbatch.SubmitServiceJobInput) {
+		short := w.serve("sage", modeltest.Training(1, "1h"), func(in *awsbatch.SubmitServiceJobInput) {
 			in.TimeoutConfig = &types.ServiceJobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 		})
-		stopping := strings.TrimSuffix(aTraining(1, "1h"), "}") + `, "StoppingCondition": {"MaxRuntimeInSeconds": 30}}`
+		stopping := strings.TrimSuffix(modeltest.Training(1, "1h"), "}") + `, "StoppingCondition": {"MaxRuntimeInSeconds": 30}}`
 		limited := w.serve("sage", stopping)
 		w.idle()
 		w.wantService(short, types.ServiceJobStatusFailed, "Job attempt duration exceeded timeout")
@@ -326,7 +290,7 @@ func TestServiceJobEnds(t *testing.T) {
 		if d := w.service(limited); *d.StoppedAt-*d.StartedAt != 30000 {
 			t.Errorf("it ran for %d ms", *d.StoppedAt-*d.StartedAt)
 		}
-		stubborn := w.serve("sage", aTraining(1, "stubborn"))
+		stubborn := w.serve("sage", modeltest.Training(1, "stubborn"))
 		synctest.Wait()
 		w.endService(stubborn)
 		time.Sleep(119 * time.Second)
@@ -336,8 +300,8 @@ func TestServiceJobEnds(t *testing.T) {
 		w.idle()
 		w.wantService(stubborn, types.ServiceJobStatusFailed, "enough")
 
-		long := w.serve("sage", aTraining(1, "1h"), retried("Received status from SageMaker: InternalServerError: We encountered an internal error. Please try again."))
-		waiting := w.serve("sage", aTraining(4, "1m"))
+		long := w.serve("sage", modeltest.Training(1, "1h"), retried("Received status from SageMaker: InternalServerError: We encountered an internal error. Please try again."))
+		waiting := w.serve("sage", modeltest.Training(4, "1m"))
 		synctest.Wait()
 		next := w.crash(Options{Executor: x})
 		synctest.Wait()
@@ -352,212 +316,4 @@ func TestServiceJobEnds(t *testing.T) {
 		w.endService(waiting)
 		w.idle()
 	})
-}
-
-// TestServiceCapacity checks the limit of a service environment, fair shares and their priorities, and the operations
-// that list and update jobs.
-func TestServiceCapacity(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := &trainer{}
-		w := serving(t, x)
-		w.must("CreateJobQueue", `{"jobQueueName": "fair", "priority": 1, "jobQueueType": "SAGEMAKER_TRAINING", "schedulingPolicyArn": "`+w.policy("fair")+`",
-			"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`)
-		named := func(name, share string, priority int32) func(*awsbatch.SubmitServiceJobInput) {
-			return func(in *awsbatch.SubmitServiceJobInput) {
-				in.JobName, in.ShareIdentifier, in.SchedulingPriority = &name, &share, &priority
-			}
-		}
-		var ids []string
-		hold := w.serve("sage", aTraining(1, "1m"))
-		w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "training", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}]}`)
-		for i, name := range []string{"a1", "a2", "a3", "b1"} {
-			ids = append(ids, w.serve("fair", aTraining(1, "1m"), named(name, name[:1], int32(i))))
-		}
-		large := w.serve("sage", aTraining(2, "1m"))
-		synctest.Wait()
-		w.wantService(large, types.ServiceJobStatusRunnable, "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue "+
-			"cannot meet the capacity requirement of the job: the job asks for 2 instances of ml.m5.large, the limit is 1")
-		if _, err := w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &ids[0], SchedulingPriority: aws.Int32(9)}); err != nil {
-			t.Fatal(err)
-		}
-		list := func(in awsbatch.ListServiceJobsInput) string {
-			t.Helper()
-			var names []string
-			in.JobQueue = cmpOr(in.JobQueue, "fair")
-			for pages := awsbatch.NewListServiceJobsPaginator(w.Client, &in); pages.HasMorePages(); {
-				page, err := pages.NextPage(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, s := range page.JobSummaryList {
-					names = append(names, *s.JobName)
-				}
-			}
-			return strings.Join(names, " ")
-		}
-		filter := func(name, value string) []types.KeyValuesPair {
-			return []types.KeyValuesPair{{Name: &name, Values: []string{value}}}
-		}
-		for _, c := range []struct {
-			in   awsbatch.ListServiceJobsInput
-			want string
-		}{
-			{awsbatch.ListServiceJobsInput{}, ""},
-			{awsbatch.ListServiceJobsInput{JobQueue: aws.String("sage")}, "train"},
-			{awsbatch.ListServiceJobsInput{JobStatus: types.ServiceJobStatusRunnable, MaxResults: aws.Int32(3)}, "b1 a3 a2 a1"},
-			{awsbatch.ListServiceJobsInput{JobStatus: types.ServiceJobStatusScheduled}, ""},
-			{awsbatch.ListServiceJobsInput{Filters: filter("JOB_NAME", "A*")}, "a3 a2 a1"},
-			{awsbatch.ListServiceJobsInput{Filters: filter("SHARE_IDENTIFIER", "b")}, "b1"},
-			{awsbatch.ListServiceJobsInput{Filters: filter("SHARE_IDENTIFIER", "b"), JobStatus: types.ServiceJobStatusFailed}, ""},
-			{awsbatch.ListServiceJobsInput{Filters: filter("QUOTA_SHARE_NAME", "b")}, ""},
-			{awsbatch.ListServiceJobsInput{Filters: filter("BEFORE_CREATED_AT", "1")}, ""},
-			{awsbatch.ListServiceJobsInput{Filters: filter("AFTER_CREATED_AT", "1")}, "b1 a3 a2 a1"},
-		} {
-			if got := list(c.in); got != c.want {
-				t.Errorf("%+v: %q, want %q", c.in, got, c.want)
-			}
-		}
-		w.endService(large)
-		w.idle()
-		if n := x.peak(); n != 1 {
-			t.Errorf("%d ran at the same time", n)
-		}
-		w.wantService(hold, types.ServiceJobStatusSucceeded, "Received status from SageMaker: Training job completed")
-		var got []string
-		for _, id := range x.ran {
-			got = append(got, *w.service(id).JobName)
-		}
-		if want := "train a1 b1 a3 a2"; strings.Join(got, " ") != want {
-			t.Errorf("started %v, want %s", got, want)
-		}
-		_, err := w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &ids[0], SchedulingPriority: aws.Int32(1)})
-		refused(t, err, "Service job "+ids[0]+" has ended; its priority cannot be changed.")
-	})
-}
-
-// cmpOr returns a text, or the default for nil.
-func cmpOr(text *string, other string) *string {
-	if text == nil {
-		return &other
-	}
-	return text
-}
-
-// policy creates a fair-share policy and returns its ARN.
-func (w *testEngine) policy(name string) string {
-	w.t.Helper()
-	out, err := w.CreateSchedulingPolicy(w.t.Context(), &awsbatch.CreateSchedulingPolicyInput{Name: &name})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return *out.Arn
-}
-
-// TestServiceTokens checks that the same request with the same client token is rejected, and others are not.
-func TestServiceTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := serving(t, &trainer{})
-		with := func(token string) func(*awsbatch.SubmitServiceJobInput) {
-			return func(in *awsbatch.SubmitServiceJobInput) { in.ClientToken = &token }
-		}
-		id := w.serve("sage", aTraining(1), with("t"))
-		in := &awsbatch.SubmitServiceJobInput{JobName: aws.String("train"), JobQueue: aws.String("sage"), ServiceJobType: types.ServiceJobTypeSagemakerTraining,
-			ServiceRequestPayload: aws.String(aTraining(1)), ClientToken: aws.String("t")}
-		_, err := w.SubmitServiceJob(t.Context(), in)
-		refused(t, err, "The same request with clientToken t was accepted as service job "+id+".")
-		w.serve("sage", aTraining(1), with("u"))
-		w.serve("sage", aTraining(2), with("t"))
-		w.idle()
-		time.Sleep(9 * time.Hour)
-		w.serve("sage", aTraining(1), with("u"))
-		w.idle()
-	})
-}
-
-// TestServiceRequestsAreChecked tries requests that AWS Batch rejects.
-func TestServiceRequestsAreChecked(t *testing.T) {
-	w := serving(t, &trainer{})
-	const environment = `{"serviceEnvironmentName": "e", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [`
-	const queue = `{"jobQueueName": "q", "priority": 1, `
-	const share = `{"quotaShareName": "s", "jobQueue": "quotas", "preemptionConfiguration": {"inSharePreemption": "ENABLED"}, `
-	const job = `{"jobName": "j", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "{}", `
-	const quota = "arn:aws:batch:local:000000000000:scheduling-policy/quota"
-	for _, c := range [][3]string{
-		{"CreateServiceEnvironment", environment + `]}`, "Capacitylimits are required."},
-		{"CreateServiceEnvironment", environment + `{"capacityUnit": "NUM_INSTANCES"}]}`, "Max capacity must be more than 0."},
-		{"CreateServiceEnvironment", environment + `{"capacityUnit": "VCPU", "maxCapacity": 1}]}`, "VCPU is unknown capacity unit"},
-		{"CreateServiceEnvironment", environment + `{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}, {"capacityUnit": "ml.m5.large", "maxCapacity": 1}]}`,
-			"Capacity units must specify either number of instances OR instance type"},
-		{"CreateServiceEnvironment", `{"serviceEnvironmentName": "training", "serviceEnvironmentType": "SAGEMAKER_TRAINING", "capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}]}`,
-			"Object already exists: service environment training."},
-		{"DeleteServiceEnvironment", `{"serviceEnvironment": "training"}`, "Cannot delete, service environment training must be DISABLED first."},
-		{"UpdateServiceEnvironment", `{"serviceEnvironment": "training", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}]}`,
-			"Service environment training is limited by instance types; only a job queue with quota shares can use it."},
-		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING"}`, "Job queues of type SAGEMAKER_TRAINING must have serviceEnvironmentOrder."},
-		{"CreateJobQueue", queue + `"serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}]}`, "Only job queues of type SAGEMAKER_TRAINING can have serviceEnvironmentOrder."},
-		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}],
-			"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`, "A job queue cannot have both serviceEnvironmentOrder and computeEnvironmentOrder."},
-		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}, {"order": 2, "serviceEnvironment": "typed"}]}`,
-			"Job queue can only have 1 service environment."},
-		{"CreateJobQueue", queue + `"computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}], "schedulingPolicyArn": "` + quota + `"}`,
-			"Quota Management feature is only supported for SageMaker Training job queues."},
-		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}], "schedulingPolicyArn": "` + quota + `"}`,
-			"Service environment training is limited by NUM_INSTANCES; a job queue with quota shares needs limits of instance types."},
-		{"CreateJobQueue", queue + `"jobQueueType": "SAGEMAKER_TRAINING", "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": "training"}],
-			"jobStateTimeLimitActions": [{"state": "RUNNABLE", "action": "CANCEL", "reason": "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY", "maxTimeSeconds": 600}]}`,
-			"Invalid job action. Valid job actions: [TERMINATE]"},
-		{"UpdateJobQueue", `{"jobQueue": "sage", "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "local"}]}`,
-			"A job queue cannot change between computeEnvironmentOrder and serviceEnvironmentOrder."},
-		{"CreateSchedulingPolicy", `{"name": "both", "fairsharePolicy": {"shareDecaySeconds": 60}, "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}}`,
-			"A scheduling policy can have either fairsharePolicy or quotaSharePolicy"},
-		{"UpdateSchedulingPolicy", `{"arn": "` + quota + `", "fairsharePolicy": {"shareDecaySeconds": 60}}`, "The type of scheduling policy quota cannot be changed."},
-		{"CreateQuotaShare", share + `"capacityLimits": [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND"}}`,
-			"NUM_INSTANCES is unknown capacity unit"},
-		{"CreateQuotaShare", share + `"capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND", "borrowLimit": 50}}`,
-			"borrowLimit can only be used with the strategy LEND_AND_BORROW."},
-		{"CreateQuotaShare", strings.Replace(share, "quotas", "sage", 1) + `"capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 1}], "resourceSharingConfiguration": {"strategy": "LEND"}}`,
-			"Job Queue sage has no scheduling policy with quotaSharePolicy."},
-		{"DeleteQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team"}`, "Cannot delete, quota share team must be DISABLED first."},
-		{"SubmitServiceJob", job + `"jobQueue": "quotas"}`, "quotaShareName must be specified."},
-		{"SubmitServiceJob", job + `"jobQueue": "quotas", "quotaShareName": "x"}`, "Quota share x does not exist."},
-		{"SubmitServiceJob", job + `"jobQueue": "sage", "quotaShareName": "team"}`, "Job with quotaShareName can only be submitted to job queue with quota share scheduling policy."},
-		{"SubmitServiceJob", job + `"jobQueue": "sage", "shareIdentifier": "a"}`, "Job with shareIdentifier can only be submitted to job queue with fair share scheduling policy."},
-		{"SubmitServiceJob", job + `"jobQueue": "sage", "preemptionConfiguration": {"preemptionRetriesBeforeTermination": 1}}`, "preemptionConfiguration is only for jobs in a quota share."},
-		{"SubmitServiceJob", job + `"jobQueue": "sage", "schedulingPriority": 10000}`, "Scheduling priority must be between 0 and 9999."},
-		{"SubmitServiceJob", job + `"jobQueue": "sage", "retryStrategy": {"attempts": 11}}`, "RetryAttempts must be between 1 and 10."},
-		{"SubmitServiceJob", `{"jobName": "j", "jobQueue": "sage", "serviceJobType": "SAGEMAKER_TRAINING", "serviceRequestPayload": "[]"}`,
-			"serviceRequestPayload is not a CreateTrainingJob request: json: cannot unmarshal array into Go value of type model.Training"},
-		{"TerminateServiceJob", `{"jobId": "x", "reason": "r"}`, "Service job x does not exist."},
-		{"DescribeServiceJob", `{"jobId": "x"}`, "Service job x does not exist."},
-		{"ListServiceJobs", `{"jobQueue": "none"}`, "Job Queue none does not exist."},
-		{"ListServiceJobs", `{"jobQueue": "sage", "filters": [{"name": "JOB_DEFINITION", "values": ["a"]}]}`,
-			"Filter JOB_DEFINITION is not valid. Valid filters: [JOB_NAME, BEFORE_CREATED_AT, AFTER_CREATED_AT, SHARE_IDENTIFIER, QUOTA_SHARE_NAME]"},
-	} {
-		if status, message := w.call(c[0], c[1]); status != 400 || message != c[2] {
-			t.Errorf("%s %s: %d %q, want %q", c[0], c[1], status, message, c[2])
-		}
-	}
-	w.must("CreateServiceEnvironment", environment+`{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 1}], "state": "DISABLED", "tags": {"a": "b"}}`)
-	out, err := w.DescribeServiceEnvironments(t.Context(), &awsbatch.DescribeServiceEnvironmentsInput{MaxResults: aws.Int32(2)})
-	if err != nil || len(out.ServiceEnvironments) != 2 || out.NextToken == nil || out.ServiceEnvironments[0].Tags["a"] != "b" || out.ServiceEnvironments[0].Status != types.ServiceEnvironmentStatusValid {
-		t.Errorf("%+v, %v", out, err)
-	}
-	w.must("DeleteServiceEnvironment", `{"serviceEnvironment": "e"}`)
-	queues, err := w.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{JobQueues: []string{"sage"}})
-	if q := queues.JobQueues[0]; err != nil || q.JobQueueType != types.JobQueueTypeSagemakerTraining || len(q.ComputeEnvironmentOrder) != 0 ||
-		*q.ServiceEnvironmentOrder[0].ServiceEnvironment != "arn:aws:batch:local:000000000000:service-environment/training" || *q.ServiceEnvironmentOrder[0].Order != 1 {
-		t.Errorf("%+v, %v", q, err)
-	}
-	w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "training", "state": "DISABLED"}`)
-	status, message := w.call("DeleteServiceEnvironment", `{"serviceEnvironment": "training"}`)
-	if status != 400 || message != "Cannot delete, found existing JobQueue relationship" {
-		t.Errorf("%d %s", status, message)
-	}
-	tags, err := w.ListTagsForResource(t.Context(), &awsbatch.ListTagsForResourceInput{ResourceArn: aws.String("arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team")})
-	if err != nil || len(tags.Tags) != 0 {
-		t.Errorf("%+v, %v", tags, err)
-	}
-	if !slices.Contains(types.ServiceJobStatus("").Values(), types.ServiceJobStatusScheduled) {
-		t.Error("the SDK no longer has SCHEDULED")
-	}
 }

@@ -19,10 +19,7 @@ func (e *Engine) EndJobs(ctx context.Context) (jobs int, err error) {
 		e.shutdown = true
 		for _, j := range m.Unfinished() {
 			jobs++
-			if !j.Terminated {
-				events = append(events, model.Event{Stopped: &model.Stop{Job: j.Task.ID(), Terminate: true,
-					Reason: ReasonShutdown}})
-			}
+			events = append(events, j.Stop(true, ReasonShutdown)...)
 		}
 		return events, nil
 	})

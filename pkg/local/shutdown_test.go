@@ -15,6 +15,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // TestEndJobs checks that jobs in every state end, and that the next engine starts none of them
@@ -25,17 +26,17 @@ func TestEndJobs(t *testing.T) {
 		w := open(t, Options{Dir: dir, VCPUs: 2, MemoryMiB: 8192})
 		w.register("work", "1", "512")
 		w.register("large", "64", "512")
-		everything := attempts(3, types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionRetry},
+		everything := modeltest.Attempts(3, types.EvaluateOnExit{OnReason: aws.String("*"), Action: types.RetryActionRetry},
 			types.EvaluateOnExit{OnStatusReason: aws.String("*"), Action: types.RetryActionRetry})
-		done := w.submit("work", words("0s"))
+		done := w.submit("work", modeltest.Words("0s"))
 		w.idle()
-		running := w.submit("work", words("1h"), everything)
-		stubborn := w.submit("work", words("stubborn"), everything)
-		waits := w.submit("work", words("1h"), everything)
+		running := w.submit("work", modeltest.Words("1h"), everything)
+		stubborn := w.submit("work", modeltest.Words("stubborn"), everything)
+		waits := w.submit("work", modeltest.Words("1h"), everything)
 		never := w.submit("large", everything)
-		depends := w.submit("work", after(running), everything)
-		children := w.submit("work", array(3), words("1h"), everything)
-		stopped := w.submit("work", words("1h"))
+		depends := w.submit("work", modeltest.After(running), everything)
+		children := w.submit("work", modeltest.Array(3), modeltest.Words("1h"), everything)
+		stopped := w.submit("work", modeltest.Words("1h"))
 		w.terminate(stopped, "enough")
 		synctest.Wait()
 
@@ -70,7 +71,7 @@ func TestProcessesForBatchctlOnly(t *testing.T) {
 		for _, x := range []attempt.Executor{&script{}, containers{&script{}}} {
 			w := open(t, Options{Executor: x, ProcessesForBatchctlOnly: only})
 			w.register("work", "1", "512")
-			w.submit("work", words("0s")) // batchctl's own command
+			w.submit("work", modeltest.Words("0s")) // batchctl's own command
 			others := w.engine.Config()
 			others.APIOptions = nil // without batchctl's header, as from the aws CLI
 			other := awsbatch.NewFromConfig(others)
@@ -94,7 +95,7 @@ func TestClientAfterEnd(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	w := open(t, Options{Dir: dir, Executor: &script{}})
 	w.register("work", "1", "512")
-	id := w.submit("work", words("1h"))
+	id := w.submit("work", modeltest.Words("1h"))
 	l, err := w.engine.Listen()
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // ecs returns the SDK's client of ECS for the engine.
@@ -64,14 +65,8 @@ func (w *testEngine) tasks(in ecs.ListTasksInput) (arns []string) {
 func (w *testEngine) queueOn(name string, kind types.CRType, maxvCPUs int32) {
 	w.t.Helper()
 	w.environment(name, kind, maxvCPUs)
-	if _, err := w.CreateJobQueue(w.t.Context(), &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1),
-		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: &name}}}); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func on(queue string) func(*awsbatch.SubmitJobInput) {
-	return func(in *awsbatch.SubmitJobInput) { in.JobQueue = &queue }
+	modeltest.Must(w.t, w.CreateJobQueue, &awsbatch.CreateJobQueueInput{JobQueueName: &name, Priority: aws.Int32(1),
+		ComputeEnvironmentOrder: []types.ComputeEnvironmentOrder{{Order: aws.Int32(1), ComputeEnvironment: &name}}})
 }
 
 // resourcesText returns the resources of a container instance as text.
@@ -101,7 +96,7 @@ func TestTaskOfAnAttempt(t *testing.T) {
 			in.PropagateTags = aws.Bool(true)
 			in.ContainerProperties.Environment = []types.KeyValuePair{{Name: aws.String("A"), Value: aws.String("b")}}
 		})
-		id := w.submit("work", words("7"), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"of": "job"} })
+		id := w.submit("work", modeltest.Words("7"), func(in *awsbatch.SubmitJobInput) { in.Tags = map[string]string{"of": "job"} })
 		created := time.Now()
 		synctest.Wait()
 		got := w.task(w.job(id).Container.TaskArn)
@@ -154,7 +149,7 @@ func TestStopCodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{})
 		w.register("work", "1", "64")
-		ended, late := w.submit("work", words("stubborn")), w.submit("work", words("1h"), func(in *awsbatch.SubmitJobInput) {
+		ended, late := w.submit("work", modeltest.Words("stubborn")), w.submit("work", modeltest.Words("1h"), func(in *awsbatch.SubmitJobInput) {
 			in.Timeout = &types.JobTimeout{AttemptDurationSeconds: aws.Int32(60)}
 		})
 		synctest.Wait()
@@ -201,9 +196,7 @@ func (w *testEngine) submitAllKinds() (j allKinds) {
 		in.ContainerProperties.ExecutionRoleArn = aws.String("arn:aws:iam::123456789012:role/r")
 		in.ContainerProperties.Command = []string{"1h"}
 	})
-	if _, err := w.RegisterJobDefinition(w.t.Context(), multiNode(2, 0, aRange("0:1", "1h"))); err != nil {
-		w.t.Fatal(err)
-	}
+	modeltest.Must(w.t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, modeltest.NodeRange("0:1", "1h")))
 	amounts := []types.ResourceRequirement{{Type: "VCPU", Value: aws.String("1")}, {Type: "MEMORY", Value: aws.String("64")}, {Type: "GPU", Value: aws.String("1")}}
 	w.register("several", "", "", func(in *awsbatch.RegisterJobDefinitionInput) {
 		in.ContainerProperties = nil
@@ -211,9 +204,9 @@ func (w *testEngine) submitAllKinds() (j allKinds) {
 			{Name: aws.String("one"), Image: aws.String("busybox:1"), Command: []string{"1h"}, ResourceRequirements: amounts},
 			{Name: aws.String("two"), Image: aws.String("busybox:2"), Command: []string{"1h"}, ResourceRequirements: amounts[:2], Essential: aws.Bool(false)}}}}}
 	})
-	j.array, j.single = w.submit("work", on("small"), words("1h", "true"), array(2)), w.submit("work", words("1h"))
+	j.array, j.single = w.submit("work", modeltest.To("small"), modeltest.Words("1h", "true"), modeltest.Array(2)), w.submit("work", modeltest.Words("1h"))
 	synctest.Wait()
-	j.nodes, j.several, j.serverless = w.submit("multi"), w.submit("several"), w.submit("fargate", on("serverless"))
+	j.nodes, j.several, j.serverless = w.submit("multi"), w.submit("several"), w.submit("fargate", modeltest.To("serverless"))
 	synctest.Wait()
 	return j
 }
@@ -230,10 +223,7 @@ func (w *testEngine) taskARNs(j allKinds) map[string]*string {
 // cluster returns the ARN of an environment's cluster.
 func (w *testEngine) cluster(environment string) *string {
 	w.t.Helper()
-	out, err := w.DescribeComputeEnvironments(w.t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{environment}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := modeltest.Must(w.t, w.DescribeComputeEnvironments, &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{environment}})
 	return out.ComputeEnvironments[0].EcsClusterArn
 }
 
@@ -370,22 +360,16 @@ func TestTasksOfFormerEnvironments(t *testing.T) {
 	w := open(t, Options{Dir: dir, Queues: []model.QueueSpec{{Name: "default", Environments: []string{"first"}}}})
 	w.queueOn("gone", types.CRTypeEc2, 3)
 	w.register("work", "1", "64")
-	ids := []string{w.submit("work"), w.submit("work", on("gone"))}
+	ids := []string{w.submit("work"), w.submit("work", modeltest.To("gone"))}
 	w.idle()
 	var arns []*string
 	for _, id := range ids {
 		arns = append(arns, w.job(id).Container.TaskArn, w.job(id).Container.ContainerInstanceArn)
 	}
-	if _, err := w.UpdateJobQueue(t.Context(), &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("gone"), State: types.JQStateDisabled}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.DeleteJobQueue(t.Context(), &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("gone")}); err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.UpdateJobQueue, &awsbatch.UpdateJobQueueInput{JobQueue: aws.String("gone"), State: types.JQStateDisabled})
+	modeltest.Must(t, w.DeleteJobQueue, &awsbatch.DeleteJobQueueInput{JobQueue: aws.String("gone")})
 	w.updateEnvironment(&awsbatch.UpdateComputeEnvironmentInput{ComputeEnvironment: aws.String("gone"), State: types.CEStateDisabled})
-	if _, err := w.DeleteComputeEnvironment(t.Context(), &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")}); err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.DeleteComputeEnvironment, &awsbatch.DeleteComputeEnvironmentInput{ComputeEnvironment: aws.String("gone")})
 	if err := w.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -412,15 +396,12 @@ func TestInstancesOfExecutors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{Executor: &choice{named: map[string]*script{"a": {}}}})
 		w.register("work", "1", "64")
-		id := w.submit("work", words("1h"), choosing("a"))
+		id := w.submit("work", modeltest.Words("1h"), choosing("a"))
 		synctest.Wait()
 		running := w.job(id).Container.ContainerInstanceArn
 		listed := func() int {
 			t.Helper()
-			out, err := w.ecs().ListContainerInstances(t.Context(), &ecs.ListContainerInstancesInput{Cluster: aws.String("AWSBatch-local")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := modeltest.Must(t, w.ecs().ListContainerInstances, &ecs.ListContainerInstancesInput{Cluster: aws.String("AWSBatch-local")})
 			return len(out.ContainerInstanceArns)
 		}
 		if d := w.instance(running); !strings.HasSuffix(*running, "/local-a") || *d.Status != "ACTIVE" || d.RunningTasksCount != 1 || listed() != 2 {

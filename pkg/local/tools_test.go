@@ -27,6 +27,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/local/api/call"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/local/process"
 	"github.com/batchctl/batchctl/pkg/testtool"
 )
@@ -194,6 +195,7 @@ func TestClientOfADeadEngineRejectsOtherListeners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			found.patience = 100 * time.Millisecond
 			client := awsbatch.NewFromConfig(found.Config(), func(o *awsbatch.Options) { o.Retryer = aws.NopRetryer{} })
 			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil || len(asked) != 2 {
 				t.Fatalf("while it lives: %v, %d requests", err, len(asked))
@@ -302,9 +304,7 @@ func TestStrangersAreNotWaitedFor(t *testing.T) {
 	client := awsbatch.NewFromConfig(c.config(&http.Client{Transport: transport}))
 	for {
 		for range 2 { // on one connection
-			if _, err := client.DescribeJobQueues(t.Context(), &awsbatch.DescribeJobQueuesInput{}); err != nil {
-				t.Fatal(err)
-			}
+			modeltest.Must(t, client.DescribeJobQueues, &awsbatch.DescribeJobQueuesInput{})
 		}
 		err := drained()
 		if err == nil && connected.Load() == 0 {
@@ -665,13 +665,11 @@ func TestSDKOverTheSocket(t *testing.T) {
 // location.
 func TestNodesAsProcesses(t *testing.T) {
 	w := open(t, Options{Executor: process.Executor{}})
-	r := aRange("0:", "")
+	r := modeltest.NodeRange("0:", "")
 	r.Container.Command = []string{"sh", "-c", `echo node $AWS_BATCH_JOB_NODE_INDEX of $AWS_BATCH_JOB_NUM_NODES, main $AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
 		if [ $AWS_BATCH_JOB_NODE_INDEX = 0 ]; then while [ ! -e ready ]; do sleep 0.01; done; exit 3; fi
 		touch ready; exec sleep 60`}
-	if _, err := w.RegisterJobDefinition(t.Context(), multiNode(2, 0, r)); err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.RegisterJobDefinition, modeltest.Nodes(2, 0, r))
 	id := w.submit("multi")
 	w.idle()
 	w.want(id, types.JobStatusFailed, model.ReasonExited)

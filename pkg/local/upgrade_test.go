@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/api"
 	"github.com/batchctl/batchctl/pkg/local/journal"
 	"github.com/batchctl/batchctl/pkg/local/model"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // builtAs returns a release.
@@ -54,7 +55,7 @@ func TestHandOver(t *testing.T) {
 		t.Fatalf("%+v, %v", read, err)
 	}
 	w.register("work", "1", "64")
-	id := w.submit("work", words("1h"))
+	id := w.submit("work", modeltest.Words("1h"))
 	stays := func(why string) {
 		t.Helper()
 		if stays, ok := errors.AsType[*StaysError](c.HandOver(t.Context())); !ok || stays.Why != why {
@@ -66,9 +67,7 @@ func TestHandOver(t *testing.T) {
 		t.Error("ended without a reason")
 	}
 	reason := "enough"
-	if _, err := w.TerminateJob(t.Context(), &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason}); err != nil {
-		t.Fatal(err)
-	}
+	modeltest.Must(t, w.TerminateJob, &awsbatch.TerminateJobInput{JobId: &id, Reason: &reason})
 	w.idle()
 	config := c.Config()
 	client := awsbatch.NewFromConfig(config)
@@ -128,7 +127,7 @@ func TestJournalNamesItsWriter(t *testing.T) {
 	for _, version := range []string{"v0.1.0", "v0.1.0", "v0.2.0"} {
 		w := open(t, Options{Dir: dir, Executor: &script{}, Build: builtAs(version)})
 		w.register("work", "1", "64")
-		w.submit("work", words("true"))
+		w.submit("work", modeltest.Words("true"))
 		w.idle()
 		if err := w.engine.Close(t.Context()); err != nil {
 			t.Fatal(err)

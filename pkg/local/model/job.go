@@ -176,6 +176,15 @@ func (t *Task) Active() *Attempt {
 	return nil
 }
 
+// Stop returns the event that cancels or terminates the task. It returns none if that has no effect: the task has
+// ended, it is being terminated, or it has started and would only be cancelled.
+func (t *Task) Stop(terminate bool, reason string) []Event {
+	if t.State.Ended() || t.Terminated || !terminate && !t.State.Waits() {
+		return nil
+	}
+	return []Event{{Stopped: &Stop{Job: t.ID(), Terminate: terminate, Reason: reason}}}
+}
+
 // Stopped returns the reason for which the task, or its array, is being ended.
 func (t *Task) Stopped() (reason string, ok bool) {
 	if t.Cancelled || t.Terminated {

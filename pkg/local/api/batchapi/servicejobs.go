@@ -236,10 +236,10 @@ func (js serviceJobs) terminateServiceJob(c *call.Call,
 	}
 	return &awsbatch.TerminateServiceJobOutput{}, js.backend.Change(func(m *model.Model) ([]model.Event, error) {
 		j, err := serviceJob(m, in.JobId)
-		if err != nil || j.State.Ended() || j.Terminated {
+		if err != nil {
 			return nil, err
 		}
-		return []model.Event{{Stopped: &model.Stop{Job: j.ID, Terminate: true, Reason: *in.Reason}}}, nil
+		return j.Stop(true, *in.Reason), nil
 	})
 }
 

@@ -21,9 +21,8 @@ func (js jobs) terminateJob(c *call.Call, in *awsbatch.TerminateJobInput) (*awsb
 	return &awsbatch.TerminateJobOutput{}, js.stop(c, in.JobId, in.Reason, true)
 }
 
-// stop records the request to end a job. As in Batch, the request is accepted without effect if a
-// cancelled job has started already, if the job has ended, and if no job has that id, also if the
-// text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
+// stop records the request to end a job. As in Batch, the request is accepted without effect if no job has that id,
+// also if the text cannot be the id of a job (aws-cli#2551). The notice of the answer reports it.
 func (js jobs) stop(c *call.Call, text, reason *string, terminate bool) error {
 	id := jobID(text)
 	switch {
@@ -40,13 +39,10 @@ func (js jobs) stop(c *call.Call, text, reason *string, terminate bool) error {
 			return nil, wire.ClientException("Node %s cannot be stopped on its own. Stop job %s.", id, n.ID())
 		}
 		t := taskOf(m, id)
-		switch {
-		case t == nil:
+		if t == nil {
 			c.Remark("AWS Batch accepts this silently; no such job exists", []string{id})
 			return nil, nil
-		case t.State.Ended() || t.Terminated || !terminate && !t.State.Waits():
-			return nil, nil
 		}
-		return []model.Event{{Stopped: &model.Stop{Job: id, Terminate: terminate, Reason: *reason}}}, nil
+		return t.Stop(terminate, *reason), nil
 	})
 }

@@ -1,4 +1,4 @@
-package local
+package batchapi
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/batchctl/batchctl/pkg/local/model"
-	"github.com/batchctl/batchctl/pkg/testtool"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 )
 
 // share creates a quota share of the queue quotas. borrow is -1 for no limit.
-func (w *testEngine) share(name string, most int, strategy string, borrow int, inShare string) (arn string) {
+func (w *testAPI) share(name string, most int, strategy string, borrow int, inShare string) (arn string) {
 	w.t.Helper()
 	in := &awsbatch.CreateQuotaShareInput{QuotaShareName: &name, JobQueue: aws.String("quotas"),
 		CapacityLimits:               []types.QuotaShareCapacityLimit{{CapacityUnit: aws.String("ml.m5.large"), MaxCapacity: aws.Int32(int32(most))}},
@@ -28,10 +28,7 @@ func (w *testEngine) share(name string, most int, strategy string, borrow int, i
 	if strategy == "LEND_AND_BORROW" {
 		in.ResourceSharingConfiguration.BorrowLimit = aws.Int32(int32(borrow))
 	}
-	out, err := w.CreateQuotaShare(w.t.Context(), in)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must(w.t, w.createQuotaShare, in)
 	return *out.QuotaShareArn
 }
 
@@ -46,11 +43,11 @@ func inShare(name string, priority int, more ...int) func(*awsbatch.SubmitServic
 }
 
 // statuses returns the statuses of service jobs.
-func (w *testEngine) statuses(ids ...string) string {
+func (w *testAPI) statuses(ids ...string) string {
 	w.t.Helper()
 	var all []string
 	for _, id := range ids {
-		all = append(all, string(w.service(id).Status))
+		all = append(all, string(w.training(id).Status))
 	}
 	return strings.Join(all, " ")
 }
@@ -58,30 +55,28 @@ func (w *testEngine) statuses(ids ...string) string {
 // TestQuotaShares checks who may borrow what, and that a share takes back what it has lent.
 func TestQuotaShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := serving(t, &trainer{})
+		w := serving(t)
 		w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "typed", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 8}]}`)
 		w.must("UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team", "state": "DISABLED"}`)
 		w.share("lender", 2, "LEND", 0, "DISABLED")
 		w.share("keeper", 2, "RESERVE", 0, "DISABLED")
 		w.share("borrower", 2, "LEND_AND_BORROW", 100, "DISABLED")
 		submit := func(share string, more ...int) string {
-			return w.serve("quotas", aTraining(1, "1h"), inShare(share, 1, more...))
+			return w.serve("quotas", modeltest.Training(1, "1h"), inShare(share, 1, more...))
 		}
 		b := []string{submit("borrower"), submit("borrower"), submit("borrower", 5), submit("borrower", 0), submit("borrower")}
-		synctest.Wait()
 		// team lends two and lender two, but the borrowLimit is two.
 		if got, want := w.statuses(b...), "RUNNING RUNNING RUNNING RUNNING RUNNABLE"; got != want {
 			t.Fatalf("borrower: %s, want %s", got, want)
 		}
-		w.wantService(b[4], types.ServiceJobStatusRunnable, "the job waits for capacity of the quota share borrower")
+		w.Want(b[4], types.JobStatusRunnable, "the job waits for capacity of the quota share borrower")
 		k := []string{submit("keeper"), submit("keeper"), submit("keeper")}
 		l := []string{submit("lender"), submit("lender")}
-		synctest.Wait()
 		// Eight instances: four of borrower, two of keeper, two of lender.
 		if got, want := w.statuses(append(k, l...)...), "RUNNING RUNNING RUNNABLE RUNNING RUNNING"; got != want {
 			t.Fatalf("keeper and lender: %s, want %s", got, want)
 		}
-		out, err := w.GetJobQueueSnapshot(t.Context(), &awsbatch.GetJobQueueSnapshotInput{JobQueue: aws.String("quotas")})
+		out, err := do(w.getJobQueueSnapshot, &awsbatch.GetJobQueueSnapshotInput{JobQueue: aws.String("quotas")})
 		if err != nil || *out.QueueUtilization.TotalCapacityUsage[0].Quantity != 8 || len(out.FrontOfQueue.Jobs) != 2 || len(out.FrontOfQuotaShares.QuotaShares) != 2 ||
 			*out.FrontOfQuotaShares.QuotaShares["keeper"][0].JobArn != "arn:aws:batch:local:000000000000:service-job/"+k[2] {
 			t.Errorf("snapshot %+v, %v", out, err)
@@ -92,29 +87,26 @@ func TestQuotaShares(t *testing.T) {
 		// The newest of the jobs with the lowest priority ends first; it has no retry left. The next one waits again.
 		w.must("UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/team", "state": "ENABLED"}`)
 		first := submit("team")
-		synctest.Wait()
-		w.wantService(b[3], types.ServiceJobStatusFailed, model.ReasonCrossShare)
+		w.Want(b[3], types.JobStatusFailed, model.ReasonCrossShare)
 		second := submit("team")
-		synctest.Wait()
 		if got, want := w.statuses(first, second, b[2]), "RUNNING RUNNING RUNNABLE"; got != want {
 			t.Errorf("after the preemptions: %s, want %s", got, want)
 		}
-		d := w.service(b[2])
+		d := w.training(b[2])
 		if d.PreemptionSummary == nil || *d.PreemptionSummary.PreemptedAttemptCount != 1 || *d.PreemptionSummary.RecentPreemptedAttempts[0].StatusReason != model.ReasonCrossShare ||
 			len(d.Attempts) != 0 || *d.PreemptionConfiguration.PreemptionRetriesBeforeTermination != 5 {
 			t.Errorf("%+v", d)
 		}
 		w.must("UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/keeper", "state": "DISABLED"}`)
 		w.must("DeleteQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/keeper"}`)
-		synctest.Wait()
-		w.wantService(k[0], types.ServiceJobStatusFailed, "Quota share keeper was deleted")
-		w.wantService(k[2], types.ServiceJobStatusFailed, "Quota share keeper was deleted")
-		list, err := w.ListQuotaShares(t.Context(), &awsbatch.ListQuotaSharesInput{JobQueue: aws.String("quotas"), MaxResults: aws.Int32(2)})
+		w.Want(k[0], types.JobStatusFailed, "Quota share keeper was deleted")
+		w.Want(k[2], types.JobStatusFailed, "Quota share keeper was deleted")
+		list, err := do(w.listQuotaShares, &awsbatch.ListQuotaSharesInput{JobQueue: aws.String("quotas"), MaxResults: aws.Int32(2)})
 		if err != nil || len(list.QuotaShares) != 2 || list.NextToken == nil || *list.QuotaShares[0].QuotaShareName != "borrower" || *list.QuotaShares[0].ResourceSharingConfiguration.BorrowLimit != 100 {
 			t.Errorf("%+v, %v", list, err)
 		}
-		w.idle()
-		if err := w.unreleased(); err != nil {
+		w.Idle()
+		if err := w.Model().Unreleased(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -124,7 +116,7 @@ func TestQuotaShares(t *testing.T) {
 // changes, and the action of the queue on such jobs.
 func TestQuotaShareLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := serving(t, &trainer{})
+		w := serving(t)
 		w.must("UpdateServiceEnvironment", `{"serviceEnvironment": "typed", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 40}]}`)
 		w.must("UpdateJobQueue", `{"jobQueue": "quotas", "jobStateTimeLimitActions": [{"state": "RUNNABLE", "action": "TERMINATE", "maxTimeSeconds": 600,
 			"reason": "MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED"}]}`)
@@ -142,19 +134,17 @@ func TestQuotaShareLimits(t *testing.T) {
 			// At most 12: its 4, 4 of lender, 2 of borrower, 2 of team.
 			{"glutton", 13, "Job requires borrowing that exceeds all configured borrowable capacity."},
 		} {
-			id := w.serve("quotas", aTraining(c.count, "1h"), inShare(c.share, 1))
-			synctest.Wait()
-			w.wantService(id, types.ServiceJobStatusRunnable, "MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED - "+c.why)
+			id := w.serve("quotas", modeltest.Training(c.count, "1h"), inShare(c.share, 1))
+			w.Want(id, types.JobStatusRunnable, "MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED - "+c.why)
 			ids = append(ids, id)
 		}
 		w.must("UpdateQuotaShare", `{"quotaShareArn": "arn:aws:batch:local:000000000000:job-queue/quotas/quota-share/lender", "capacityLimits": [{"capacityUnit": "ml.m5.large", "maxCapacity": 5}]}`)
-		synctest.Wait()
 		for _, id := range []string{ids[0], ids[2]} { // now they fit; several instances do not exist here
-			w.wantService(id, types.ServiceJobStatusFailed, "The local engine cannot run this training job: not available here: ResourceConfig.InstanceCount "+
+			w.Want(id, types.JobStatusFailed, "The local engine cannot run this training job: not available here: ResourceConfig.InstanceCount "+
 				map[string]string{ids[0]: "5", ids[2]: "13"}[id])
 		}
 		time.Sleep(11 * time.Minute)
-		w.wantService(ids[1], types.ServiceJobStatusFailed, "Terminated by JobStateTimeLimit action due to reason: MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED")
+		w.Want(ids[1], types.JobStatusFailed, "Terminated by JobStateTimeLimit action due to reason: MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED")
 	})
 }
 
@@ -162,24 +152,19 @@ func TestQuotaShareLimits(t *testing.T) {
 // and that a new priority counts at once.
 func TestInSharePreemption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := serving(t, &trainer{})
+		w := serving(t)
 		arn := w.share("s", 1, "RESERVE", 0, "DISABLED")
-		low := w.serve("quotas", aTraining(1, "1h"), inShare("s", 1))
-		high := w.serve("quotas", aTraining(1, "1m"), inShare("s", 0))
-		synctest.Wait()
-		if _, err := w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &high, SchedulingPriority: aws.Int32(5)}); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		low := w.serve("quotas", modeltest.Training(1, "1h"), inShare("s", 1))
+		high := w.serve("quotas", modeltest.Training(1, "1m"), inShare("s", 0))
+		must(t, w.updateServiceJob, &awsbatch.UpdateServiceJobInput{JobId: &high, SchedulingPriority: aws.Int32(5)})
 		if got := w.statuses(low, high); got != "RUNNING RUNNABLE" {
 			t.Errorf("without preemption: %s", got)
 		}
 		w.must("UpdateQuotaShare", `{"quotaShareArn": "`+arn+`", "preemptionConfiguration": {"inSharePreemption": "ENABLED"}}`)
-		synctest.Wait()
 		if got := w.statuses(low, high); got != "RUNNABLE RUNNING" {
 			t.Errorf("with preemption: %s", got)
 		}
-		w.idle()
+		w.Idle()
 		if got := w.statuses(low, high); got != "SUCCEEDED SUCCEEDED" {
 			t.Errorf("in the end: %s", got)
 		}
@@ -208,7 +193,6 @@ var serviceTurns = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) serviceTurn {
 // order, no more instances are in use than the environment had when they started, the journal rebuilds the same state,
 // and every job ends.
 func TestServiceHistories(t *testing.T) {
-	testtool.ShortChecks(t, 15)
 	rapid.Check(t, func(r *rapid.T) {
 		history := serviceTurns.Draw(r, "history")
 		var problem error
@@ -220,8 +204,7 @@ func TestServiceHistories(t *testing.T) {
 }
 
 func playServices(t *testing.T, history []serviceTurn) error {
-	x := &trainer{}
-	w := serving(t, x)
+	w := serving(t)
 	w.share("lender", 1, "LEND", 0, "ENABLED")
 	w.share("keeper", 1, "RESERVE", 0, "ENABLED")
 	const most = 4 // the largest limit that a turn sets
@@ -233,10 +216,10 @@ func playServices(t *testing.T, history []serviceTurn) error {
 		}
 		switch {
 		case v.what == "submit":
-			ids = append(ids, w.serve("quotas", aTraining(1, v.word), inShare(v.share, v.n)))
+			ids = append(ids, w.serve("quotas", modeltest.Training(1, v.word), inShare(v.share, v.n)))
 		case v.what == "priority" && id != "":
 			// A job that has ended is rejected.
-			_, _ = w.UpdateServiceJob(t.Context(), &awsbatch.UpdateServiceJobInput{JobId: &id, SchedulingPriority: aws.Int32(int32(v.n))})
+			_, _ = do(w.updateServiceJob, &awsbatch.UpdateServiceJobInput{JobId: &id, SchedulingPriority: aws.Int32(int32(v.n))})
 		case v.what == "end" && id != "":
 			w.endService(id)
 		case v.what == "environment":
@@ -247,28 +230,22 @@ func playServices(t *testing.T, history []serviceTurn) error {
 		case v.what == "wait":
 			time.Sleep(time.Duration(v.n) * time.Minute)
 		}
-		synctest.Wait()
-		if n := x.peak(); n > most {
+		if n := w.Most; n > most {
 			return fmt.Errorf("%+v: %d containers at the same time, the limit is %d", v, n, most)
 		}
 	}
-	before := w.services(ids)
-	again := w.crash(Options{ReadOnly: true})
-	again.engine.absentSince = 0 // compare the journal's state, as if its engine still ran
-	if diff := cmp.Diff(before, again.services(ids)); diff != "" {
+	o := modeltest.Options{}
+	if diff := cmp.Diff(w.trainings(ids), apiOn(t, w.Engine.Restart(o), Settings{}).trainings(ids)); diff != "" {
 		return fmt.Errorf("the journal leads to another state:\n%s", diff)
 	}
-	next := w.crash(Options{Executor: &trainer{}})
-	next.idle()
-	w.idle()
-	var problems []error
-	for _, e := range []*testEngine{w, next} {
-		problems = append(problems, e.unreleased())
-		for _, id := range ids {
-			if e == w {
-				problems = append(problems, inOrder(w.states(id)))
-			}
-			if s := e.service(id).Status; s != types.ServiceJobStatusSucceeded && s != types.ServiceJobStatusFailed {
+	next := w.restart(o)
+	next.Idle()
+	w.Idle()
+	problems := []error{w.Model().Unreleased(), next.Model().Unreleased()}
+	for _, id := range ids {
+		problems = append(problems, inOrder(w.states(id)))
+		for _, e := range []*testAPI{w, next} {
+			if s := e.Task(id).State; !s.Ended() {
 				problems = append(problems, fmt.Errorf("service job %s is %s in the end", id, s))
 			}
 		}
@@ -276,23 +253,29 @@ func playServices(t *testing.T, history []serviceTurn) error {
 	return errors.Join(problems...)
 }
 
-// unreleased returns an error if something is in use although every job has ended.
-func (w *testEngine) unreleased() error {
-	w.engine.mu.Lock()
-	defer w.engine.mu.Unlock()
-	return w.engine.model.Unreleased()
+// states returns the statuses that a job has had.
+func (w *testAPI) states(id string) (all []string) {
+	for _, v := range w.Events() {
+		switch {
+		case v.ServiceSubmitted != nil && v.ServiceSubmitted.ID == id:
+			all = append(all, "SUBMITTED RUNNABLE")
+		case v.Started != nil && v.Started.Job == id:
+			all = append(all, "SCHEDULED")
+		case v.Launched != nil && v.Launched.Job == id:
+			all = append(all, "RUNNING")
+		case v.Moved != nil && v.Moved.Job == id:
+			all = append(all, v.Moved.To.String())
+		case v.Ended != nil && v.Ended.Job == id:
+			all = append(all, v.Ended.To.String())
+		}
+	}
+	return all
 }
 
-// services returns all service jobs as the API describes them.
-func (w *testEngine) services(ids []string) (all []string) {
+// trainings returns service jobs as the API describes them.
+func (w *testAPI) trainings(ids []string) (all []string) {
 	for _, id := range ids {
-		d := w.service(id)
-		d.ResultMetadata = awsbatch.DescribeServiceJobOutput{}.ResultMetadata
-		text, err := shapeText(d)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		all = append(all, text)
+		all = append(all, w.text(w.training(id)))
 	}
 	return all
 }

@@ -1,18 +1,16 @@
-package local
+package batchapi
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -20,6 +18,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/lint/examples"
 	"github.com/batchctl/batchctl/pkg/local/api/empty"
+	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
 	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
@@ -98,7 +97,7 @@ func (r drawnRequest) text(t *testing.T) string {
 type comparison struct {
 	*testing.T
 	*rand.Rand
-	engine *testEngine
+	engine *testAPI
 	inputs map[string]reflect.Type
 	// exist are the documents of surroundings.
 	exist []*document.File
@@ -113,24 +112,25 @@ type comparison struct {
 
 // newComparison returns a comparison whose draws are the same each time.
 func newComparison(t *testing.T) *comparison {
-	c := &comparison{T: t, Rand: rand.New(rand.NewPCG(1, 2)), engine: open(t, Options{Check: lintRequest}), inputs: inputs(),
+	c := &comparison{T: t, Rand: rand.New(rand.NewPCG(1, 2)), engine: apiOn(t, modeltest.New(t, modeltest.Options{}), Settings{Check: modeltest.CheckRules}),
+		inputs:   inputs(),
 		requests: map[document.Kind][]object{}, values: map[string][]any{}}
 	for _, text := range surroundings {
 		f, problems := document.Load(diag.NewSource("request", text), document.Options{})
 		if problems.HasErrors() {
 			t.Fatal(problems)
 		}
-		c.must(string(f.Kind), text)
+		c.engine.must(string(f.Kind), text)
 		c.exist = append(c.exist, f)
 	}
 	for _, name := range []string{"ec2", "arm", "fargate", "eks"} { // so no job starts
-		c.must("UpdateComputeEnvironment", `{"computeEnvironment": "`+name+`", "state": "DISABLED"}`)
+		c.engine.must("UpdateComputeEnvironment", `{"computeEnvironment": "`+name+`", "state": "DISABLED"}`)
 	}
-	c.must("RegisterJobDefinition", `{"jobDefinitionName": "first", "type": "container", "containerProperties": {"image": "busybox",
+	c.engine.must("RegisterJobDefinition", `{"jobDefinitionName": "first", "type": "container", "containerProperties": {"image": "busybox",
 		"resourceRequirements": [{"type": "VCPU", "value": "1"}, {"type": "MEMORY", "value": "64"}]}}`)
-	c.job = c.engine.submit("first", func(in *awsbatch.SubmitJobInput) { in.JobQueue = aws.String("on-ec2") }, array(10))
-	for _, b := range baseRequests {
-		c.add(document.Kind(b.operation), b.body)
+	c.job = c.engine.submit("first", modeltest.To("on-ec2"), modeltest.Array(10))
+	for _, b := range modeltest.BaseRequests {
+		c.add(document.Kind(b.Operation), b.Body)
 	}
 	for _, e := range examples.All() {
 		for _, f := range slices.Concat(e.Good, e.Bad) {
@@ -140,12 +140,6 @@ func newComparison(t *testing.T) *comparison {
 		}
 	}
 	return c
-}
-
-func (c *comparison) must(operation, body string) {
-	if status, message := c.engine.call(operation, body); status != http.StatusOK {
-		c.Fatalf("%s: %s", operation, message)
-	}
 }
 
 // add adds a request and the values of its members.
@@ -352,8 +346,8 @@ func (c *comparison) validate(requests []drawnRequest) (rule string, warnings []
 // rejects returns why the engine rejects one of the requests, or "".
 func (c *comparison) rejects(requests []drawnRequest) string {
 	for _, r := range requests {
-		if _, message := c.engine.call(string(r.kind), r.text(c.T)); message != "" {
-			return message
+		if _, _, err := c.engine.send(string(r.kind), r.text(c.T)); err != nil {
+			return strings.TrimPrefix(err.Error(), "ClientException: ")
 		}
 	}
 	return ""
@@ -420,7 +414,7 @@ func TestEngineAndRulesAgree(t *testing.T) {
 // error in a queue that is created with these members. validate knows no updates.
 func TestUpdatesOfQueuesAgree(t *testing.T) {
 	c := newComparison(t)
-	c.must("CreateJobQueue", `{"jobQueueName": "updated", "priority": 1, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "ec2"}]}`)
+	c.engine.must("CreateJobQueue", `{"jobQueueName": "updated", "priority": 1, "computeEnvironmentOrder": [{"order": 1, "computeEnvironment": "ec2"}]}`)
 	verdicts := map[bool]int{}
 	for range testtool.Count(10000, 500) {
 		_, created := c.draw(document.KindJobQueue)
@@ -442,4 +436,14 @@ func TestUpdatesOfQueuesAgree(t *testing.T) {
 	if verdicts[true] < 20 || verdicts[false] < 20 {
 		t.Errorf("accepted and rejected: %v", verdicts)
 	}
+}
+
+// inputs returns the inputs of the compared operations, from the methods of the SDK's client.
+func inputs() map[string]reflect.Type {
+	all, client := map[string]reflect.Type{}, reflect.TypeFor[*awsbatch.Client]()
+	for _, kind := range comparedKinds {
+		m, _ := client.MethodByName(string(kind))
+		all[string(kind)] = m.Type.In(2).Elem()
+	}
+	return all
 }
