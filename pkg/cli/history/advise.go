@@ -11,6 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -24,13 +25,33 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
 
-// AdviseOptions are the flags of advise.
+// AdviseCommand is batchctl advise.
+func AdviseCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "advise",
+		Usage:     "propose job sizes from measured use",
+		UsageText: "batchctl advise [FLAGS] [FILE or JOB ...]",
+		Description: cmdline.Help("Compares the requested resources of each job definition with the used ones. The proposed memory covers 99 % of runs with 99 % confidence, and is a "+
+			"size that the queue's instances offer. With fewer than 30 measured runs, advise proposes only more memory for jobs that ran out of it.\n\nA JOB is that of status, or a definition. For a FILE, advise also prints the change to the file, and --fix "+
+			"makes it. Only jobs with \"measure\": true are measured.",
+			"batchctl advise\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
+				"batchctl advise sweep.json --queue gpu --json"),
+	}, AdviseOptions{Output: cmdline.Outputs(cmdline.JSON[[]JobAdvice]())},
+		func(ctx context.Context, o AdviseOptions) error { return adviseJobs(ctx, con, o) }, "set", "env", "keep-going")
+}
+
+// AdviseOptions are the flags of advise. Args are files, jobs and definitions.
 type AdviseOptions struct {
-	preview.PlanOptions
-	Since string // as written
-	Fix   bool
+	input.Options
+	cmdline.Output
+	Since   string             `flag:"since" usage:"only attempts since this <TIME>: a date, or an age such as 30d"`
+	Fix     bool               `flag:"fix" usage:"write the proposed sizes to the files"`
+	Queue   string             `flag:"queue" usage:"prices and machines of this <QUEUE>, for all jobs"`
+	Offline bool               `flag:"offline" usage:"do not query the target"`
+	Prices  preview.PricesFile `flag:"prices"`
 }
 
 // JobAdvice is the advice for a job definition, or for a job of a file.
@@ -122,7 +143,7 @@ func loadFiles(con *term.Console, o AdviseOptions, files []string) (in *input.In
 		return in, in.FindPlatform(o.Target)
 	}
 	o.Args = files
-	if in, err = input.Load(con, o.Options.Options); err != nil {
+	if in, err = input.Load(con, o.Options); err != nil {
 		return nil, err
 	}
 	if in.Problems.HasErrors() {
