@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 )
 
-// heatmapOptions are the flags of a heat map.
-type heatmapOptions struct {
+// HeatmapOptions are the flags of a heat map.
+type HeatmapOptions struct {
 	Heatmap string `flag:"heatmap" usage:"draw a heat map to this <FILE>, .png or .svg"`
 	Axes    string `flag:"axes" usage:"<X,Y>: the columns of the heat map's axes (default: the first two axes)"`
 	Value   string `flag:"value" usage:"the <COLUMN> to draw (default: the only one that has numbers)"`
@@ -35,8 +36,8 @@ type heatmapCall struct {
 
 // parseHeatmap checks the flags of a heat map and begins its file. It returns nil
 // without --heatmap. The caller calls drop.
-func parseHeatmap(o commandOptions) (*heatmapCall, error) {
-	h := &heatmapCall{path: o.Heatmap, value: o.Value, Combine: heatmap.Combine(o.Combine)}
+func parseHeatmap(o PrintOptions) (*heatmapCall, error) {
+	h := &heatmapCall{path: o.Heatmap, value: o.Value, Combine: cmp.Or(heatmap.Combine(o.Combine), heatmap.Mean)}
 	if h.path == "" {
 		for _, name := range []string{"axes", "value", "combine"} {
 			if o.IsSet(name) {

@@ -62,7 +62,7 @@ type OutputRow struct {
 }
 
 // printOutputs is batchctl results --outputs and --fetch: it lists the files that jobs uploaded, or downloads them.
-func printOutputs(ctx context.Context, con *term.Console, o commandOptions) error {
+func printOutputs(ctx context.Context, con *term.Console, o PrintOptions) error {
 	if o.Format != "text" && o.Format != "json" {
 		return exit.Usage("--outputs and --fetch print only text or json").
 			Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))

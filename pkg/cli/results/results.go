@@ -45,15 +45,10 @@ func ResultsCommand(con *term.Console) *cli.Command {
 			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep.json --output markdown\n"+
 				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
 				"batchctl results train --fetch --to results"),
-	}, commandOptions{Options: Options{Options: jobs.Options{Output: cmdline.OutputsAs("text, csv, json or markdown",
+	}, PrintOptions{Options: Options{Options: jobs.Options{Output: cmdline.OutputsAs("text, csv, json or markdown",
 		cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]OutputRow]("outputs"),
-		cmdline.JSONWith[[]OutputRow]("fetch"))}}, heatmapOptions: heatmapOptions{Combine: string(heatmap.Mean)}},
-		func(ctx context.Context, o commandOptions) error {
-			if o.Outputs || o.Fetch {
-				return printOutputs(ctx, con, o)
-			}
-			return printResults(ctx, con, o)
-		})
+		cmdline.JSONWith[[]OutputRow]("fetch"))}}, HeatmapOptions: HeatmapOptions{Combine: string(heatmap.Mean)}},
+		func(ctx context.Context, o PrintOptions) error { return Print(ctx, con, o) })
 }
 
 // Options are the flags of results that select its rows and columns.
@@ -63,14 +58,14 @@ type Options struct {
 	ExitCode  bool `flag:"exit-code" usage:"add a column for the exit code"`
 }
 
-// commandOptions are all flags of results.
-type commandOptions struct {
+// PrintOptions are all flags of results.
+type PrintOptions struct {
 	Options
 	Outputs bool   `flag:"outputs" usage:"list the files that the jobs uploaded, with size, age and URL"`
 	Fetch   bool   `flag:"fetch" usage:"download those files"`
 	To      string `flag:"to" usage:"the <DIRECTORY> for --fetch (default: the local paths of the outputs)"`
 	Force   bool   `flag:"force" usage:"let --fetch overwrite files that differ"`
-	heatmapOptions
+	HeatmapOptions
 }
 
 // Results reads the table of what the jobs printed.
@@ -87,8 +82,16 @@ func Results(ctx context.Context, con *term.Console, o Options) (*results.Table,
 	return readResults(ctx, con, o, call, rows)
 }
 
+// Print is batchctl results: it prints the table, draws it, or lists or downloads the files that the jobs uploaded.
+func Print(ctx context.Context, con *term.Console, o PrintOptions) error {
+	if o.Outputs || o.Fetch {
+		return printOutputs(ctx, con, o)
+	}
+	return printResults(ctx, con, o)
+}
+
 // printResults is batchctl results without the files: it prints the table, or draws it as a heat map.
-func printResults(ctx context.Context, con *term.Console, o commandOptions) error {
+func printResults(ctx context.Context, con *term.Console, o PrintOptions) error {
 	for _, flag := range []string{"to", "force"} {
 		if o.IsSet(flag) {
 			return exit.Usage("--%s works only with --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
