@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,7 +153,7 @@ func resourceFiles(con *term.Console,
 	}
 	// What no parser can read may be a queue.
 	problems := slices.DeleteFunc(checked.Problems, func(d diag.Diagnostic) bool { return other[d.Source] })
-	problems = slices.DeleteFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == ruleEnabled })
+	problems = slices.DeleteFunc(problems, func(d diag.Diagnostic) bool { return d.Rule == apply.RuleEnabled })
 	var rest diag.List
 	for _, d := range problems {
 		if d.Rule == jsontree.RulePlaceholder {
@@ -220,9 +218,6 @@ func passedOver(con *term.Console, o ApplyOptions, documents []check.Document, s
 	}
 	return nil
 }
-
-// ruleEnabled is the rule that an environment is created ENABLED. apply does that, and disables it afterwards.
-const ruleEnabled = "ce-state-enabled"
 
 // inRequest reports whether a problem is inside of a request, so that only one resource has it.
 func inRequest(files []*document.File, d diag.Diagnostic) bool {
@@ -314,7 +309,7 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 		}
 	}
 	if len(plan.Steps) > 0 && len(problems) == 0 {
-		problems = a.joint(plan, state)
+		problems = plan.Joint(a.files, a.platform, state)
 	}
 	if len(plan.Steps) > 0 && !a.target.IsLocal() {
 		problems = append(problems, a.forbidden(ctx, plan)...)
@@ -440,7 +435,7 @@ func (a *applying) leftover(ctx context.Context, state *apply.State) error {
 
 // runner returns a runner for the account.
 func (a *applying) runner() *apply.Runner {
-	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.Settle,
+	return &apply.Runner{Account: a.account, Who: apply.WhoAmI(), Process: apply.ThisProcess(), Ended: apply.HasEnded, Settle: a.o.Settle,
 		Drain: a.o.Drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))
@@ -522,19 +517,6 @@ func (a *applying) failed(ctx context.Context, err error) error {
 			Try("add this permission to the role or user, then run the same command again")
 	}
 	return exit.Fail(exit.NotDone, "%v", err).Try("run the same command again; completed changes stay")
-}
-
-// whoAmI names this user and machine for others who find the lock.
-func whoAmI() string {
-	name := "an unknown user"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "an unnamed machine"
-	}
-	return name + "@" + host
 }
 
 // noteUnread prints the kinds of resources that could not be read.
