@@ -183,6 +183,7 @@ var published = map[string]string{
 	"forecast.SizingDocument":  "forecast.sizingDocument",
 
 	"results.OutputRow": "results.outputRow",
+	"infra.Deployed":    "cloud.deployed",
 
 	"history.AttemptRow": "history.attemptRow",
 	"history.JobAdvice":  "history.jobAdvice",

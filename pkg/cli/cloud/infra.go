@@ -46,7 +46,7 @@ func InfraCommand(con *term.Console) *cli.Command {
 		Subcommands: []*cli.Command{
 			sub("deploy", "create or update the stacks",
 				"Shows each change set and its monthly cost, asks, and follows the events. All names begin with the prefix, so several prefixes can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
-				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]deployed](), infraDeploy, "write"),
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]infra.Deployed](), infraDeploy, "write"),
 			sub("status", "show the stacks and the last failure", "Changes nothing.",
 				"batchctl infra status --target prod", cmdline.JSON[[]infra.State](), infraStatus, "parameter", "with", "prices", "yes", "write"),
 			sub("diff", "show what deploy would change",
