@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	"pkg/client/clienttest":         {"pkg/plan", "pkg/wire"},
 	"pkg/client/once":               {"pkg/batch", "pkg/buildinfo", "pkg/checkpoint", "pkg/client", "pkg/client/once/attempts", "pkg/document", "pkg/history", "pkg/jsonlines", "pkg/ladder", "pkg/notify", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/sweep", "pkg/wire"},
 	"pkg/client/once/attempts":      {"pkg/batch", "pkg/client", "pkg/history", "pkg/rpc", "pkg/stage", "pkg/sweep", "pkg/usage", "pkg/wire"},
-	"pkg/ecs":                       {"pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
+	"pkg/ecs":                       {"pkg/batch", "pkg/client", "pkg/client/once", "pkg/diag", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/stage", "pkg/wire"},
 	"pkg/errorline":                 {"pkg/ui/logtext"},
 	"pkg/explain":                   {"pkg/batch", "pkg/catalog", "pkg/client", "pkg/diag", "pkg/document", "pkg/errorline", "pkg/jsontree", "pkg/plan", "pkg/rpc", "pkg/secret", "pkg/stage", "pkg/usage", "pkg/wire"},
 	"pkg/doctor":                    {"pkg/diag", "pkg/lint/userdata", "pkg/secret"},

@@ -184,6 +184,8 @@ var published = map[string]string{
 
 	"results.OutputRow": "results.outputRow",
 	"infra.Deployed":    "cloud.deployed",
+	"ecs.Row":           "cloud.ecsRow",
+	"ecs.ContainerRow":  "cloud.ecsContainerRow",
 
 	"history.AttemptRow": "history.attemptRow",
 	"history.JobAdvice":  "history.jobAdvice",

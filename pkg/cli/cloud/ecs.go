@@ -209,22 +209,7 @@ func ecsJob(con *term.Console, args string, in *input.Input) (*plan.Job, *awsbat
 			args, len(jobs)).
 			Try("name a file with one job; for a workflow or a large array, use AWS Batch: batchctl submit %s", args)
 	}
-	return jobs[0], definitionIn(planned, jobs[0]), nil
-}
-
-// definitionIn returns the definition that a job of the plan runs, or nil if the
-// plan does not contain it.
-func definitionIn(planned *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitionInput {
-	if job.Register != nil {
-		return job.Register
-	}
-	for _, j := range planned.Jobs {
-		if j.Register != nil &&
-			aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
-			return j.Register
-		}
-	}
-	return nil
+	return jobs[0], ecs.DefinitionIn(planned, jobs[0]), nil
 }
 
 // ecsTask builds the task and prints a note for every setting that has no effect
@@ -347,7 +332,7 @@ func (t *ecsTarget) ecsFailure(ctx context.Context, action string, err error) er
 		return exit.Fail(exit.Interrupted, "%s: interrupted", action)
 	case isMissing:
 		return exit.Fail(exit.NotDone, "%v", missing).
-			Try("check --cluster and --region; the log may still exist: batchctl ecs logs %s%s", short8(missing.Task),
+			Try("check --cluster and --region; the log may still exist: batchctl ecs logs %s%s", ecs.ShortID(missing.Task),
 				t.Flags)
 	case failed:
 		return exit.Fail(exit.NotDone, "%s", text)
@@ -378,7 +363,7 @@ func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.
 	o ecsRunOptions) error {
 	arn, definition, cluster := aws.ToString(state.TaskArn), aws.ToString(state.TaskDefinitionArn),
 		aws.ToString(task.Run.Cluster)
-	id := short8(arn)
+	id := ecs.ShortID(arn)
 	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.Label}
 	if o.Format == "json" {
 		if err := con.JSON(row); err != nil {
@@ -398,11 +383,4 @@ func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.
 		f.log = con.Err
 	}
 	return f.run(ctx)
-}
-
-// short8 returns the first 8 characters of a task's id, which commands accept as
-// its name.
-func short8(task string) string {
-	id := ecs.ID(task)
-	return id[:min(8, len(id))]
 }

@@ -87,7 +87,7 @@ func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.
 		e.Cluster = cmp.Or(cluster, e.Cluster)
 		return e, nil
 	case batch.IsARN(arg):
-		return ecs.Entry{Name: short8(arg), Task: arg, Cluster: cmp.Or(cluster, ecs.ClusterOf(arg), "default")}, nil
+		return ecs.Entry{Name: ecs.ShortID(arg), Task: arg, Cluster: cmp.Or(cluster, ecs.ClusterOf(arg), "default")}, nil
 	case arg != "" && cluster != "":
 		return ecs.Entry{Name: arg, Task: arg, Cluster: cluster}, nil
 	case arg == "":
@@ -127,7 +127,7 @@ func ecsStatusCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
 		Description: cmdline.Help("Without a TASK, it shows the tasks that you started on this machine.",
 			"batchctl ecs status train-1gpu --output json"),
-	}, ecsStatusOptions{Output: cmdline.Outputs(cmdline.JSON[[]ecsRow]())},
+	}, ecsStatusOptions{Output: cmdline.Outputs(cmdline.JSON[[]ecs.Row]())},
 		func(ctx context.Context, o ecsStatusOptions) error { return ecsStatus(ctx, con, o) })
 }
 
@@ -137,31 +137,6 @@ type ecsStatusOptions struct {
 	taskOptions
 }
 
-// ecsRow is a task in the JSON output of ecs status.
-type ecsRow struct {
-	Name       string `json:"name"`
-	Task       string `json:"task"`    // the ARN
-	ShortID    string `json:"shortId"` // the first 8 characters of its id, as in the text output
-	Cluster    string `json:"cluster"`
-	Status     string `json:"lastStatus"` // lastStatus of DescribeTasks
-	LaunchType string `json:"launchType,omitempty"`
-	// StopCode is ECS's category of the stop, such as EssentialContainerExited.
-	// It is empty while the task runs.
-	StopCode      string            `json:"stopCode,omitempty"`
-	StoppedReason string            `json:"stoppedReason,omitempty"`
-	Containers    []ecsContainerRow `json:"containers"`
-}
-
-// ecsContainerRow is a container of a task. ExitCode is null until the container
-// has stopped, and if it never started.
-type ecsContainerRow struct {
-	Name     string   `json:"name"`
-	Status   string   `json:"lastStatus"`
-	ExitCode *int32   `json:"exitCode"`
-	GPUIDs   []string `json:"gpuIds"` // as nvidia-smi prints them; empty before the start
-	Reason   string   `json:"reason,omitempty"`
-}
-
 // ecsStatus is batchctl ecs status: a row for each container of each task.
 func ecsStatus(ctx context.Context, con *term.Console, o ecsStatusOptions) error {
 	call, err := openTasks(ctx, con, o.taskOptions, target.ToRead)
@@ -169,13 +144,13 @@ func ecsStatus(ctx context.Context, con *term.Console, o ecsStatusOptions) error
 		return err
 	}
 	defer call.Close()
-	rows := []ecsRow{}
+	rows := []ecs.Row{}
 	for _, e := range call.tasks {
 		s, err := call.ecs.Describe(ctx, e.Cluster, e.Task)
 		if err != nil {
 			return call.ecsFailure(ctx, "describe task "+e.Name, err)
 		}
-		rows = append(rows, ecsRowOf(e, s))
+		rows = append(rows, ecs.RowOf(e, s))
 	}
 	if o.Format == "json" {
 		return con.JSON(rows)
@@ -192,20 +167,6 @@ func ecsStatus(ctx context.Context, con *term.Console, o ecsStatusOptions) error
 		}
 	}
 	return t.Flush()
-}
-
-// ecsRowOf merges what the record knows about a task with what ECS answers. Lists
-// are never nil, so that JSON shows [].
-func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
-	arn := cmp.Or(aws.ToString(s.TaskArn), e.Task)
-	r := ecsRow{Name: e.Name, Task: arn, ShortID: short8(arn), Cluster: e.Cluster, Status: aws.ToString(s.LastStatus),
-		LaunchType: string(s.LaunchType),
-		StopCode:   string(s.StopCode), StoppedReason: aws.ToString(s.StoppedReason), Containers: []ecsContainerRow{}}
-	for _, c := range s.Containers {
-		r.Containers = append(r.Containers, ecsContainerRow{aws.ToString(c.Name), aws.ToString(c.LastStatus),
-			c.ExitCode, append([]string{}, c.GpuIds...), aws.ToString(c.Reason)})
-	}
-	return r
 }
 
 // ecsWaitCommand is batchctl ecs wait.
@@ -247,7 +208,7 @@ func (f *ecsFollow) run(ctx context.Context) error {
 		w.Open, w.Line, w.LogTrouble = f.open, f.line, f.warnUnreadable
 	}
 	state, logs, err := f.t.ecs.Follow(ctx, f.cluster, f.task, w)
-	id := short8(f.task) + f.t.Flags
+	id := ecs.ShortID(f.task) + f.t.Flags
 	switch {
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "stopped waiting; the task continues").
@@ -275,7 +236,7 @@ func (f *ecsFollow) printStatus(s *types.Task) {
 	if ecs.Stopped(s) {
 		text = term.JoinClauses(text, ecsEnd(s))
 	}
-	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), short8(f.task), diag.Printable(f.con.Redacted(text)))
+	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), ecs.ShortID(f.task), diag.Printable(f.con.Redacted(text)))
 }
 
 // ecsEnd describes how a stopped task ended: exit codes, and the reasons that ECS
@@ -409,7 +370,7 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	}
 	if lines == 0 && !f.failed {
 		fmt.Fprintf(f.con.Err, "%s has written nothing; its status: batchctl ecs status %s%s\n", diag.Printable(f.name),
-			short8(f.task), f.t.Flags)
+			ecs.ShortID(f.task), f.t.Flags)
 	}
 	return nil
 }
@@ -446,7 +407,7 @@ func ecsStop(ctx context.Context, con *term.Console, o ecsStopOptions) error {
 		return call.ecsFailure(ctx, "describe task "+e.Name, err)
 	}
 	if ecs.Stopped(before) {
-		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", short8(aws.ToString(before.TaskArn)),
+		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", ecs.ShortID(aws.ToString(before.TaskArn)),
 			diag.Printable(e.Name)))
 	}
 	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.Reason); err != nil {
@@ -458,12 +419,12 @@ func ecsStop(ctx context.Context, con *term.Console, o ecsStopOptions) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit.Fail(exit.Interrupted, "interrupted; task %s was asked to stop", e.Name).
-			Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
+			Try("check: batchctl ecs status %s", ecs.ShortID(e.Task)+call.Flags)
 	case err != nil:
 		return exit.Fail(exit.NotDone, "task %s was asked to stop; whether it stopped is unknown: %v", e.Name, err).
-			Try("check: batchctl ecs status %s", short8(e.Task)+call.Flags)
+			Try("check: batchctl ecs status %s", ecs.ShortID(e.Task)+call.Flags)
 	}
-	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", short8(aws.ToString(after.TaskArn)),
+	return con.Print(fmt.Sprintf("%s  %s  STOPPED, was %s\n", ecs.ShortID(aws.ToString(after.TaskArn)),
 		diag.Printable(e.Name), aws.ToString(before.LastStatus)))
 }
 
