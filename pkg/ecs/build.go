@@ -14,6 +14,7 @@ import (
 	awsecs "github.com/aws/aws-sdk-go-v2/service/ecs"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/plan"
 )
@@ -102,6 +103,21 @@ type CannotError struct {
 // Error counts the reasons.
 func (e *CannotError) Error() string {
 	return fmt.Sprintf("ECS cannot run this job: %d reasons", len(e.Reasons))
+}
+
+// DefinitionIn returns the definition that a job of the plan runs, or nil if the
+// plan does not contain it.
+func DefinitionIn(planned *plan.Plan, job *plan.Job) *awsbatch.RegisterJobDefinitionInput {
+	if job.Register != nil {
+		return job.Register
+	}
+	for _, j := range planned.Jobs {
+		if j.Register != nil &&
+			aws.ToString(j.Register.JobDefinitionName) == batch.Name(aws.ToString(job.Submit.JobDefinition)) {
+			return j.Register
+		}
+	}
+	return nil
 }
 
 // Build returns the task of a plan's job. definition is the job definition that

@@ -15,6 +15,31 @@ type NotPlatformError struct{ File string }
 // Error names the file.
 func (e *NotPlatformError) Error() string { return e.File + " is not a platform file" }
 
+// PlatformResources are the resources of stacks that a platform file names.
+type PlatformResources struct {
+	Queues []Queue // all queues of the stacks
+	// Prefix is the value of the tag of their jobs, and Tag the one that the file has.
+	Prefix, Tag string
+	// Target is the target in the platform file that gets the staging location; "" for none.
+	Target, Staging string
+	// AddedQueues are the queues that Into added; AddedStaging reports whether it added staging.
+	AddedQueues  []Queue
+	AddedStaging bool
+}
+
+// Into returns the text of a platform file with the queues and the staging
+// location that it lacked.
+func (m *PlatformResources) Into(src *diag.Source) (text string, err error) {
+	text, m.AddedQueues, err = AddQueues(src, m.Queues)
+	if err == nil && m.Staging != "" {
+		text, m.AddedStaging, err = AddStaging(diag.NewSource(src.Name, text), m.Target, m.Staging)
+	}
+	if err == nil {
+		text, m.Tag, err = AddProjectTag(diag.NewSource(src.Name, text), m.Prefix)
+	}
+	return text, err
+}
+
 // AddQueues returns the text of a platform file with the queues that it does not have yet, and the
 // added queues with their aliases there. A queue whose alias means another queue, such as that of
 // another prefix, gets its name as the alias. Nothing else in the file changes. The error is a

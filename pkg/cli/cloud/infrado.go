@@ -18,15 +18,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// deployed is the result for one stack, as infra deploy prints it.
-type deployed struct {
-	*infra.Proposal
-	// Outcome is created, updated, unchanged, failed or not done.
-	Outcome string           `json:"outcome"`
-	Reasons []string         `json:"reasons,omitempty"` // why resources failed, one line each
-	Left    []infra.Resource `json:"left,omitempty"`    // resources that a failed deployment did not delete
-}
-
 // infraDeploy is batchctl infra deploy. It shows every proposal and asks before
 // CloudFormation executes it.
 func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
@@ -46,7 +37,7 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 		if err := printProposal(con, textOutput(con, o.Format), proposal); err != nil {
 			return false, err
 		}
-		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+		return Confirm(ctx, con, o.Yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
 	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
 	var proposals []*infra.Proposal
@@ -71,14 +62,14 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 // stops at the first that fails. The result contains the stacks up to and
 // including that one.
 func DeployStacks(ctx context.Context, con *term.Console, s *infra.Stacks, wanted []infra.Template,
-	given map[string]string) ([]deployed, error) {
-	done := []deployed{}
+	given map[string]string) ([]infra.Deployed, error) {
+	done := []infra.Deployed{}
 	for _, t := range wanted {
 		proposal, err := s.Deploy(ctx, t, given)
 		if proposal == nil {
 			proposal = &infra.Proposal{Stack: s.Name(t), Changes: []infra.Change{}}
 		}
-		done = append(done, deployedAs(proposal, err))
+		done = append(done, infra.DeployedAs(proposal, err))
 		printDeployed(con, done[len(done)-1])
 		if err != nil {
 			return done, err
@@ -96,28 +87,8 @@ func textOutput(con *term.Console, format string) io.Writer {
 	return con.Out
 }
 
-// deployedAs describes the outcome of a deployment from its proposal and its
-// error.
-func deployedAs(proposal *infra.Proposal, err error) deployed {
-	d := deployed{Proposal: proposal, Outcome: "not done"}
-	failed, ok := errors.AsType[*infra.FailedError](err)
-	switch {
-	case ok:
-		d.Outcome, d.Left = "failed", failed.Left
-		for _, e := range failed.Reasons {
-			d.Reasons = append(d.Reasons, aws.ToString(e.LogicalResourceId)+": "+aws.ToString(e.ResourceStatusReason))
-		}
-	case err != nil:
-	case proposal.Action == infra.None:
-		d.Outcome = "unchanged"
-	default:
-		d.Outcome = proposal.Action + "d"
-	}
-	return d
-}
-
 // printDeployed prints the outcome of one stack on stderr.
-func printDeployed(con *term.Console, d deployed) {
+func printDeployed(con *term.Console, d infra.Deployed) {
 	fmt.Fprintf(con.Err, "stack %s: %s\n", diag.Printable(d.Stack), d.Outcome)
 	for _, r := range d.Reasons {
 		fmt.Fprintf(con.Err, "  %s\n", diag.Printable(con.Redacted(r)))
@@ -346,7 +317,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 		if err := printDestruction(con, textOutput(con, o.Format), d); err != nil {
 			return err
 		}
-		yes, asked := Confirm(ctx, con, o.yes, "delete "+text.Count(len(d.Stacks), "stack")+"?")
+		yes, asked := Confirm(ctx, con, o.Yes, "delete "+text.Count(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}
@@ -366,7 +337,7 @@ func DestroyStacks(ctx context.Context, con *term.Console, s *infra.Stacks, d *i
 	known := len(d.Keeps)
 	err := s.Destroy(ctx, d)
 	if failed, ok := errors.AsType[*infra.FailedError](err); ok {
-		printDeployed(con, deployedAs(&infra.Proposal{Stack: failed.Stack}, err))
+		printDeployed(con, infra.DeployedAs(&infra.Proposal{Stack: failed.Stack}, err))
 	}
 	// Destroy appends resources that it finds during the deletion.
 	for _, k := range d.Keeps[known:] {

@@ -39,15 +39,15 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	if err != nil {
 		return call.failed(ctx, err)
 	}
-	resources := &stackResources{queues: queues, prefix: call.Prefix, target: call.Target.Name,
-		staging: infra.Staging(outputs)}
+	resources := &infra.PlatformResources{Queues: queues, Prefix: call.Prefix, Target: call.Target.Name,
+		Staging: infra.Staging(outputs)}
 	switch {
-	case o.write:
+	case o.Write:
 		return writeResources(con, o.Target.Platform, resources)
 	case o.Format == "json":
 		return con.JSON(outputsDocument{outputs, byAlias(queues)})
 	}
-	text, err := resources.into(diag.NewSource("", "{}\n"))
+	text, err := platformText(resources, diag.NewSource("", "{}\n"))
 	if err != nil {
 		return err
 	}
@@ -61,28 +61,9 @@ type outputsDocument struct {
 	Queues map[string]infra.Queue `json:"queues"`
 }
 
-// stackResources are the resources of stacks that a platform file names.
-type stackResources struct {
-	queues []infra.Queue // all queues of the stacks
-	// prefix is the value of the tag of their jobs, and tag the one that the file has.
-	prefix, tag string
-	// target is the target in the platform file that gets the staging location; "" for none.
-	target, staging string
-	// addedQueues are the queues that into added; addedStaging reports whether it added staging.
-	addedQueues  []infra.Queue
-	addedStaging bool
-}
-
-// into returns the text of a platform file with the queues and the staging
-// location that it lacked.
-func (m *stackResources) into(src *diag.Source) (text string, err error) {
-	text, m.addedQueues, err = infra.AddQueues(src, m.queues)
-	if err == nil && m.staging != "" {
-		text, m.addedStaging, err = infra.AddStaging(diag.NewSource(src.Name, text), m.target, m.staging)
-	}
-	if err == nil {
-		text, m.tag, err = infra.AddProjectTag(diag.NewSource(src.Name, text), m.prefix)
-	}
+// platformText returns the text of a platform file with the resources that it lacked.
+func platformText(m *infra.PlatformResources, src *diag.Source) (string, error) {
+	text, err := m.Into(src)
 	if e, ok := errors.AsType[*infra.NotPlatformError](err); ok {
 		return "", exit.Fail(exit.Problem, "%v", e).Try("see what is wrong: batchctl validate %s", e.File)
 	}
@@ -100,7 +81,7 @@ func byAlias(queues []infra.Queue) map[string]infra.Queue {
 
 // writeResources adds the resources to the platform file. It creates the file if
 // there is none.
-func writeResources(con *term.Console, path string, m *stackResources) error {
+func writeResources(con *term.Console, path string, m *infra.PlatformResources) error {
 	// Like other commands, use the platform file of this directory or of one
 	// above it.
 	if found, ok := check.FindPlatform("."); path == "" && ok {
@@ -113,7 +94,7 @@ func writeResources(con *term.Console, path string, m *stackResources) error {
 			return input.Unreadable(err, input.MakePlatform)
 		}
 	}
-	text, err := m.into(src)
+	text, err := platformText(m, src)
 	if err != nil {
 		return err
 	}
@@ -123,19 +104,19 @@ func writeResources(con *term.Console, path string, m *stackResources) error {
 		}
 	}
 	outcome := map[bool]string{true: "added", false: "as it was"}
-	for _, q := range m.queues {
-		isAdded := slices.ContainsFunc(m.addedQueues, func(a infra.Queue) bool { return a.JobQueue == q.JobQueue })
+	for _, q := range m.Queues {
+		isAdded := slices.ContainsFunc(m.AddedQueues, func(a infra.Queue) bool { return a.JobQueue == q.JobQueue })
 		alias := infra.AliasIn(diag.NewSource(path, text), q)
 		fmt.Fprintf(con.Err, "%s: queue %s (%s): %s\n", diag.Printable(path), diag.Printable(alias),
 			diag.Printable(q.JobQueue), outcome[isAdded])
 	}
-	fmt.Fprintf(con.Err, "%s: tag %s of every job: %s\n", diag.Printable(path), infra.ProjectTag, diag.Printable(m.tag))
-	if m.tag != m.prefix {
-		fmt.Fprintf(con.Err, "note: jobs for the queues of %[1]s need the tag %[2]s = %[1]s: add it to their files, or AWS rejects them\n", diag.Printable(m.prefix), infra.ProjectTag)
+	fmt.Fprintf(con.Err, "%s: tag %s of every job: %s\n", diag.Printable(path), infra.ProjectTag, diag.Printable(m.Tag))
+	if m.Tag != m.Prefix {
+		fmt.Fprintf(con.Err, "note: jobs for the queues of %[1]s need the tag %[2]s = %[1]s: add it to their files, or AWS rejects them\n", diag.Printable(m.Prefix), infra.ProjectTag)
 	}
-	if m.staging != "" {
-		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.target),
-			diag.Printable(m.staging), outcome[m.addedStaging])
+	if m.Staging != "" {
+		fmt.Fprintf(con.Err, "%s: staging of target %s (%s): %s\n", diag.Printable(path), diag.Printable(m.Target),
+			diag.Printable(m.Staging), outcome[m.AddedStaging])
 	}
 	return nil
 }

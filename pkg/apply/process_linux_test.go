@@ -1,4 +1,4 @@
-package cloud
+package apply
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 // TestHasEnded checks that only local processes of the same namespace that are gone have ended.
 func TestHasEnded(t *testing.T) {
-	self := thisProcess()
-	if self == "" || hasEnded(self) {
+	self := ThisProcess()
+	if self == "" || HasEnded(self) {
 		t.Errorf("this process: %q", self)
 	}
 	child := exec.Command("cat")
@@ -23,7 +23,7 @@ func TestHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	identity := fmt.Sprintf("%s %d %s", processSpace(), child.Process.Pid, processStart(fmt.Sprint(child.Process.Pid)))
-	if hasEnded(identity) {
+	if HasEnded(identity) {
 		t.Errorf("a process that runs has ended: %s", identity)
 	}
 	in.Close()
@@ -43,7 +43,7 @@ func TestHasEnded(t *testing.T) {
 		"the identity of another program":   {"x", false},
 		"a number that no process can have": {processSpace() + " -1 5", false},
 	} {
-		if got := hasEnded(c.process); got != c.want {
+		if got := HasEnded(c.process); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

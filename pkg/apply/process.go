@@ -1,17 +1,18 @@
-package cloud
+package apply
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// thisProcess identifies this process: the start of the machine, its PID namespace, its number and when it began. It is
+// ThisProcess identifies this process: the start of the machine, its PID namespace, its number and when it began. It is
 // "" without /proc, which only Linux has.
-func thisProcess() string {
+func ThisProcess() string {
 	space, began := processSpace(), processStart("self")
 	if space == "" || began == "" {
 		return ""
@@ -19,9 +20,9 @@ func thisProcess() string {
 	return fmt.Sprintf("%s %d %s", space, os.Getpid(), began)
 }
 
-// hasEnded reports whether the process with an identity has ended for certain. Nothing is certain about processes of
+// HasEnded reports whether the process with an identity has ended for certain. Nothing is certain about processes of
 // other machines and of other PID namespaces.
-func hasEnded(process string) bool {
+func HasEnded(process string) bool {
 	fields := strings.Fields(process)
 	if len(fields) != 4 || fields[0]+" "+fields[1] != processSpace() {
 		return false
@@ -39,6 +40,19 @@ func hasEnded(process string) bool {
 	}
 	began := processStart(fields[2]) // "" if /proc hides the processes of other users
 	return began != "" && began != fields[3]
+}
+
+// WhoAmI names this user and machine for others who find the lock.
+func WhoAmI() string {
+	name := "an unknown user"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed machine"
+	}
+	return name + "@" + host
 }
 
 // processSpace identifies the boot of the local machine and the PID namespace; "" if they are unknown.

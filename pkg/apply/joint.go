@@ -1,19 +1,18 @@
-package cloud
+package apply
 
 import (
 	"fmt"
 
-	"github.com/batchctl/batchctl/pkg/apply"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/lint"
 )
 
-// joint returns the errors that only the files together with the rest of the account show, such as a service
+// Joint returns the errors that only the files together with the rest of the account show, such as a service
 // environment of the account whose limits do not fit a queue of a file. An error of a resource that no file mentions
 // counts only if the plan causes it.
-func (a *applying) joint(plan *apply.Plan, state *apply.State) (problems diag.List) {
-	others, err := described(plan.Others(state))
+func (p *Plan) Joint(files []*document.File, platform *document.Platform, state *State) (problems diag.List) {
+	others, err := described(p.Others(state))
 	before, errBefore := described(state)
 	if err != nil || errBefore != nil {
 		return nil // of a server whose answers are no requests
@@ -25,28 +24,31 @@ func (a *applying) joint(plan *apply.Plan, state *apply.State) (problems diag.Li
 			known[finding{d.Rule, d.Message}] = true
 		}
 	}
-	check := func(files ...*document.File) diag.List { return lint.Check(files, a.platform, lint.Rules()) }
+	check := func(some ...*document.File) diag.List { return lint.Check(some, platform, lint.Rules()) }
 	note(check(before))
-	note(check(a.files...))
-	for _, d := range check(append([]*document.File{others}, a.files...)...) {
+	note(check(files...))
+	for _, d := range check(append([]*document.File{others}, files...)...) {
 		switch {
 		case d.Severity != diag.Error || d.Waived != nil || known[finding{d.Rule, d.Message}] || d.Rule == ruleExists ||
-			d.Rule == ruleEnabled:
+			d.Rule == RuleEnabled:
 		case d.Source == others.Source:
-			problems = append(problems, apply.Blocker(d.Hint, "%s, which is in no file: %s", requestAt(others, d),
+			problems = append(problems, Blocker(d.Hint, "%s, which is in no file: %s", requestAt(others, d),
 				d.Message))
-		case !plan.Keeps(d.Source, d.Span):
+		case !p.Keeps(d.Source, d.Span):
 			problems = append(problems, d)
 		}
 	}
 	return problems
 }
 
+// RuleEnabled is the rule that an environment is created ENABLED. apply does that, and disables it afterwards.
+const RuleEnabled = "ce-state-enabled"
+
 // ruleExists is the rule about environments that no file creates. apply itself knows what the account has.
 const ruleExists = "queue-ce-exists"
 
 // described returns a document with the requests that would create the resources of a state.
-func described(state *apply.State) (*document.File, error) {
+func described(state *State) (*document.File, error) {
 	text, err := state.Export("resources.schema.json")
 	if err != nil {
 		return nil, err
@@ -63,7 +65,7 @@ func described(state *apply.State) (*document.File, error) {
 func requestAt(f *document.File, d diag.Diagnostic) string {
 	for _, r := range f.Requests {
 		if _, span := r.Location(); span.Start <= d.Span.Start && d.Span.End <= span.End {
-			return apply.Describe(r)
+			return Describe(r)
 		}
 	}
 	return "a resource"
