@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -298,7 +299,7 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 	if _, err := os.Stat(path); err != nil {
 		return nil, exit.Usage("--add-jobs %s: %v", arg, err)
 	}
-	of := preview.Options{Options: input.Options{Command: "forecast", Paths: []string{path}, Target: o.Target}}
+	of := preview.Options{Options: input.Options{Given: cmdline.Given{Command: "forecast", Args: []string{path}}, Target: o.Target}}
 	in, err := input.Load(con, of.Options)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ import (
 
 // adviseOptions are the flags of advise.
 type adviseOptions struct {
-	preview.Options
+	preview.PlanOptions
 	since string // as written
 	fix   bool
 }
@@ -59,7 +59,7 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 		return err
 	}
 	var files, handles []string
-	for _, arg := range o.Paths {
+	for _, arg := range o.Args {
 		if session.NamesFile(arg) {
 			files = append(files, arg)
 		} else {
@@ -71,7 +71,7 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 	}
 	in := &input.Input{}
 	if len(files) > 0 {
-		o.Paths = files
+		o.Args = files
 		if in, err = input.Load(con, o.Options.Options); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 	}
 	for _, g := range groups {
 		isNamed := func(h handle) bool { return slices.ContainsFunc(g.Attempts, h.names) }
-		if len(o.Paths) == 0 || slices.ContainsFunc(named, isNamed) {
+		if len(o.Args) == 0 || slices.ContainsFunc(named, isNamed) {
 			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
@@ -181,7 +181,7 @@ func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input
 		}
 	}
 	var err error
-	if m.Prices, err = preview.PricesFor(o.Prices, in); err != nil {
+	if m.Prices, err = preview.PricesFor(string(o.Prices), in); err != nil {
 		return m, err
 	}
 	if o.Offline || o.Target.NameFrom(in.Platform) == target.Local {
@@ -240,7 +240,7 @@ func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o 
 		}
 	}
 	if changed {
-		fmt.Fprintf(con.Err, "next: batchctl advise %s --fix\n", strings.Join(quoted(o.Paths), " "))
+		fmt.Fprintf(con.Err, "next: batchctl advise %s --fix\n", strings.Join(quoted(o.Args), " "))
 	}
 	return nil
 }

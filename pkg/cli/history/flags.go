@@ -71,7 +71,7 @@ func AdviseCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return adviseJobs(c.Context, con, adviseOptions{Options: o, since: c.String("since"), fix: c.Bool("fix")})
+			return adviseJobs(c.Context, con, adviseOptions{PlanOptions: o, since: c.String("since"), fix: c.Bool("fix")})
 		},
 	}
 }
