@@ -31,7 +31,7 @@ const everywhere = "pkg/text"
 var mayImport = map[string][]string{
 	"cmd/batchctl":           {"pkg/cli", "pkg/cli/cmdline", "pkg/cli/term"},
 	"cmd/batchctl-workloads": {"workloads", "workloads/gpu", "workloads/gpu/cu", "workloads/gpu/cublas", "workloads/gpu/libcuda", "workloads/gpu/nvml"},
-	"pkg/cli":                {"pkg/batch", "pkg/cli/author", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/forecast", "pkg/cli/history", "pkg/cli/injob", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/quickstart", "pkg/cli/results", "pkg/cli/submit", "pkg/cli/term", "pkg/cli/testbed", "pkg/cli/top", "pkg/cli/ui", "pkg/client/once", "pkg/diag", "pkg/exit", "schemas", "templates", "workloads", "workloads/gpu"},
+	"pkg/cli":                {"pkg/batch", "pkg/cli/author", "pkg/cli/benchmark", "pkg/cli/cloud", "pkg/cli/cmdline", "pkg/cli/forecast", "pkg/cli/history", "pkg/cli/injob", "pkg/cli/input", "pkg/cli/jobs", "pkg/cli/preview", "pkg/cli/quickstart", "pkg/cli/results", "pkg/cli/submit", "pkg/cli/term", "pkg/cli/testbed", "pkg/cli/top", "pkg/cli/ui", "pkg/client/once", "pkg/diag", "pkg/exit", "pkg/target", "schemas", "templates", "workloads", "workloads/gpu"},
 	// For tests: the scripts of the commands.
 	"pkg/cli/clitest":               {"pkg/cli", "pkg/cli/cmdline", "pkg/cli/term", "pkg/testtool", "pkg/testtool/golden", "schemas"},
 	"pkg/cli/author":                {"pkg/batch", "pkg/catalog", "pkg/check", "pkg/cli/cmdline", "pkg/cli/input", "pkg/cli/preview", "pkg/cli/term", "pkg/diag", "pkg/document", "pkg/exit", "pkg/jsontree", "pkg/lint", "pkg/lsp", "pkg/newfile", "pkg/objects", "pkg/target", "pkg/template", "templates"},
