@@ -57,3 +57,36 @@ func TestRates(t *testing.T) {
 		t.Error("a machine that costs nothing has a price")
 	}
 }
+
+// TestKeyOf: a child belongs to its array, and an array to itself.
+func TestKeyOf(t *testing.T) {
+	const id = "3f2a91c0-1111-4222-8333-444444444444"
+	array := &types.ArrayPropertiesDetail{Size: aws.Int32(3)}
+	for _, c := range []struct {
+		id    string
+		array *types.ArrayPropertiesDetail
+		want  Key
+	}{
+		{id, nil, Key{Job: "job 3f2a91c0", Workflow: "w"}},
+		{id, array, Key{Job: "job 3f2a91c0", Array: "job 3f2a91c0", Workflow: "w"}},
+		{id + ":2", nil, Key{Job: "job 3f2a91c0:2", Array: "job 3f2a91c0", Workflow: "w"}},
+	} {
+		d := types.JobDetail{JobName: aws.String("job"), JobId: &c.id, ArrayProperties: c.array}
+		if got := KeyOf(d, "w"); got.Job != c.want.Job || got.Array != c.want.Array || got.Workflow != "w" {
+			t.Errorf("%s: %+v, want %+v", c.id, got, c.want)
+		}
+	}
+}
+
+// TestRan: a job without both times has no duration.
+func TestRan(t *testing.T) {
+	for _, c := range []struct {
+		from, to, want float64
+		ok             bool
+	}{{10, 12.5, 2.5, true}, {10, 10, 0, true}, {0, 10, 0, false}, {10, 0, 0, false}, {10, 9, 0, false}} {
+		got, ok := Ran(types.JobSummary{StartedAt: moment(c.from), StoppedAt: moment(c.to)})
+		if ok != c.ok || ok && got != c.want {
+			t.Errorf("%v to %v: %v, %v", c.from, c.to, got, ok)
+		}
+	}
+}

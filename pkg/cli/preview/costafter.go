@@ -281,12 +281,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if err != nil {
 			return err
 		}
-		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id),
-			Workflow: a.workflowOf(job.JobDetail, parent), Tags: job.Tags}
-		if isChild || batch.ArraySize(job.JobDetail) > 0 {
-			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
-		}
-		row := a.sums.Begin(key)
+		row := a.sums.Begin(cost.KeyOf(job.JobDetail, a.workflowOf(job.JobDetail, parent)))
 		if batch.ArraySize(job.JobDetail) == 0 || job.Forgotten {
 			a.sums.Add(row, cost.Took(job.JobDetail, a.now).At(rate))
 			continue
