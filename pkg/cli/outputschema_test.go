@@ -174,8 +174,19 @@ func basic(t *testing.T, typ reflect.Type) object {
 	return nil
 }
 
-// published are the names in the schema of types that have moved since: scripts may refer to them.
-var published = map[string]string{"jobqueue.Queue": "jobs.QueueState", "jobqueue.Environment": "jobs.EnvironmentState"}
+// published are the names in the schema of types that have moved, or been exported, since: scripts may refer to them.
+var published = map[string]string{
+	"jobqueue.Queue":       "jobs.QueueState",
+	"jobqueue.Environment": "jobs.EnvironmentState",
+
+	"forecast.OutlookDocument": "forecast.outlookDocument",
+	"forecast.SizingDocument":  "forecast.sizingDocument",
+
+	"results.OutputRow": "results.outputRow",
+
+	"history.AttemptRow": "history.attemptRow",
+	"history.JobAdvice":  "history.jobAdvice",
+}
 
 // path returns the name of a type with that of its package.
 func path(t reflect.Type) string {

@@ -12,8 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -26,6 +28,70 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// ECSCommand is batchctl ecs.
+func ECSCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "ecs",
+		Usage:     "run a job file on an ECS cluster, without AWS Batch",
+		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
+		Description: cmdline.Help("The job file becomes a task definition and one task. ECS has no queues, arrays, dependencies, retries or timeouts. batchctl refuses a job whose result would change, and reports what else has no effect.",
+			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
+				""),
+		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con),
+			ecsStopCommand(con)},
+	}
+}
+
+// ecsRunCommand is batchctl ecs run. Its flags include those of submit that vary
+// the job.
+func ecsRunCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "run",
+		Usage:     "register the task definition if it changed, and run one task",
+		UsageText: "batchctl ecs run [FLAGS] FILE",
+		Description: cmdline.Help("If ECS's answer is lost, repeat the command within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
+			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
+				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
+	}, ecsRunOptions{Output: cmdline.Outputs(cmdline.JSON[ecsRunRow](), cmdline.JSONWith[[]ecsRequestRow]("dry-run")),
+		Cluster: "default"},
+		func(ctx context.Context, o ecsRunOptions) error { return ecsRun(ctx, con, o) })
+}
+
+// ecsRunOptions are the flags of ecs run.
+type ecsRunOptions struct {
+	input.Options
+	cmdline.Output
+	Cluster          string   `flag:"cluster" usage:"the ECS cluster's <NAME> or ARN"`
+	LaunchType       string   `flag:"launch-type" usage:"EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"`
+	CapacityProvider string   `flag:"capacity-provider" usage:"the <NAME> of a capacity provider of the cluster, instead of a launch type"`
+	Subnets          []string `flag:"subnets" usage:"<SUBNETS> of the task's own network interface, separated by commas (default: the network of the host)"`
+	SecurityGroups   []string `flag:"security-groups" usage:"<GROUPS> of that interface, separated by commas"`
+	PublicIP         bool     `flag:"public-ip" usage:"give the interface a public address (Fargate only)"`
+	DryRun           bool     `flag:"dry-run" usage:"print what would be sent; send nothing"`
+	Operation        string   `flag:"operation" usage:"with --dry-run, print only the request of this <OPERATION>: RegisterTaskDefinition or RunTask"`
+	Again            bool     `flag:"again" usage:"start another task even if the answer to an earlier command is missing"`
+	Wait             bool     `flag:"wait,w,monitor" usage:"wait until the task stops; Ctrl-C stops the waiting, not the task"`
+	input.Raw
+}
+
+// task returns the options of the task. It refuses combinations that ECS rejects.
+func (o ecsRunOptions) task() (ecs.Options, error) {
+	task := ecs.Options{Cluster: o.Cluster, LaunchType: strings.ToUpper(o.LaunchType),
+		CapacityProvider: o.CapacityProvider,
+		Subnets:          commas(o.Subnets), SecurityGroups: commas(o.SecurityGroups), PublicIP: o.PublicIP}
+	switch {
+	case task.LaunchType != "" && task.CapacityProvider != "":
+		return task, exit.Usage("--launch-type and --capacity-provider exclude each other").Try("omit --launch-type")
+	case task.LaunchType != "" && task.LaunchType != ecs.EC2 && task.LaunchType != ecs.Fargate:
+		return task, cmdline.UnknownValue("launch-type", o.LaunchType, "the launch types are", "EC2", "FARGATE")
+	case len(task.Subnets) == 0 && (len(task.SecurityGroups) > 0 || task.PublicIP):
+		return task, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
+	case o.Operation != "" && !o.DryRun:
+		return task, exit.Usage("--operation only prints a request").Try("add --dry-run")
+	}
+	return task, nil
+}
 
 // ecsTarget is an account and Region in which tasks run.
 type ecsTarget struct {
@@ -62,33 +128,38 @@ func openECS(ctx context.Context, con *term.Console, o target.Options, platform 
 // settings only, then to change something, so that a file that is no task sends
 // no request.
 func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
-	in, err := input.Load(con, o.input)
+	con.RawLog = o.IsRaw
+	options, err := o.task()
 	if err != nil {
 		return err
 	}
-	job, definition, err := ecsJob(con, strings.Join(o.input.Args, " "), in)
+	in, err := input.Load(con, o.Options)
+	if err != nil {
+		return err
+	}
+	job, definition, err := ecsJob(con, strings.Join(o.Args, " "), in)
 	if err != nil {
 		return err
 	}
 	// This only reads settings: no request is sent before the job is known to fit a task.
-	t, err := openECS(ctx, con, o.input.Target, in.Platform, target.ToRead)
+	t, err := openECS(ctx, con, o.Target, in.Platform, target.ToRead)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	o.task.Region = t.Config.Region
-	task, err := ecsTask(con, job, definition, o.task)
+	options.Region = t.Config.Region
+	task, err := ecsTask(con, job, definition, options)
 	if err != nil {
 		return err
 	}
-	if o.dryRun {
-		return ecsDryRun(con, o.operation, task)
+	if o.DryRun {
+		return ecsDryRun(con, o.Operation, task)
 	}
-	if t, err = openECS(ctx, con, o.input.Target, in.Platform, target.ToChange); err != nil {
+	if t, err = openECS(ctx, con, o.Target, in.Platform, target.ToChange); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "cluster: %s\n", diag.Printable(o.task.Cluster))
-	state, err := ecsSend(ctx, con, t, task, o.again)
+	fmt.Fprintf(con.Err, "cluster: %s\n", diag.Printable(options.Cluster))
+	state, err := ecsSend(ctx, con, t, task, o.Again)
 	if err != nil {
 		return err
 	}
@@ -309,7 +380,7 @@ func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.
 		aws.ToString(task.Run.Cluster)
 	id := short8(arn)
 	row := ecsRunRow{task.Name, arn, id, cluster, definition, t.Label}
-	if o.format == "json" {
+	if o.Format == "json" {
 		if err := con.JSON(row); err != nil {
 			return err
 		}
@@ -317,13 +388,13 @@ func ecsStarted(ctx context.Context, con *term.Console, t *ecsTarget, task *ecs.
 		diag.Printable(batch.Name(definition)))); err != nil {
 		return err
 	}
-	if !o.wait {
+	if !o.Wait {
 		fmt.Fprintf(con.Err, "next: batchctl ecs wait %[1]s    batchctl ecs logs %[1]s --follow    batchctl ecs stop %[1]s\n", id+t.Flags)
 		return nil
 	}
 	f := &ecsFollow{con: con, t: t, name: task.Name, cluster: cluster, task: arn, log: con.Out,
 		marked: len(task.Definition.ContainerDefinitions) > 1}
-	if o.format == "json" {
+	if o.Format == "json" {
 		f.log = con.Err
 	}
 	return f.run(ctx)

@@ -1,9 +1,6 @@
 package preview
 
 import (
-	"github.com/urfave/cli/v2"
-
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 )
@@ -31,19 +28,6 @@ type MaxCost string
 // Usage is the help of --max-cost.
 func (MaxCost) Usage() string {
 	return "refuse jobs that may cost more than this <AMOUNT> in US dollars, or have no upper bound; see batchctl cost"
-}
-
-// PricesFlag is --prices, a file of prices that replaces the platform file's.
-func PricesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "prices", Usage: "a `FILE`" + PricesFile("").Usage()[len("a <FILE>"):]}
-}
-
-// OptionsOf reads the flags that advise has.
-func OptionsOf(c *cli.Context) (o PlanOptions, err error) {
-	o.Format, err = cmdline.OutputFormat(c)
-	o.Options = Options{Options: input.OptionsOf(c), Queue: c.String("queue")}
-	o.Prices, o.Offline = PricesFile(c.String("prices")), c.Bool("offline")
-	return o, err
 }
 
 // ofJobs converts the options of a command whose arguments are jobs.
