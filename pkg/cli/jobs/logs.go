@@ -38,7 +38,7 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-	}, LogOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: mostLogs},
+	}, LogOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: MostLogs},
 		func(ctx context.Context, o LogOptions) error { return logs(ctx, con, o) })
 }
 
@@ -57,9 +57,9 @@ type LogOptions struct {
 	Limit int `flag:"limit" usage:"read at most <N> logs; 0 reads all"`
 }
 
-// mostLogs is the default of --limit. Each log costs at least one call, and
+// MostLogs is the default of --limit. Each log costs at least one call, and
 // CloudWatch Logs allows 25 GetLogEvents calls a second.
-const mostLogs = 200
+const MostLogs = 200
 
 // logCall is a logs command with its arguments checked.
 type logCall struct {

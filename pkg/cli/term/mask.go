@@ -43,15 +43,15 @@ func Unmasked(w io.Writer) io.Writer {
 // document identify credentials as well, such as that of a variable beside its value. A document must convert back from
 // its JSON.
 func Masked[T any](document T) (T, error) {
+	var clean T
 	text, err := JSONText(document)
 	if err != nil {
-		return document, err
+		return clean, err
 	}
 	masked := secret.Mask("", string(text))
 	if masked == string(text) {
 		return document, nil
 	}
-	var clean T
 	if err := json.Unmarshal([]byte(masked), &clean); err != nil {
 		return clean, fmt.Errorf("mask the credentials of a document: %w", err)
 	}

@@ -60,6 +60,15 @@ type Snapshot struct {
 	Note string `json:"note,omitempty"`
 }
 
+// MachinesInUse describes the machines that AWS Batch does not scale, with the capacity in use.
+func (s *Snapshot) MachinesInUse() []string {
+	var environments []jobqueue.Environment
+	for _, q := range s.Queues {
+		environments = append(environments, q.EnvironmentStates...)
+	}
+	return jobqueue.MachinesInUse(environments)
+}
+
 // Queue is a queue with its first job.
 type Queue struct {
 	jobqueue.Queue

@@ -67,11 +67,7 @@ func (m *topModel) head(now time.Time) term.Line {
 	}
 	left := term.Line{{Text: "batchctl top", Style: term.StyleTitle}, {Text: "  "}}
 	left = append(left, term.Text(m.snapshot.Target, "")...)
-	var environments []jobqueue.Environment
-	for _, q := range m.snapshot.Queues {
-		environments = append(environments, q.EnvironmentStates...)
-	}
-	for _, line := range jobqueue.MachinesInUse(environments) {
+	for _, line := range m.snapshot.MachinesInUse() {
 		left = append(left, term.Text("  "+line, term.StyleFaint)...)
 	}
 	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")

@@ -40,7 +40,7 @@ func (s *Forecasts) whatIfPage(r *http.Request) (page.Page, error) {
 	}
 	for _, q := range snapshot.Queues {
 		v.Queues = append(v.Queues, q.Name)
-		for _, e := range q.Environments {
+		for _, e := range q.EnvironmentStates {
 			if !slices.Contains(v.Environments, e.Name) {
 				v.Environments = append(v.Environments, e.Name)
 			}
