@@ -175,8 +175,13 @@ func basic(t *testing.T, typ reflect.Type) object {
 	return nil
 }
 
-// published are the names in the schema of types that have moved since: scripts may refer to them.
-var published = map[string]string{"jobqueue.Queue": "jobs.QueueState", "jobqueue.Environment": "jobs.EnvironmentState"}
+// published are the names in the schema of types that have moved, or been exported, since: scripts may refer to them.
+var published = map[string]string{
+	"jobqueue.Queue":       "jobs.QueueState",
+	"jobqueue.Environment": "jobs.EnvironmentState",
+
+	"history.AttemptRow": "history.attemptRow",
+}
 
 // path returns the name of a type with that of its package.
 func path(t reflect.Type) string {

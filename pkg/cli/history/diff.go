@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,9 +10,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -25,60 +28,93 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// diffRuns is batchctl diff.
-func diffRuns(ctx context.Context, con *term.Console, o jobs.Options) error {
+// DiffCommand is batchctl diff.
+func DiffCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "diff",
+		Usage:     "compare a run that worked with one that did not",
+		UsageText: "batchctl diff [FLAGS] GOOD BAD",
+		Description: cmdline.Help("Compares the descriptions of the jobs, where they ran, and what they used. The most likely cause of the failure comes first. Credentials are masked.\n\nGOOD and BAD are jobs, children of arrays (sweep:7), or submissions, whose jobs are "+
+			"compared by name. Of a job that ran again, it is the newest run; an id means exactly that job. The exit code is 0 if nothing differs, and 4 if something does.",
+			"batchctl diff 3f2a91c0 9b1e77d2\nbatchctl diff sweep:3 sweep:7"),
+	}, jobs.Options{Output: cmdline.Outputs(cmdline.JSON[[]compare.Comparison]())},
+		func(ctx context.Context, o jobs.Options) error {
+			all, err := Diff(ctx, con, o)
+			if all == nil {
+				return err
+			}
+			return errors.Join(printComparisons(con, o.Format, all), err)
+		}, "submission")
+}
+
+// Diff compares two jobs, or the jobs of two submissions. If something differs, the comparisons come with an error that
+// has the status exit.Change.
+func Diff(ctx context.Context, con *term.Console, o jobs.Options) ([]compare.Comparison, error) {
+	if len(o.Args) != 2 {
+		return nil, exit.Usage("diff needs two jobs").
+			Try("name the one that worked, then the one that did not: batchctl diff GOOD BAD")
+	}
 	call, err := jobs.OpenFor(ctx, con, o, target.ToRead)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer call.Close()
-	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	good, err := r.Resolve(ctx, o.Args[0], session.Newest)
+	pairs, alone, err := pairsOf(ctx, con, o, call)
 	if err != nil {
-		return err
-	}
-	bad, err := r.Resolve(ctx, o.Args[1], session.Newest)
-	if err != nil {
-		return err
-	}
-	if leadToOne(good, bad) { // two jobs of one chain are compared themselves
-		if good, err = r.Resolve(ctx, o.Args[0], session.OneJob); err != nil {
-			return err
-		}
-		if bad, err = r.Resolve(ctx, o.Args[1], session.OneJob); err != nil {
-			return err
-		}
-	}
-	pairs, alone, err := pair(session.Jobs(good), session.Jobs(bad))
-	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := attempts(con, o.Target, time.Time{}, call.Platform)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := []compare.Comparison{}
 	differ := len(alone) > 0
 	for _, p := range pairs {
 		c, err := compareJobs(ctx, call, p, rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		differ = differ || len(c.Changes) > 0
 		all = append(all, c)
 	}
-	if call.Format == "json" {
-		err = con.MaskedJSON(all)
-	} else {
-		err = con.Print(comparisonsText(all))
-	}
 	for _, name := range alone {
 		fmt.Fprintf(con.Err, "note: only one of the submissions has the job %s\n", diag.Printable(name))
 	}
-	if err == nil && differ {
-		return exit.Silent(exit.Change)
+	if differ {
+		return all, exit.Silent(exit.Change)
 	}
-	return err
+	return all, nil
+}
+
+// printComparisons prints the comparisons in a format.
+func printComparisons(con *term.Console, format string, all []compare.Comparison) error {
+	if format == "json" {
+		return con.MaskedJSON(all)
+	}
+	return con.Print(comparisonsText(all))
+}
+
+// pairsOf returns the pairs of jobs to compare, and the names of jobs that only one side has.
+func pairsOf(ctx context.Context, con *term.Console, o jobs.Options,
+	call *jobs.Call) (pairs [][2]once.Submitted, alone []string, err error) {
+	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
+	good, err := r.Resolve(ctx, o.Args[0], session.Newest)
+	if err != nil {
+		return nil, nil, err
+	}
+	bad, err := r.Resolve(ctx, o.Args[1], session.Newest)
+	if err != nil {
+		return nil, nil, err
+	}
+	if leadToOne(good, bad) { // two jobs of one chain are compared themselves
+		if good, err = r.Resolve(ctx, o.Args[0], session.OneJob); err != nil {
+			return nil, nil, err
+		}
+		if bad, err = r.Resolve(ctx, o.Args[1], session.OneJob); err != nil {
+			return nil, nil, err
+		}
+	}
+	return pair(session.Jobs(good), session.Jobs(bad))
 }
 
 // leadToOne reports whether both sides are the same job.

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -23,81 +25,107 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
 
-// listOptions are the flags of history.
-type listOptions struct {
-	jobs.Options
-	since, definition, name, prices string // as written
-	queues, statuses                []string
-	limit                           int
+// HistoryCommand is batchctl history.
+func HistoryCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "history",
+		Usage:     "list recorded attempts and the resources they used",
+		UsageText: "batchctl history [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Lists the newest attempts first, from the history in the state directory. It sends no request, and includes jobs that AWS Batch has forgotten.\n\nA JOB is that of status, or a definition. history shows used and requested memory and CPUs; only jobs with \"measure\": true have used figures. COST is the on-demand price of the attempt's share "+
+			"of the smallest instance in its queue, if the platform file describes the queue.",
+			"batchctl history\nbatchctl history resnet-train --since 30d\n"+
+				"batchctl history --limit 0 --output csv > attempts.csv"),
+	}, HistoryOptions{Options: jobs.Options{Output: cmdline.OutputsAs("text, json or csv", cmdline.JSON[[]AttemptRow]())},
+		Limit: 50},
+		func(_ context.Context, o HistoryOptions) error {
+			rows, err := History(con, o)
+			if err != nil {
+				return err
+			}
+			return printHistory(con, o.Format, rows)
+		}, "submission")
 }
 
-// attemptRow is an attempt with its price.
-type attemptRow struct {
+// HistoryOptions are the flags of history.
+type HistoryOptions struct {
+	jobs.Options
+	Since      string   `flag:"since" usage:"only attempts since this <TIME>: a date, or an age such as 30d"`
+	Queues     []string `flag:"queue" usage:"only this <QUEUE>; may be repeated"`
+	Definition string   `flag:"definition" usage:"only this <DEFINITION>: name or name:revision; a trailing * is a wildcard"`
+	Name       string   `flag:"name" usage:"only jobs of this <NAME>; a trailing * is a wildcard"`
+	Statuses   []string `flag:"status" usage:"only attempts with this <STATUS>, SUCCEEDED or FAILED; may be repeated"`
+	// Limit is how many attempts are listed at most; 0 lists all.
+	Limit  int                `flag:"limit" usage:"list at most <N> attempts; 0 lists all"`
+	Prices preview.PricesFile `flag:"prices"`
+}
+
+// AttemptRow is an attempt with its price.
+type AttemptRow struct {
 	record.Attempt
 	// USD is the attempt's share of the smallest machine of its queue, on demand; absent if it is unknown.
 	USD *float64 `json:"usd,omitempty"`
 }
 
-// list is batchctl history.
-func list(con *term.Console, o listOptions) error {
-	since, err := jobs.ParseTime("since", o.since, time.Now())
+// History lists the recorded attempts that the options select, the newest first. Notes tell what it leaves out.
+func History(con *term.Console, o HistoryOptions) ([]AttemptRow, error) {
+	since, err := jobs.ParseTime("since", o.Since, time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, s := range o.statuses {
-		o.statuses[i] = strings.ToUpper(s)
-		if o.statuses[i] != "SUCCEEDED" && o.statuses[i] != "FAILED" {
-			return exit.Usage("attempts have no status %s", s).Try("use SUCCEEDED or FAILED")
+	for i, s := range o.Statuses {
+		o.Statuses[i] = strings.ToUpper(s)
+		if o.Statuses[i] != "SUCCEEDED" && o.Statuses[i] != "FAILED" {
+			return nil, exit.Usage("attempts have no status %s", s).Try("use SUCCEEDED or FAILED")
 		}
 	}
 	in := &input.Input{}
 	if err := in.FindPlatform(o.Target); err != nil {
-		return err
+		return nil, err
 	}
-	prices, err := preview.PricesFor(o.prices, in)
+	prices, err := preview.PricesFor(string(o.Prices), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all, err := attempts(con, o.Target, since, in.Platform)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	recorded := len(all)
 	handles, err := handlesOf(con, o.Target, o.Args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(a record.Attempt) bool {
 		isNamed := len(handles) == 0 || slices.ContainsFunc(handles, func(h handle) bool { return h.names(a) })
 		return !isNamed || !o.selects(a, in.Platform)
 	})
 	if recorded == 0 {
-		fmt.Fprintf(con.Err, "note: no attempt is recorded%s; %s\n", sinceText(o.since), howRecorded)
+		fmt.Fprintf(con.Err, "note: no attempt is recorded%s; %s\n", sinceText(o.Since), howRecorded)
 	} else if len(all) == 0 {
 		fmt.Fprintf(con.Err, "note: none of %s matches\n", text.Count(recorded, "recorded attempt"))
 	}
 	slices.SortStableFunc(all, func(a, b record.Attempt) int {
 		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
-	hidden := 0
-	if o.limit > 0 && len(all) > o.limit {
-		hidden, all = len(all)-o.limit, all[:o.limit]
+	if o.Limit > 0 && len(all) > o.Limit {
+		fmt.Fprintf(con.Err, "%d more; to list all: batchctl history --limit 0\n", len(all)-o.Limit)
+		all = all[:o.Limit]
 	}
-	rows := priced(all, advise.Market{Platform: in.Platform, Prices: prices})
-	switch o.Format {
+	return priced(all, advise.Market{Platform: in.Platform, Prices: prices}), nil
+}
+
+// printHistory prints the attempts in a format.
+func printHistory(con *term.Console, format string, rows []AttemptRow) error {
+	switch format {
 	case "json":
-		err = con.MaskedJSON(rows)
+		return con.MaskedJSON(rows)
 	case "csv":
-		err = writeCSV(con, rows)
-	default:
-		err = printRows(con, rows)
+		return writeCSV(con, rows)
 	}
-	if hidden > 0 {
-		fmt.Fprintf(con.Err, "%d more; to list all: batchctl history --limit 0\n", hidden)
-	}
-	return err
+	return printRows(con, rows)
 }
 
 // sinceText is the end of a sentence about a time.
@@ -109,7 +137,7 @@ func sinceText(since string) string {
 }
 
 // selects reports whether an attempt matches all flags.
-func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool {
+func (o HistoryOptions) selects(a record.Attempt, platform *document.Platform) bool {
 	isQueue := func(queue string) bool {
 		if platform != nil {
 			if q, ok := platform.Queue(queue); ok {
@@ -118,16 +146,16 @@ func (o listOptions) selects(a record.Attempt, platform *document.Platform) bool
 		}
 		return batch.Name(a.Queue) == batch.Name(queue)
 	}
-	return (len(o.queues) == 0 || slices.ContainsFunc(o.queues, isQueue)) &&
-		(len(o.statuses) == 0 || slices.Contains(o.statuses, string(a.Status))) &&
-		(o.name == "" || matches(o.name, a.Name)) &&
-		(o.definition == "" || matches(o.definition, advise.DefinitionName(a)) ||
-			matches(o.definition, batch.Name(a.Definition)))
+	return (len(o.Queues) == 0 || slices.ContainsFunc(o.Queues, isQueue)) &&
+		(len(o.Statuses) == 0 || slices.Contains(o.Statuses, string(a.Status))) &&
+		(o.Name == "" || matches(o.Name, a.Name)) &&
+		(o.Definition == "" || matches(o.Definition, advise.DefinitionName(a)) ||
+			matches(o.Definition, batch.Name(a.Definition)))
 }
 
 // priced adds the cost of each attempt whose machines and prices are known.
-func priced(all []record.Attempt, market advise.Market) []attemptRow {
-	rows := make([]attemptRow, len(all))
+func priced(all []record.Attempt, market advise.Market) []AttemptRow {
+	rows := make([]AttemptRow, len(all))
 	rates := map[string]*cost.Rate{}
 	for i, a := range all {
 		rows[i].Attempt = a
@@ -153,7 +181,7 @@ func priced(all []record.Attempt, market advise.Market) []attemptRow {
 // figures are the texts of an attempt's figures; "-" is unknown.
 type figures struct{ memory, cpus, usd string }
 
-func figuresOf(r attemptRow) figures {
+func figuresOf(r AttemptRow) figures {
 	used, busy := "-", "-"
 	if len(r.Usage) > 0 {
 		if peak := r.Usage[0].PeakMemory; peak != nil {
@@ -183,7 +211,7 @@ func ofText(used, requested string) string {
 }
 
 // printRows prints the table.
-func printRows(con *term.Console, rows []attemptRow) error {
+func printRows(con *term.Console, rows []AttemptRow) error {
 	now := time.Now()
 	t := con.Table("NAME", "ID", "ATTEMPT", "STATUS", "STARTED", "TIME", "MEMORY", "CPUS", "QUEUE", "INSTANCE", "COST",
 		"REASON")
@@ -208,7 +236,7 @@ func printRows(con *term.Console, rows []attemptRow) error {
 }
 
 // writeCSV prints one line for each attempt, with figures in base units; an unknown one is empty.
-func writeCSV(con *term.Console, rows []attemptRow) error {
+func writeCSV(con *term.Console, rows []AttemptRow) error {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
 	if err := w.Write(strings.Fields("target job attempt name definition queue instance_type status exit_code started_ms stopped_ms seconds " +
