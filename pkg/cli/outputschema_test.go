@@ -181,6 +181,7 @@ var published = map[string]string{
 	"jobqueue.Environment": "jobs.EnvironmentState",
 
 	"history.AttemptRow": "history.attemptRow",
+	"history.JobAdvice":  "history.jobAdvice",
 }
 
 // path returns the name of a type with that of its package.

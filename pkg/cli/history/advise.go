@@ -26,15 +26,15 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// adviseOptions are the flags of advise.
-type adviseOptions struct {
+// AdviseOptions are the flags of advise.
+type AdviseOptions struct {
 	preview.Options
-	since string // as written
-	fix   bool
+	Since string // as written
+	Fix   bool
 }
 
-// jobAdvice is the advice for a job definition, or for a job of a file.
-type jobAdvice struct {
+// JobAdvice is the advice for a job definition, or for a job of a file.
+type JobAdvice struct {
 	advise.Advice
 	// File and Job are the file and its job; absent for a definition without a file.
 	File string `json:"file,omitempty"`
@@ -52,52 +52,37 @@ type jobAdvice struct {
 // queryTimeout limits the queries of queues and environments.
 const queryTimeout = 5 * time.Second
 
-// adviseJobs is batchctl advise.
-func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
-	since, err := jobs.ParseTime("since", o.since, time.Now())
+// Advise proposes sizes for the jobs of files, and for the definitions of the recorded attempts.
+func Advise(ctx context.Context, con *term.Console, o AdviseOptions) ([]JobAdvice, error) {
+	since, err := jobs.ParseTime("since", o.Since, time.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var files, handles []string
-	for _, arg := range o.Paths {
-		if session.NamesFile(arg) {
-			files = append(files, arg)
-		} else {
-			handles = append(handles, arg)
-		}
+	files, handles := o.operands()
+	if o.Fix && len(files) == 0 {
+		return nil, exit.Usage("--fix needs a job file").Try("for example: batchctl advise job.json --fix")
 	}
-	if o.fix && len(files) == 0 {
-		return exit.Usage("--fix needs a job file").Try("for example: batchctl advise job.json --fix")
-	}
-	in := &input.Input{}
-	if len(files) > 0 {
-		o.Paths = files
-		if in, err = input.Load(con, o.Options.Options); err != nil {
-			return err
-		}
-		if in.Problems.HasErrors() {
-			return input.Refuse(con, in.Problems, "nothing is proposed")
-		}
-	} else if err := in.FindPlatform(o.Target); err != nil {
-		return err
+	in, err := loadFiles(con, o, files)
+	if err != nil {
+		return nil, err
 	}
 	all, err := attempts(con, o.Target, since, in.Platform)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(all) == 0 && len(files) == 0 {
-		return noAttempts(sinceText(o.since))
+		return nil, noAttempts(sinceText(o.Since))
 	}
 	market, err := marketOf(ctx, con, o, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	named, err := handlesOf(con, o.Target, handles)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	groups := advise.Groups(all)
-	var list []jobAdvice
+	var list []JobAdvice
 	for _, f := range in.Files {
 		for _, job := range f.Jobs {
 			list = append(list, adviceForJob(f, job, groups, market))
@@ -106,36 +91,74 @@ func adviseJobs(ctx context.Context, con *term.Console, o adviseOptions) error {
 	for _, g := range groups {
 		isNamed := func(h handle) bool { return slices.ContainsFunc(g.Attempts, h.names) }
 		if len(o.Paths) == 0 || slices.ContainsFunc(named, isNamed) {
-			list = append(list, jobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
+			list = append(list, JobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
 	for i := range list {
 		list[i].noteOthers(groups)
 	}
 	if len(list) == 0 {
-		return noAttempts(" of " + strings.Join(handles, " ") + sinceText(o.since))
+		return nil, noAttempts(" of " + strings.Join(handles, " ") + sinceText(o.Since))
+	}
+	return list, nil
+}
+
+// operands returns the operands that are files, and those that are jobs or definitions.
+func (o AdviseOptions) operands() (files, handles []string) {
+	for _, arg := range o.Paths {
+		if session.NamesFile(arg) {
+			files = append(files, arg)
+		} else {
+			handles = append(handles, arg)
+		}
+	}
+	return files, handles
+}
+
+// loadFiles reads the files; without one, only the platform file.
+func loadFiles(con *term.Console, o AdviseOptions, files []string) (in *input.Input, err error) {
+	if len(files) == 0 {
+		in = &input.Input{}
+		return in, in.FindPlatform(o.Target)
+	}
+	o.Paths = files
+	if in, err = input.Load(con, o.Options.Options); err != nil {
+		return nil, err
+	}
+	if in.Problems.HasErrors() {
+		return nil, input.Refuse(con, in.Problems, "nothing is proposed")
+	}
+	return in, nil
+}
+
+// adviseJobs is batchctl advise: it prints the advice, and prints or makes the changes of the files.
+func adviseJobs(ctx context.Context, con *term.Console, o AdviseOptions) error {
+	list, err := Advise(ctx, con, o)
+	if err != nil {
+		return err
 	}
 	if o.Format == "json" {
 		err = con.MaskedJSON(list)
 	} else {
 		err = printAdvice(con, list)
 	}
-	if err != nil || len(files) == 0 {
+	if err != nil {
 		return err
 	}
-	return changeFiles(con, in.Files, list, o)
+	o.Paths, _ = o.operands()
+	return changeFiles(con, list, o)
 }
 
 // isLocal reports whether the newest attempt ran on this machine.
 func isLocal(g advise.Group) bool { return g.Attempts[len(g.Attempts)-1].Target == target.Local }
 
 // adviceForJob returns the advice for a job of a file, from the newest definition of its name.
-func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, market advise.Market) jobAdvice {
+func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, market advise.Market) JobAdvice {
 	name := cmp.Or(job.Register.Get("jobDefinitionName").Str(), batch.Name(job.Submit.Get("jobDefinition").Str()))
 	bare, _ := batch.SplitRevision(name)
 	requested := advise.RequestOf(job)
 	market.Fargate = advise.IsFargate(job)
-	a := jobAdvice{File: f.Source.Name, Job: job.Name, file: f, measures: job.Measure != nil}
+	a := JobAdvice{File: f.Source.Name, Job: job.Name, file: f, measures: job.Measure != nil}
 	i := slices.IndexFunc(groups, func(g advise.Group) bool { return g.Definition == bare })
 	if i < 0 {
 		a.Advice = advise.Advice{Definition: bare, Requested: requested, Why: "no recorded attempts"}
@@ -151,14 +174,14 @@ func adviceForJob(f *document.File, job *document.Job, groups []advise.Group, ma
 }
 
 // askForRuns asks for runs of a job that is measured and has none: to measure it is no advice then.
-func (a *jobAdvice) askForRuns() {
+func (a *JobAdvice) askForRuns() {
 	if a.measures && (a.Attempts == 0 || a.Why == advise.Unmeasured) {
 		a.Why = fmt.Sprintf("run it: 0 of %d measured runs", advise.LeastRuns)
 	}
 }
 
 // noteOthers adds how many attempts had the definition's name and another content.
-func (a *jobAdvice) noteOthers(groups []advise.Group) {
+func (a *JobAdvice) noteOthers(groups []advise.Group) {
 	others := 0
 	for _, g := range groups {
 		if g.Definition == a.Definition && g.Hash != a.Hash {
@@ -173,7 +196,7 @@ func (a *jobAdvice) noteOthers(groups []advise.Group) {
 }
 
 // marketOf returns what is known about queues and prices. It queries the target unless it is the local engine.
-func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input.Input) (advise.Market, error) {
+func marketOf(ctx context.Context, con *term.Console, o AdviseOptions, in *input.Input) (advise.Market, error) {
 	m := advise.Market{Platform: in.Platform, Queue: o.Queue}
 	if in.Platform != nil && o.Queue != "" {
 		if q, ok := in.Platform.Queue(o.Queue); ok {
@@ -206,15 +229,18 @@ func marketOf(ctx context.Context, con *term.Console, o adviseOptions, in *input
 }
 
 // changeFiles prints the changes of the files, or makes them.
-func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o adviseOptions) error {
+func changeFiles(con *term.Console, list []JobAdvice, o AdviseOptions) error {
 	changed := false
-	for _, f := range files {
-		var changes []advise.Change
-		for _, a := range list {
-			if a.file == f {
-				changes = append(changes, a.Changes...)
-			}
+	var files []*document.File
+	changesOf := map[*document.File][]advise.Change{}
+	for _, a := range list {
+		if a.file != nil && !slices.Contains(files, a.file) {
+			files = append(files, a.file)
 		}
+		changesOf[a.file] = append(changesOf[a.file], a.Changes...)
+	}
+	for _, f := range files {
+		changes := changesOf[f]
 		for _, c := range changes {
 			if c.Manual != "" {
 				fmt.Fprintf(con.Err, "note: %s%s: write %s yourself: %s\n", diag.Printable(placeOf(c)), c.Member,
@@ -224,7 +250,7 @@ func changeFiles(con *term.Console, files []*document.File, list []jobAdvice, o 
 		fixed, n := advise.Fixed(f.Source, changes)
 		switch {
 		case n == 0:
-		case o.fix:
+		case o.Fix:
 			if err := write(con, f.Source, fixed); err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // printAdvice prints the advice for each definition, with an empty line between them.
-func printAdvice(con *term.Console, list []jobAdvice) error {
+func printAdvice(con *term.Console, list []JobAdvice) error {
 	var b strings.Builder
 	unmeasured := false
 	for i, a := range list {
@@ -35,7 +35,7 @@ func printAdvice(con *term.Console, list []jobAdvice) error {
 }
 
 // writeAdvice writes the advice for one definition.
-func writeAdvice(con *term.Console, b *strings.Builder, a jobAdvice) error {
+func writeAdvice(con *term.Console, b *strings.Builder, a JobAdvice) error {
 	line := func(head, format string, args ...any) {
 		fmt.Fprintf(b, "%-10s  %s\n", head, diag.Printable(fmt.Sprintf(format, args...)))
 	}

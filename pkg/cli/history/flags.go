@@ -21,7 +21,7 @@ func AdviseCommand(con *term.Console) *cli.Command {
 			"batchctl advise\nbatchctl advise job.json\nbatchctl advise job.json --fix\n"+
 				"batchctl advise sweep.json --queue gpu --json"),
 		Flags: append(append(append(input.Flags(), cmdline.TargetFlags()...),
-			cmdline.OutputFlags(cmdline.JSON[[]jobAdvice]())...),
+			cmdline.OutputFlags(cmdline.JSON[[]JobAdvice]())...),
 			&cli.StringFlag{Name: "since", Usage: "only attempts since this `TIME`: a date, or an age such as 30d"},
 			&cli.BoolFlag{Name: "fix", Usage: "write the proposed sizes to the files"},
 			&cli.StringFlag{Name: "queue", Usage: "prices and machines of this `QUEUE`, for all jobs"},
@@ -32,7 +32,7 @@ func AdviseCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return adviseJobs(c.Context, con, adviseOptions{Options: o, since: c.String("since"), fix: c.Bool("fix")})
+			return adviseJobs(c.Context, con, AdviseOptions{Options: o, Since: c.String("since"), Fix: c.Bool("fix")})
 		},
 	}
 }
