@@ -180,6 +180,9 @@ var published = map[string]string{
 	"jobqueue.Queue":       "jobs.QueueState",
 	"jobqueue.Environment": "jobs.EnvironmentState",
 
+	"forecast.OutlookDocument": "forecast.outlookDocument",
+	"forecast.SizingDocument":  "forecast.sizingDocument",
+
 	"history.AttemptRow": "history.attemptRow",
 	"history.JobAdvice":  "history.jobAdvice",
 }

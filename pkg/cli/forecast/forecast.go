@@ -14,45 +14,72 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
-	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
 	"github.com/batchctl/batchctl/pkg/forecast/observe"
-	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
 const (
-	defaultSpan     = 6 * time.Hour
-	longestSpan     = 31 * 24 * time.Hour
-	defaultMostWait = 30 * time.Minute
+	longestSpan = 31 * 24 * time.Hour
 	// outlookDraws and outlookSteps are how fine the picture is.
 	outlookDraws, outlookSteps = 60, 48
 )
 
-// options are the flags of forecast. Args has at most one queue.
-type options struct {
-	jobs.Options
-	prices       string // path of a file
-	span         time.Duration
-	set          []string
-	addJobs      []string
-	withoutShare string
-	reclaims     float64
-	setReclaims  bool   // reclaims was given
-	policy       string // path of a file
-	replay       string
-	mostWait     time.Duration
-	svg, html    string
-	seed         uint64
-	read         files
+// ForecastCommand is batchctl forecast.
+func ForecastCommand(con *term.Console) *cli.Command {
+	o := Defaults()
+	o.Output = cmdline.Outputs(cmdline.JSON[OutlookDocument](), cmdline.JSONWith[SizingDocument]("replay"),
+		cmdline.JSONWith[[]simulate.Accuracy]("accuracy"))
+	return cmdline.Command(cli.Command{
+		Name:      "forecast",
+		Usage:     "forecast a queue, and the effect of a change",
+		UsageText: "batchctl forecast [FLAGS] [QUEUE]",
+		Description: cmdline.Help("Simulates the queue and all queues that share compute environments with it. Durations come from earlier attempts. "+
+			"Figures are medians, with the middle 80 % of the draws in brackets. The forecast assumes that the jobs of the last day come again at the same times.\n\n"+
+			"--set, --policy, --add-jobs, --without-share and --spot-reclaims propose a change. The output then compares both, and ends with a patch for the files of "+
+			"batchctl apply and for the platform file.\n\n"+
+			"--replay simulates a trace instead of the queue's jobs. The trace history has the recorded attempts and the jobs that the target still lists. A file "+
+			"has the Standard Workload Format (.swf), or the columns of Alibaba's GPU trace (.csv). The report names the cheapest compute environments found that "+
+			"keep the wait of 95 % of the jobs below --max-wait.",
+			"batchctl forecast gpu --target prod\nbatchctl forecast gpu --set gpu.maxvCpus=512 --set gpu.instanceTypes+=g6e.12xlarge\n"+
+				"batchctl forecast gpu --add-jobs 'job.json*200'\n"+
+				"batchctl forecast gpu --replay month.swf --max-wait 30m --html sizing.html\nbatchctl forecast --accuracy"),
+	}, o, func(ctx context.Context, o Options) error { return forecast(ctx, con, o) }, "submission")
 }
+
+// Options are the flags of forecast. Args has at most one queue.
+type Options struct {
+	jobs.Options
+	Prices       preview.PricesFile `flag:"prices"`
+	Span         time.Duration      `flag:"for" usage:"the <DURATION> to forecast"`
+	Set          []string           `flag:"set" usage:"propose a <CHANGE>: NAME.MEMBER=VALUE, or += and -= for lists; may be repeated"`
+	AddJobs      []string           `flag:"add-jobs" usage:"propose more jobs from this <FILE>, N times with FILE*N; may be repeated"`
+	Policy       string             `flag:"policy" usage:"propose the scheduling policy in this <FILE> for the queue"`
+	WithoutShare string             `flag:"without-share" usage:"propose a queue without the waiting jobs of this <SHARE>"`
+	Reclaims     float64            `flag:"spot-reclaims" usage:"propose that EC2 reclaims each Spot instance <N> times an hour"`
+	// SetsReclaims means that Reclaims is proposed: 0 is a proposal too.
+	SetsReclaims bool
+	Replay       string        `flag:"replay" usage:"run this <TRACE>: history, FILE.swf or FILE.csv"`
+	MaxWait      time.Duration `flag:"max-wait" usage:"with --replay, the longest wait for 95 % of the jobs, a <DURATION>"`
+	SVG          string        `flag:"svg" usage:"draw the vCPUs by share to this <FILE>"`
+	HTML         string        `flag:"html" usage:"with --replay, write the sizing report to this <FILE>"`
+	Seed         uint64        `flag:"seed" usage:"the <NUMBER> that seeds the random draws; the same number gives the same forecast"`
+	Accuracy     bool          `flag:"accuracy" usage:"compare earlier forecasts with what happened"`
+
+	read files
+}
+
+// Defaults are the options of a command without flags.
+func Defaults() Options { return Options{Span: 6 * time.Hour, MaxWait: 30 * time.Minute, Seed: 1} }
 
 // files are the contents of the files that options name. They are read before the target is opened, so that a wrong
 // file is reported before any request, and Ctrl-C ends the wait for a pipe.
@@ -62,28 +89,28 @@ type files struct {
 }
 
 // check returns the error of options that do not belong together.
-func (o options) check() error {
+func (o Options) check() error {
 	switch {
 	case len(o.Args) > 1:
 		return exit.Usage("forecast takes one queue, not %d", len(o.Args)).
 			Try("name one of: %s; or none, for all queues", strings.Join(o.Args, " "))
-	case o.span <= 0 || o.span > longestSpan:
-		return exit.Usage("--for %s: want a duration of more than 0 and at most %s", o.span, longestSpan)
-	case o.reclaims < 0 || o.reclaims > 60 || math.IsNaN(o.reclaims):
-		return exit.Usage("--spot-reclaims %g: want a number from 0 to 60", o.reclaims)
-	case o.html != "" && o.replay == "":
+	case o.Span <= 0 || o.Span > longestSpan:
+		return exit.Usage("--for %s: want a duration of more than 0 and at most %s", o.Span, longestSpan)
+	case o.Reclaims < 0 || o.Reclaims > 60 || math.IsNaN(o.Reclaims):
+		return exit.Usage("--spot-reclaims %g: want a number from 0 to 60", o.Reclaims)
+	case o.HTML != "" && o.Replay == "":
 		return exit.Usage("--html applies only to the sizing report of --replay").
 			Try("add --replay history, or use --svg for the chart of a forecast")
-	case o.replay != "" && (len(o.addJobs) > 0 || o.svg != "" || o.withoutShare != ""):
+	case o.Replay != "" && (len(o.AddJobs) > 0 || o.SVG != "" || o.WithoutShare != ""):
 		return exit.Usage("--replay excludes --add-jobs, --without-share and --svg").Try("omit them")
-	case o.mostWait < 0:
-		return exit.Usage("--max-wait %s is negative", o.mostWait)
+	case o.MaxWait < 0:
+		return exit.Usage("--max-wait %s is negative", o.MaxWait)
 	}
 	return nil
 }
 
-// outlookDocument is the JSON of a forecast.
-type outlookDocument struct {
+// OutlookDocument is the JSON of a forecast.
+type OutlookDocument struct {
 	Target string `json:"target"`
 	// Queue is "" for all queues.
 	Queue   string           `json:"queue,omitempty"`
@@ -121,33 +148,75 @@ func (w *world) platformPatch(before, after *simulate.State) map[string]any {
 	})
 }
 
+// conflicts returns the error of a flag that has no effect beside, or without, another one.
+func (o Options) conflicts() error {
+	const replay, accuracy = "replay", "accuracy"
+	names := map[string][]string{accuracy: {"set", "add-jobs", "policy", "without-share", "spot-reclaims", "for",
+		"seed", "svg", "prices", replay, "html", "max-wait"}, replay: {"for", "seed"}}
+	for _, mode := range []string{accuracy, replay} {
+		for _, name := range names[mode] {
+			if o.IsSet(mode) && o.IsSet(name) {
+				return exit.Usage("--%s has no effect with --%s", name, mode).Try("omit one of them")
+			}
+		}
+	}
+	if o.IsSet("max-wait") && !o.IsSet(replay) {
+		return exit.Usage("--max-wait has no effect without --replay").Try("add --replay history")
+	}
+	return nil
+}
+
 // forecast is batchctl forecast.
-func forecast(ctx context.Context, con *term.Console, o options) error {
-	if err := o.check(); err != nil {
+func forecast(ctx context.Context, con *term.Console, o Options) error {
+	if err := o.conflicts(); err != nil {
 		return err
 	}
-	if err := o.readFiles(con); err != nil {
+	o.SetsReclaims = o.IsSet("spot-reclaims")
+	switch {
+	case o.Accuracy:
+		list, err := Accuracy(ctx, con, o)
+		if err != nil {
+			return err
+		}
+		return printAccuracy(con, o.Format, list)
+	case o.Replay != "":
+		d, err := Sizing(ctx, con, o)
+		if err != nil {
+			return err
+		}
+		return writeSizing(con, o, d)
+	}
+	d, err := Outlook(ctx, con, o)
+	if err != nil {
 		return err
+	}
+	return writeOutlook(con, o, d)
+}
+
+// begin checks the options, and reads the files and the target. The caller closes the call.
+func begin(ctx context.Context, con *term.Console, o *Options) (*world, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := o.readFiles(con); err != nil {
+		return nil, err
 	}
 	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer call.Close()
-	w, err := observed(ctx, o, call)
+	w, err := observed(ctx, *o, call)
 	if err != nil {
-		return err
+		call.Close()
+		return nil, err
 	}
-	if o.replay != "" {
-		return replay(ctx, con, o, w)
-	}
-	return show(ctx, con, o, w)
+	return w, nil
 }
 
 // observed reads the target.
-func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
+func observed(ctx context.Context, o Options, call *jobs.Call) (*world, error) {
 	in := &input.Input{Platform: call.Platform}
-	prices, err := preview.PricesFor(o.prices, in)
+	prices, err := preview.PricesFor(string(o.Prices), in)
 	if err != nil {
 		return nil, err
 	}
@@ -184,30 +253,34 @@ func observed(ctx context.Context, o options, call *jobs.Call) (*world, error) {
 	}, reader.Offers}, nil
 }
 
-// show prints the outlook of the queues, and that of the proposed change.
-func show(ctx context.Context, con *term.Console, o options, w *world) error {
-	arrive(w.seen, o.span)
-	d := outlookDocument{Target: w.call.Submissions.Target, Unknown: w.seen.Unknown}
+// Outlook forecasts the queues, also after the proposed change.
+func Outlook(ctx context.Context, con *term.Console, o Options) (d OutlookDocument, err error) {
+	w, err := begin(ctx, con, &o)
+	if err != nil {
+		return d, err
+	}
+	defer w.call.Close()
+	arrive(w.seen, o.Span)
+	d = OutlookDocument{Target: w.call.Submissions.Target, Unknown: w.seen.Unknown}
 	if len(o.Args) == 1 {
 		d.Queue = o.Args[0]
 	}
-	var err error
-	if d.Outlook, err = outlook(w.seen.State, o); err != nil {
-		return err
+	if d.Outlook, err = simulated(w.seen.State, o); err != nil {
+		return d, err
 	}
 	changes, err := o.proposals(ctx, con, w)
 	if err != nil {
-		return err
+		return d, err
 	}
 	next, after := w.seen.State, d.Outlook
 	for _, p := range changes {
 		changed, err := p.apply(next)
 		if err != nil {
-			return err
+			return d, err
 		}
 		before := after
-		if after, err = outlook(changed, o); err != nil {
-			return err
+		if after, err = simulated(changed, o); err != nil {
+			return d, err
 		}
 		if reflect.DeepEqual(before, after) {
 			d.NoEffect = append(d.NoEffect, p.noEffect(next, changed))
@@ -218,27 +291,16 @@ func show(ctx context.Context, con *term.Console, o options, w *world) error {
 		d.Proposed, d.Patch, d.Costs = &after, w.seen.State.Patch(next), simulate.Setbacks(d.Outlook, after)
 		d.PlatformPatch = w.platformPatch(w.seen.State, next)
 	}
-	for _, text := range d.NoEffect {
-		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
-	}
-	if o.svg != "" {
-		if err := newfile.Write(o.svg, newfile.ForAll, newfile.Bytes([]byte(picture(o, d)))); err != nil {
-			return err
-		}
-	}
-	if o.Format == "json" {
-		return con.MaskedJSON(d)
-	}
-	return printOutlook(con, o, d)
+	return d, nil
 }
 
-// outlook simulates a state for the span of the options.
-func outlook(state *simulate.State, o options) (simulate.Outlook, error) {
+// simulated returns the outlook of a state for the span of the options.
+func simulated(state *simulate.State, o Options) (simulate.Outlook, error) {
 	sim, err := simulate.New(state)
 	if err != nil {
 		return simulate.Outlook{}, exit.Usage("%v", err)
 	}
-	return sim.Outlook(o.seed, state.Now+o.span.Milliseconds(), outlookSteps, outlookDraws, runtime.GOMAXPROCS(0)), nil
+	return sim.Outlook(o.Seed, state.Now+o.Span.Milliseconds(), outlookSteps, outlookDraws, runtime.GOMAXPROCS(0)), nil
 }
 
 // arrive adds the jobs that came in the last day at the time of the forecast, as those that will come.
@@ -268,24 +330,24 @@ func arrive(seen *observe.Observation, span time.Duration) {
 }
 
 // readFiles reads the files of --policy and --replay.
-func (o *options) readFiles(con *term.Console) (err error) {
-	if o.policy != "" {
-		src, err := input.Read(con, o.policy)
+func (o *Options) readFiles(con *term.Console) (err error) {
+	if o.Policy != "" {
+		src, err := input.Read(con, o.Policy)
 		if err != nil {
 			return exit.Usage("--policy: %v", err)
 		}
 		if o.read.policy, err = simulate.ParsePolicy([]byte(src.Text)); err != nil {
-			return exit.Usage("--policy %s: %v", o.policy, err)
+			return exit.Usage("--policy %s: %v", o.Policy, err)
 		}
 	}
-	if o.replay != "" && o.replay != recorded {
-		o.read.trace, err = readTrace(o.replay)
+	if o.Replay != "" && o.Replay != recorded {
+		o.read.trace, err = readTrace(o.Replay)
 	}
 	return err
 }
 
 // withJobs adds the jobs of FILE or FILE*N.
-func withJobs(ctx context.Context, con *term.Console, o options, w *world, state *simulate.State,
+func withJobs(ctx context.Context, con *term.Console, o Options, w *world, state *simulate.State,
 	arg string) (*simulate.State, error) {
 	path, times := arg, 1
 	if at := strings.LastIndexByte(arg, '*'); at > 0 {
@@ -331,56 +393,4 @@ func withJobs(ctx context.Context, con *term.Console, o options, w *world, state
 	}
 	slices.SortStableFunc(next.Jobs, func(a, b simulate.Job) int { return int(a.Submitted - b.Submitted) })
 	return &next, nil
-}
-
-// showAccuracy is forecast --accuracy.
-func showAccuracy(ctx context.Context, con *term.Console, o options) error {
-	call, err := jobs.OpenFor(ctx, con, o.Options, target.ToRead)
-	if err != nil {
-		return err
-	}
-	defer call.Close()
-	store := observe.Store{Dir: call.Submissions.Dir}
-	all, err := store.All()
-	if err != nil {
-		return err
-	}
-	// Jobs that the target still has tell when they started.
-	var ids []string
-	for _, p := range all {
-		if p.Started == 0 && p.Target == call.Submissions.Target {
-			ids = append(ids, p.Job)
-		}
-	}
-	started := map[string]int64{}
-	for part := range slices.Chunk(ids, 100) {
-		found, err := call.Client.ByID(ctx, part)
-		if err != nil {
-			return err
-		}
-		for id, d := range found {
-			if d.StartedAt != nil {
-				started[id] = *d.StartedAt
-			}
-		}
-	}
-	if all, err = store.Learn(call.Submissions.Target, started); err != nil {
-		return err
-	}
-	list := simulate.AccuracyOf(call.Submissions.Target, all)
-	if len(o.Args) > 0 {
-		list = slices.DeleteFunc(list, func(a simulate.Accuracy) bool { return !slices.Contains(o.Args, a.Queue) })
-	}
-	if o.Format == "json" {
-		return con.MaskedJSON(list)
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(con.Err, "no forecasts yet: batchctl submit records one for each job that has to wait")
-		return nil
-	}
-	t := con.Table("QUEUE", "FORECASTS", "OPEN", "IN 80 % INTERVAL", "LATER THAN MEDIAN", "VERDICT")
-	for _, a := range list {
-		t.Row(append([]string{diag.Printable(a.Queue)}, a.Cells()...)...)
-	}
-	return t.Flush()
 }

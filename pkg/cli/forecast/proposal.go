@@ -32,13 +32,13 @@ func (p proposal) noEffect(before, after *simulate.State) string {
 }
 
 // queueProposals are the proposals about queues and environments: those that a replay takes too.
-func (o options) queueProposals(w *world) (list []proposal, err error) {
+func (o Options) queueProposals(w *world) (list []proposal, err error) {
 	if o.read.policy != nil {
 		at, err := onlyQueue(o, w, "--policy changes one queue")
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, proposal{"--policy " + o.policy, "the queue has this policy already", false,
+		list = append(list, proposal{"--policy " + o.Policy, "the queue has this policy already", false,
 			func(s *simulate.State) (*simulate.State, error) {
 				if reflect.DeepEqual(s.Queues[at].Policy, o.read.policy) {
 					return s, nil
@@ -46,7 +46,7 @@ func (o options) queueProposals(w *world) (list []proposal, err error) {
 				return s.WithPolicy(at, o.read.policy), nil
 			}})
 	}
-	for _, text := range o.set {
+	for _, text := range o.Set {
 		c, err := simulate.ParseChange(text)
 		if err != nil {
 			return nil, exit.Usage("--set %v", err)
@@ -60,24 +60,24 @@ func (o options) queueProposals(w *world) (list []proposal, err error) {
 				return next, nil
 			}})
 	}
-	if o.setReclaims {
-		list = append(list, proposal{fmt.Sprintf("--spot-reclaims %g", o.reclaims), "the rate is so already", true,
-			func(s *simulate.State) (*simulate.State, error) { return s.Reclaimed(o.reclaims), nil }})
+	if o.SetsReclaims {
+		list = append(list, proposal{fmt.Sprintf("--spot-reclaims %g", o.Reclaims), "the rate is so already", true,
+			func(s *simulate.State) (*simulate.State, error) { return s.Reclaimed(o.Reclaims), nil }})
 	}
 	return list, nil
 }
 
 // proposals are all proposals of the flags, in the order in which they apply.
-func (o options) proposals(ctx context.Context, con *term.Console, w *world) ([]proposal, error) {
+func (o Options) proposals(ctx context.Context, con *term.Console, w *world) ([]proposal, error) {
 	list, err := o.queueProposals(w)
 	if err != nil {
 		return nil, err
 	}
-	if share := o.withoutShare; share != "" {
+	if share := o.WithoutShare; share != "" {
 		list = append(list, proposal{"--without-share " + share, "no job of this share waits, or comes later", false,
 			func(s *simulate.State) (*simulate.State, error) { return s.Without(share), nil }})
 	}
-	for _, arg := range o.addJobs {
+	for _, arg := range o.AddJobs {
 		list = append(list, proposal{"--add-jobs " + arg, "it adds no job", false,
 			func(s *simulate.State) (*simulate.State, error) { return withJobs(ctx, con, o, w, s, arg) }})
 	}
@@ -86,7 +86,7 @@ func (o options) proposals(ctx context.Context, con *term.Console, w *world) ([]
 
 // replayed returns a state after the proposals for a replay, and the texts of those without an effect. The search of a
 // replay tries other queues too, so a proposal has no effect only if it changes nothing of the state.
-func (o options) replayed(w *world, state *simulate.State) (next *simulate.State, noEffect []string, err error) {
+func (o Options) replayed(w *world, state *simulate.State) (next *simulate.State, noEffect []string, err error) {
 	list, err := o.queueProposals(w)
 	if err != nil {
 		return nil, nil, err

@@ -23,8 +23,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
-// sizingDocument is the JSON of --replay.
-type sizingDocument struct {
+// SizingDocument is the JSON of --replay.
+type SizingDocument struct {
 	Target string `json:"target"`
 	Trace  string `json:"trace"`
 	Jobs   int    `json:"jobs"`
@@ -92,41 +92,43 @@ func recordedTrace(w *world) *simulate.Trace {
 	return w.seen.Replay(attempts)
 }
 
-// replay is forecast --replay.
-func replay(ctx context.Context, con *term.Console, o options, w *world) error {
+// Sizing simulates a trace with the present queues and with others, and reports the cheapest within the limit.
+func Sizing(ctx context.Context, con *term.Console, o Options) (d SizingDocument, err error) {
+	w, err := begin(ctx, con, &o)
+	if err != nil {
+		return d, err
+	}
+	defer w.call.Close()
 	trace := o.read.trace
 	if trace == nil {
 		trace = recordedTrace(w)
 	}
 	if len(trace.Jobs) == 0 {
-		return exit.Fail(exit.Problem, "%s contains no job that can be replayed", o.replay)
+		return d, exit.Fail(exit.Problem, "%s contains no job that can be replayed", o.Replay)
 	}
 	assign := func(j simulate.Job) int { return j.Queue } // history has the jobs of all queues
-	if o.replay != recorded {
+	if o.Replay != recorded {
 		queue, err := onlyQueue(o, w, "a replay sends all jobs of a trace file to one queue")
 		if err != nil {
-			return err
+			return d, err
 		}
 		assign = func(simulate.Job) int { return queue }
 	}
 	state := trace.Replay(w.seen.State, assign)
 	next, noEffect, err := o.replayed(w, state)
 	if err != nil {
-		return err
+		return d, err
 	}
-	sets, err := simulate.Sizings(next, o.mostWait.Milliseconds(), w.offers(next), w.expand, runtime.GOMAXPROCS(0))
+	sets, err := simulate.Sizings(next, o.MaxWait.Milliseconds(), w.offers(next), w.expand, runtime.GOMAXPROCS(0))
 	if err != nil {
-		return exit.Usage("%v", err)
+		return d, exit.Usage("%v", err)
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return d, ctx.Err()
 	}
-	d := sizingDocument{Target: w.call.Submissions.Target, Trace: o.replay, Jobs: len(trace.Jobs),
-		Skipped: trace.Skipped, MaxWaitMs: o.mostWait.Milliseconds(), Tried: len(sets),
+	d = SizingDocument{Target: w.call.Submissions.Target, Trace: o.Replay, Jobs: len(trace.Jobs),
+		Skipped: trace.Skipped, MaxWaitMs: o.MaxWait.Milliseconds(), Tried: len(sets),
 		Sets: sets[:min(len(sets), mostSets)], NoEffect: noEffect}
-	for _, text := range noEffect {
-		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
-	}
 	if waits := slices.DeleteFunc(slices.Clone(trace.Waits), func(v int64) bool { return v < 0 }); len(waits) > 0 {
 		slices.Sort(waits)
 		d.Waited = []int64{simulate.Quantile(waits, 0.5), simulate.Quantile(waits, 0.95)}
@@ -134,12 +136,18 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 	if sets[0].Keeps {
 		d.Patch, d.PlatformPatch = state.Patch(sets[0].State()), w.platformPatch(state, sets[0].State())
 	}
-	if o.html != "" {
+	return d, nil
+}
+
+// writeSizing writes the sizing report, and prints it in the format of the options.
+func writeSizing(con *term.Console, o Options, d SizingDocument) error {
+	printNoEffect(con, d.NoEffect)
+	if o.HTML != "" {
 		page, err := sizingReport(d)
 		if err != nil {
 			return err
 		}
-		if err := newfile.Write(o.html, newfile.ForAll, newfile.Bytes(page)); err != nil {
+		if err := newfile.Write(o.HTML, newfile.ForAll, newfile.Bytes(page)); err != nil {
 			return err
 		}
 	}
@@ -150,7 +158,7 @@ func replay(ctx context.Context, con *term.Console, o options, w *world) error {
 }
 
 // onlyQueue returns the index of the queue that is named, or the only one. why says what needs one queue.
-func onlyQueue(o options, w *world, why string) (int, error) {
+func onlyQueue(o Options, w *world, why string) (int, error) {
 	if len(o.Args) == 1 {
 		if at := w.seen.Queue(o.Args[0]); at >= 0 {
 			return at, nil
@@ -168,7 +176,7 @@ func onlyQueue(o options, w *world, why string) (int, error) {
 }
 
 // printSizing prints a sizing report as text.
-func printSizing(con *term.Console, d sizingDocument) error {
+func printSizing(con *term.Console, d SizingDocument) error {
 	fmt.Fprintf(con.Out, "%s of %s against the queues at %s\n", text.Count(d.Jobs, "job"), diag.Printable(d.Trace),
 		diag.Printable(d.Target))
 	for why, n := range d.Skipped {
@@ -194,7 +202,7 @@ func printSizing(con *term.Console, d sizingDocument) error {
 }
 
 // sizingReport returns the sizing report as a page of HTML.
-func sizingReport(d sizingDocument) ([]byte, error) {
+func sizingReport(d SizingDocument) ([]byte, error) {
 	page := report.Page{Title: "Sizing report", Style: chart.Rules, Lead: simulate.Verdict(d.Sets, d.MaxWaitMs)}
 	sets := report.Section{Table: &report.Table{Left: map[int]bool{6: true},
 		Head: []string{"Set", "maxvCpus", "Wait p95",
@@ -233,7 +241,7 @@ func sizingReport(d sizingDocument) ([]byte, error) {
 }
 
 // bars draws a bar for each set; no figure if nothing has a length.
-func bars(d sizingDocument, id, title, unit string, of func(simulate.Sizing) chart.Bar) []report.Figure {
+func bars(d SizingDocument, id, title, unit string, of func(simulate.Sizing) chart.Bar) []report.Figure {
 	g, largest := chart.BarGroup{}, 0.0
 	for _, s := range d.Sets {
 		b := of(s)

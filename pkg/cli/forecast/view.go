@@ -8,21 +8,43 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	simulate "github.com/batchctl/batchctl/pkg/forecast"
+	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
 
 // heading says what a forecast is about.
-func heading(o options, d outlookDocument) string {
+func heading(o Options, d OutlookDocument) string {
 	name := "all queues"
 	if d.Queue != "" {
 		name = "queue " + d.Queue
 	}
-	return diag.Printable(fmt.Sprintf("%s at %s, the next %s", name, d.Target, text.ExactDuration(o.span)))
+	return diag.Printable(fmt.Sprintf("%s at %s, the next %s", name, d.Target, text.ExactDuration(o.Span)))
+}
+
+// writeOutlook draws the chart of a forecast, and prints the forecast in the format of the options.
+func writeOutlook(con *term.Console, o Options, d OutlookDocument) error {
+	printNoEffect(con, d.NoEffect)
+	if o.SVG != "" {
+		if err := newfile.Write(o.SVG, newfile.ForAll, newfile.Bytes([]byte(picture(o, d)))); err != nil {
+			return err
+		}
+	}
+	if o.Format == "json" {
+		return con.MaskedJSON(d)
+	}
+	return printOutlook(con, o, d)
+}
+
+// printNoEffect prints which proposals change nothing.
+func printNoEffect(con *term.Console, texts []string) {
+	for _, text := range texts {
+		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(text))
+	}
 }
 
 // printOutlook prints a forecast as text.
-func printOutlook(con *term.Console, o options, d outlookDocument) error {
+func printOutlook(con *term.Console, o Options, d OutlookDocument) error {
 	fmt.Fprintf(con.Out, "%s\n\n", heading(o, d))
 	if err := printGroups(con, "SHARE", d.Outlook.Groups, d.Proposed,
 		func(v *simulate.Outlook) []simulate.Group { return v.Groups }); err != nil {
@@ -128,7 +150,7 @@ func printGroups(con *term.Console, head string, before []simulate.Group, after 
 }
 
 // picture returns an SVG with a chart for each share: what it uses at least, in the median and at most.
-func picture(o options, d outlookDocument) string {
+func picture(o Options, d OutlookDocument) string {
 	var areas []chart.Area
 	add := func(suffix string, of simulate.Outlook) {
 		for _, g := range of.Groups {
