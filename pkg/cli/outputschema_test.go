@@ -183,6 +183,8 @@ var published = map[string]string{
 	"forecast.OutlookDocument": "forecast.outlookDocument",
 	"forecast.SizingDocument":  "forecast.sizingDocument",
 
+	"results.OutputRow": "results.outputRow",
+
 	"history.AttemptRow": "history.attemptRow",
 	"history.JobAdvice":  "history.jobAdvice",
 }

@@ -229,8 +229,8 @@ func (t *Table) Columns() []string {
 	return append(names, t.keys...)
 }
 
-// Axis is the column of the axis with that number, as it was given to New.
-func (t *Table) Axis(i int) string { return t.axes[i] }
+// Axes returns the names of the axes' columns.
+func (t *Table) Axes() []string { return t.axes }
 
 // Rows yields the rows, each with a value for every column. The values of an axis are
 // numbers if all of them are written as JSON writes numbers, booleans if all are true

@@ -100,8 +100,8 @@ func TestNames(t *testing.T) {
 	if diff := cmp.Diff(want, table.Columns()); diff != "" {
 		t.Error(diff)
 	}
-	if table.Axis(0) != "matrix.index" {
-		t.Error(table.Axis(0))
+	if table.Axes()[0] != "matrix.index" {
+		t.Error(table.Axes())
 	}
 	row := slices.Collect(table.Rows())[0]
 	if at := slices.Index(want, "a.b"); row[at] != (Value{Number, "7"}) {

@@ -14,6 +14,14 @@ import (
 	"github.com/batchctl/batchctl/pkg/results"
 )
 
+// heatmapOptions are the flags of a heat map.
+type heatmapOptions struct {
+	Heatmap string `flag:"heatmap" usage:"draw a heat map to this <FILE>, .png or .svg"`
+	Axes    string `flag:"axes" usage:"<X,Y>: the columns of the heat map's axes (default: the first two axes)"`
+	Value   string `flag:"value" usage:"the <COLUMN> to draw (default: the only one that has numbers)"`
+	Combine string `flag:"combine" usage:"how to combine several values of one cell: mean, min or max"`
+}
+
 // heatmapCall is a request for a heat map. A nil *heatmapCall draws nothing.
 type heatmapCall struct {
 	path  string
@@ -27,11 +35,11 @@ type heatmapCall struct {
 
 // parseHeatmap checks the flags of a heat map and begins its file. It returns nil
 // without --heatmap. The caller calls drop.
-func parseHeatmap(o options) (*heatmapCall, error) {
-	h := &heatmapCall{path: o.heatmap, value: o.value, Combine: heatmap.Combine(o.combine)}
+func parseHeatmap(o commandOptions) (*heatmapCall, error) {
+	h := &heatmapCall{path: o.Heatmap, value: o.Value, Combine: heatmap.Combine(o.Combine)}
 	if h.path == "" {
 		for _, name := range []string{"axes", "value", "combine"} {
-			if o.given(name) {
+			if o.IsSet(name) {
 				return nil, exit.Usage("--%s works only with --heatmap", name).Try("add --heatmap FILE.svg")
 			}
 		}
@@ -43,7 +51,7 @@ func parseHeatmap(o options) (*heatmapCall, error) {
 	if !slices.Contains([]heatmap.Combine{heatmap.Mean, heatmap.Min, heatmap.Max}, h.Combine) {
 		return nil, cmdline.UnknownValue("combine", string(h.Combine), "the values are", "mean", "min", "max")
 	}
-	if axes := o.axes; axes != "" {
+	if axes := o.Axes; axes != "" {
 		if h.axes = strings.Split(axes, ","); len(h.axes) != 2 {
 			return nil, exit.Usage("--axes %s: a heat map has two axes", axes).Try("for example: --axes lr,seed")
 		}
@@ -61,12 +69,12 @@ func (h *heatmapCall) drop() {
 	}
 }
 
-// draw draws the heat map of a table with this number of axes.
-func (h *heatmapCall) draw(t *results.Table, axes int) error {
+// draw draws the heat map of a table.
+func (h *heatmapCall) draw(t *results.Table) error {
 	if h == nil {
 		return nil
 	}
-	x, y, value, err := h.columns(t, axes)
+	x, y, value, err := h.columns(t)
 	if err != nil {
 		return err
 	}
@@ -85,19 +93,19 @@ func (h *heatmapCall) draw(t *results.Table, axes int) error {
 }
 
 // columns returns the columns of both axes and of the value.
-func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err error) {
+func (h *heatmapCall) columns(t *results.Table) (x, y, value int, err error) {
 	all := t.Columns()
 	names := h.axes
 	if names == nil {
-		if axes < 2 {
-			return 0, 0, 0, exit.Usage("a heat map needs two axes, and these jobs have %d", axes).
+		if names = t.Axes(); len(names) < 2 {
+			return 0, 0, 0, exit.Usage("a heat map needs two axes, and these jobs have %d", len(names)).
 				Try("name columns: --axes X,Y; they are: %s", strings.Join(all, " "))
 		}
-		names = []string{t.Axis(0), t.Axis(1)}
+		names = names[:2:2]
 	}
 	value = -1
 	if h.value == "" {
-		if value, err = onlyNumbers(t, axes); err != nil {
+		if value, err = onlyNumbers(t); err != nil {
 			return 0, 0, 0, err
 		}
 		names = append(slices.Clip(names), all[value])
@@ -116,12 +124,9 @@ func (h *heatmapCall) columns(t *results.Table, axes int) (x, y, value int, err 
 
 // onlyNumbers returns the only result column that contains numbers. Axes and the
 // columns that results adds itself do not count.
-func onlyNumbers(t *results.Table, axes int) (int, error) {
+func onlyNumbers(t *results.Table) (int, error) {
 	// These columns contain numbers but are no results.
-	own := []string{"index", "cell", "status", "exitCode", "job"}
-	for i := range axes {
-		own = append(own, t.Axis(i))
-	}
+	own := append([]string{"index", "cell", "status", "exitCode", "job"}, t.Axes()...)
 	var found []string
 	for i, name := range t.Columns() {
 		if slices.Contains(own, name) {

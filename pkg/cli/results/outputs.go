@@ -49,8 +49,8 @@ type jobOutput struct {
 	found []objects.Found
 }
 
-// outputRow is one file of an output in the JSON output.
-type outputRow struct {
+// OutputRow is one file of an output in the JSON output.
+type OutputRow struct {
 	Job      string    `json:"job"`             // name of the job
 	Index    *int      `json:"index,omitempty"` // of a child
 	Name     string    `json:"name"`            // relative to the output
@@ -61,15 +61,18 @@ type outputRow struct {
 	Local string `json:"local,omitempty"`
 }
 
-// outputs is batchctl results --outputs and --fetch: it lists the files that jobs
-// uploaded, or downloads them.
-func outputs(ctx context.Context, con *term.Console, o options) error {
+// printOutputs is batchctl results --outputs and --fetch: it lists the files that jobs uploaded, or downloads them.
+func printOutputs(ctx context.Context, con *term.Console, o commandOptions) error {
+	if o.Format != "text" && o.Format != "json" {
+		return exit.Usage("--outputs and --fetch print only text or json").
+			Try("batchctl results %s --outputs --json", strings.Join(o.Args, " "))
+	}
 	for _, flag := range []string{"to", "force"} {
-		if o.given(flag) && !o.fetch {
+		if o.IsSet(flag) && !o.Fetch {
 			return exit.Usage("--%s works only with --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
-	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
+	call, err := jobs.OpenJobs(ctx, con, o.Options.Options, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -85,14 +88,14 @@ func outputs(ctx context.Context, con *term.Console, o options) error {
 	store := storeOf(con, call.Target)
 	// Download then fails for a local file that differs, and accepts one with the
 	// same content.
-	store.NoReplace = !o.force
+	store.NoReplace = !o.Force
 	if err := store.find(ctx, outputs); err != nil {
 		return err
 	}
-	if !o.fetch {
+	if !o.Fetch {
 		return writeOutputs(con, call.Format, outputs)
 	}
-	if err := placeOutputs(outputs, o.to); err != nil {
+	if err := placeOutputs(outputs, o.To); err != nil {
 		return err
 	}
 	fetchErr := fetch(ctx, con, store, outputs)
@@ -338,10 +341,10 @@ func (s *resultStore) find(ctx context.Context, outputs []*jobOutput) error {
 
 // writeOutputs prints one row per file.
 func writeOutputs(con *term.Console, format string, outputs []*jobOutput) error {
-	rows := []outputRow{}
+	rows := []OutputRow{}
 	for _, o := range outputs {
 		for _, f := range o.found {
-			row := outputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL,
+			row := OutputRow{Job: o.job, Name: f.Name, Size: f.Size, Modified: f.Modified.UTC(), URL: f.URL,
 				Local: o.file(f)}
 			if o.index >= 0 {
 				row.Index = &o.index

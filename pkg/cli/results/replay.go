@@ -10,8 +10,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -27,9 +29,32 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// replayJob is batchctl replay: it runs one attempt again as a local process or
-// container.
-func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
+// ReplayCommand is batchctl replay.
+func ReplayCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "replay",
+		Usage:     "run one attempt of a job again on this machine",
+		UsageText: "batchctl replay [FLAGS] JOB[:INDEX][#ATTEMPT] [-- COMMAND ...]",
+		Description: cmdline.Help("The attempt must have finished; without a number, it is the last one. replay lists everything that cannot be the same on this machine, such as "+
+			"secrets, roles, volumes and devices. The output goes to stdout. A COMMAND replaces the job's command and gets the same environment.",
+			"batchctl replay sweep:17#2 --executor podman\nbatchctl replay sweep:17 --env LOG_LEVEL=debug\n"+
+				"batchctl replay sweep:17 -- sh -c 'env | sort'"),
+	}, ReplayOptions{},
+		func(ctx context.Context, o ReplayOptions) error { return Replay(ctx, con, o) }, "secrets-from")
+}
+
+// ReplayOptions are the flags of replay. Args are a job and then its command.
+type ReplayOptions struct {
+	cmdline.Given
+	Target   target.Options
+	Executor target.ExecutorOptions
+	Env      []string `flag:"env" usage:"add or replace a variable, <NAME=VALUE>; may be repeated"`
+	Dir      string   `flag:"dir" usage:"run in this <DIRECTORY>, which must be empty or missing (default: that of the job file for a process without inputs, else a new one, kept if the job leaves files)"`
+}
+
+// Replay runs one attempt again as a local process or container, and prints what it prints.
+func Replay(ctx context.Context, con *term.Console, o ReplayOptions) error {
+	o.Target.Executor, o.Target.Executor.Runs = o.Executor, true
 	a, x, flags, err := prepareReplay(ctx, con, o)
 	if err != nil {
 		return err
@@ -40,10 +65,10 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 	for _, d := range a.Differences(x, gpus) {
 		fmt.Fprintf(con.Err, "note: %s\n", diag.Printable(con.Redacted(d.String())))
 	}
-	if o.dir == "" && !attempt.Contained(x) {
-		o.dir = a.Directory
+	if o.Dir == "" && !attempt.Contained(x) {
+		o.Dir = a.Directory
 	}
-	dir, done, err := replayDir(o.dir)
+	dir, done, err := replayDir(o.Dir)
 	if err != nil {
 		return err
 	}
@@ -61,7 +86,7 @@ func replayJob(ctx context.Context, con *term.Console, o replayOptions) error {
 // prepareReplay returns the attempt, the executor, and the flags that select the
 // attempt's target in further commands.
 func prepareReplay(ctx context.Context, con *term.Console,
-	options replayOptions) (*replay.Attempt, target.Executor, string, error) {
+	options ReplayOptions) (*replay.Attempt, target.Executor, string, error) {
 	var noExecutor target.Executor
 	if len(options.Args) == 0 {
 		return nil, noExecutor, "", exit.Usage("replay needs a job").
@@ -71,7 +96,7 @@ func prepareReplay(ctx context.Context, con *term.Console,
 	if err != nil {
 		return nil, noExecutor, "", exit.Usage("%v", err).Try("write JOB, JOB:INDEX or JOB:INDEX#ATTEMPT")
 	}
-	environment, err := input.ParseEnvironment(options.env)
+	environment, err := input.ParseEnvironment(options.Env)
 	if err != nil {
 		return nil, noExecutor, "", err
 	}
@@ -95,9 +120,9 @@ func prepareReplay(ctx context.Context, con *term.Console,
 // findAttempt describes the job at the target. For a child it also describes the
 // array, because only that has the size. number is the attempt; 0 is the last
 // one.
-func findAttempt(ctx context.Context, con *term.Console, options replayOptions, job string, number int,
+func findAttempt(ctx context.Context, con *term.Console, options ReplayOptions, job string, number int,
 	o replay.Options) (*replay.Attempt, *document.Platform, error) {
-	call, err := jobs.OpenFor(ctx, con, options.Options, target.ToRead)
+	call, err := jobs.OpenFor(ctx, con, jobs.Options{Given: options.Given, Target: options.Target}, target.ToRead)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -20,6 +22,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/heatmap"
 	"github.com/batchctl/batchctl/pkg/results"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/target"
@@ -29,11 +32,65 @@ import (
 // resultLines is how many lines at the end of a log are searched for a result.
 const resultLines = 1000
 
-// printResults is batchctl results: it prints the table, or draws it as a heat
-// map.
-func printResults(ctx context.Context, con *term.Console, o options) error {
+// ResultsCommand is batchctl results.
+func ResultsCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "results",
+		Usage:     "collect the results of jobs as a table",
+		UsageText: "batchctl results [FLAGS] [JOB ...]",
+		Description: cmdline.Help("Each child has a row: the last JSON object in the last 1000 lines of its log. The \"metrics\" of a job file add numbers from other lines. All members "+
+			"become columns, beside the axes of the matrix or the columns of the table. If a step of onFailure or a retry runs a cell again, the newer "+
+			"result counts. Jobs that are not arrays have one row each. Without a JOB, results uses the last submission.\n\n--outputs lists the files that the jobs uploaded as \"outputs\". --fetch downloads them to the local path of the output, or to JOB/INDEX/NAME; --to "+
+			"sets another directory. It overwrites a local file that differs only with --force.",
+			"batchctl results pi-sweep\nbatchctl results pi-sweep --output csv > pi.csv\nbatchctl results pi-sweep.json --output markdown\n"+
+				"batchctl results pi-sweep --heatmap pi.svg --axes samples,seed --value error\n"+
+				"batchctl results train --fetch --to results"),
+	}, commandOptions{Options: Options{Options: jobs.Options{Output: cmdline.OutputsAs("text, csv, json or markdown",
+		cmdline.JSON[[]map[string]any](), cmdline.JSONWith[[]OutputRow]("outputs"),
+		cmdline.JSONWith[[]OutputRow]("fetch"))}}, heatmapOptions: heatmapOptions{Combine: string(heatmap.Mean)}},
+		func(ctx context.Context, o commandOptions) error {
+			if o.Outputs || o.Fetch {
+				return printOutputs(ctx, con, o)
+			}
+			return printResults(ctx, con, o)
+		})
+}
+
+// Options are the flags of results that select its rows and columns.
+type Options struct {
+	jobs.Options
+	EveryLine bool `flag:"every-line" usage:"make a row of every line that is a JSON object or has a metric, from the whole log"`
+	ExitCode  bool `flag:"exit-code" usage:"add a column for the exit code"`
+}
+
+// commandOptions are all flags of results.
+type commandOptions struct {
+	Options
+	Outputs bool   `flag:"outputs" usage:"list the files that the jobs uploaded, with size, age and URL"`
+	Fetch   bool   `flag:"fetch" usage:"download those files"`
+	To      string `flag:"to" usage:"the <DIRECTORY> for --fetch (default: the local paths of the outputs)"`
+	Force   bool   `flag:"force" usage:"let --fetch overwrite files that differ"`
+	heatmapOptions
+}
+
+// Results reads the table of what the jobs printed.
+func Results(ctx context.Context, con *term.Console, o Options) (*results.Table, error) {
+	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	defer call.Close()
+	rows, err := cells(ctx, con, call)
+	if err != nil {
+		return nil, err
+	}
+	return readResults(ctx, con, o, call, rows)
+}
+
+// printResults is batchctl results without the files: it prints the table, or draws it as a heat map.
+func printResults(ctx context.Context, con *term.Console, o commandOptions) error {
 	for _, flag := range []string{"to", "force"} {
-		if o.given(flag) {
+		if o.IsSet(flag) {
 			return exit.Usage("--%s works only with --fetch", flag).Try("batchctl results JOB --fetch --%s", flag)
 		}
 	}
@@ -42,29 +99,20 @@ func printResults(ctx context.Context, con *term.Console, o options) error {
 		return err
 	}
 	defer h.drop()
-	call, err := jobs.OpenJobs(ctx, con, o.Options, target.ToRead)
+	table, err := Results(ctx, con, o.Options)
 	if err != nil {
 		return err
 	}
-	defer call.Close()
-	rows, err := cells(ctx, con, call)
-	if err != nil {
-		return err
-	}
-	table, err := readResults(ctx, con, o, call, rows)
-	if err != nil {
-		return err
-	}
-	if err := h.draw(table, len(rows.axes)); err != nil {
+	if err := h.draw(table); err != nil {
 		return err
 	}
 	if h != nil {
 		fmt.Fprintf(con.Err, "wrote %s\n", diag.Printable(h.path))
-		if !o.given("output") && !o.given("json") {
+		if !o.IsSet("output") && !o.IsSet("json") {
 			return nil // the heat map replaces the table
 		}
 	}
-	return writeTable(con, call.Format, table)
+	return writeTable(con, o.Format, table)
 }
 
 // resultChild is a child whose result is read.
@@ -210,10 +258,10 @@ func childrenOf(ctx context.Context, call *jobs.Call, job types.JobDetail, of *s
 
 // readResults reads the end of the children's logs, and returns the table.
 // Children that cannot have started have no log and are not read.
-func readResults(ctx context.Context, con *term.Console, options options, call *jobs.Call,
+func readResults(ctx context.Context, con *term.Console, options Options, call *jobs.Call,
 	rows resultRows) (*results.Table, error) {
 	o := client.LogOptions{Tail: resultLines}
-	every := options.everyLine
+	every := options.EveryLine
 	if every {
 		o.Tail = 0
 	}
@@ -228,7 +276,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 		}
 	}
 	outputs := map[string]*results.Output{}
-	table := results.New(rows.axes, results.Options{Jobs: rows.areJobs, ExitCode: options.exitCode, Mask: secret.Mask})
+	table := results.New(rows.axes, results.Options{Jobs: rows.areJobs, ExitCode: options.ExitCode, Mask: secret.Mask})
 	next, odd := 0, map[string]bool{}
 	// Logs arrive one after the other. A child is complete when the log of another begins.
 	add := func(until string) error {
@@ -285,7 +333,7 @@ func readResults(ctx context.Context, con *term.Console, options options, call *
 			results.MaxKeys, diag.Printable(strings.Join(crowded, ", ")))
 	}
 	if unread > 0 {
-		return table, exit.Fail(exit.NotDone, "%s could not be read", text.Count(unread, "log"))
+		return nil, exit.Fail(exit.NotDone, "%s could not be read", text.Count(unread, "log"))
 	}
 	return table, nil
 }
