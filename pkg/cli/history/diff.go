@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,59 +38,70 @@ func DiffCommand(con *term.Console) *cli.Command {
 			"batchctl diff 3f2a91c0 9b1e77d2\nbatchctl diff sweep:3 sweep:7"),
 	}, jobs.Options{Output: cmdline.Outputs(cmdline.JSON[[]compare.Comparison]())},
 		func(ctx context.Context, o jobs.Options) error {
-			all, err := Diff(ctx, con, o)
+			all, alone, err := diff(ctx, con, o)
 			if all == nil {
 				return err
 			}
-			return errors.Join(printComparisons(con, o.Format, all), err)
+			if printed := printComparisons(con, o.Format, all, alone); printed != nil {
+				return printed
+			}
+			return err
 		}, "submission")
 }
 
 // Diff compares two jobs, or the jobs of two submissions. If something differs, the comparisons come with an error that
 // has the status exit.Change.
 func Diff(ctx context.Context, con *term.Console, o jobs.Options) ([]compare.Comparison, error) {
+	all, _, err := diff(ctx, con, o)
+	return all, err
+}
+
+// diff is Diff. alone are the jobs that only one of the submissions has.
+func diff(ctx context.Context, con *term.Console, o jobs.Options) (all []compare.Comparison, alone []string, err error) {
 	if len(o.Args) != 2 {
-		return nil, exit.Usage("diff needs two jobs").
+		return nil, nil, exit.Usage("diff needs two jobs").
 			Try("name the one that worked, then the one that did not: batchctl diff GOOD BAD")
 	}
 	call, err := jobs.OpenFor(ctx, con, o, target.ToRead)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer call.Close()
 	pairs, alone, err := pairsOf(ctx, con, o, call)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rows, err := attempts(con, o.Target, time.Time{}, call.Platform)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all := []compare.Comparison{}
+	all = []compare.Comparison{}
 	differ := len(alone) > 0
 	for _, p := range pairs {
 		c, err := compareJobs(ctx, call, p, rows)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		differ = differ || len(c.Changes) > 0
 		all = append(all, c)
 	}
+	if differ {
+		err = exit.Silent(exit.Change)
+	}
+	return all, alone, err
+}
+
+// printComparisons prints the comparisons in a format, and the jobs that only one side has.
+func printComparisons(con *term.Console, format string, all []compare.Comparison, alone []string) (err error) {
+	if format == "json" {
+		err = con.MaskedJSON(all)
+	} else {
+		err = con.Print(comparisonsText(all))
+	}
 	for _, name := range alone {
 		fmt.Fprintf(con.Err, "note: only one of the submissions has the job %s\n", diag.Printable(name))
 	}
-	if differ {
-		return all, exit.Silent(exit.Change)
-	}
-	return all, nil
-}
-
-// printComparisons prints the comparisons in a format.
-func printComparisons(con *term.Console, format string, all []compare.Comparison) error {
-	if format == "json" {
-		return con.MaskedJSON(all)
-	}
-	return con.Print(comparisonsText(all))
+	return err
 }
 
 // pairsOf returns the pairs of jobs to compare, and the names of jobs that only one side has.

@@ -41,11 +41,14 @@ func HistoryCommand(con *term.Console) *cli.Command {
 	}, HistoryOptions{Options: jobs.Options{Output: cmdline.OutputsAs("text, json or csv", cmdline.JSON[[]AttemptRow]())},
 		Limit: 50},
 		func(_ context.Context, o HistoryOptions) error {
-			rows, err := History(con, o)
-			if err != nil {
-				return err
+			rows, hidden, err := list(con, o)
+			if err == nil {
+				err = printHistory(con, o.Format, rows)
 			}
-			return printHistory(con, o.Format, rows)
+			if hidden > 0 {
+				fmt.Fprintf(con.Err, "%d more; to list all: batchctl history --limit 0\n", hidden)
+			}
+			return err
 		}, "submission")
 }
 
@@ -69,34 +72,40 @@ type AttemptRow struct {
 	USD *float64 `json:"usd,omitempty"`
 }
 
-// History lists the recorded attempts that the options select, the newest first. Notes tell what it leaves out.
+// History lists the recorded attempts that the options select, the newest first.
 func History(con *term.Console, o HistoryOptions) ([]AttemptRow, error) {
+	rows, _, err := list(con, o)
+	return rows, err
+}
+
+// list is History. hidden is how many attempts are beyond the limit.
+func list(con *term.Console, o HistoryOptions) (rows []AttemptRow, hidden int, err error) {
 	since, err := jobs.ParseTime("since", o.Since, time.Now())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, s := range o.Statuses {
 		o.Statuses[i] = strings.ToUpper(s)
 		if o.Statuses[i] != "SUCCEEDED" && o.Statuses[i] != "FAILED" {
-			return nil, exit.Usage("attempts have no status %s", s).Try("use SUCCEEDED or FAILED")
+			return nil, 0, exit.Usage("attempts have no status %s", s).Try("use SUCCEEDED or FAILED")
 		}
 	}
 	in := &input.Input{}
 	if err := in.FindPlatform(o.Target); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	prices, err := preview.PricesFor(string(o.Prices), in)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	all, err := attempts(con, o.Target, since, in.Platform)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	recorded := len(all)
 	handles, err := handlesOf(con, o.Target, o.Args)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	all = slices.DeleteFunc(all, func(a record.Attempt) bool {
 		isNamed := len(handles) == 0 || slices.ContainsFunc(handles, func(h handle) bool { return h.names(a) })
@@ -111,10 +120,9 @@ func History(con *term.Console, o HistoryOptions) ([]AttemptRow, error) {
 		return cmp.Or(cmp.Compare(b.StartedAt, a.StartedAt), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
 	if o.Limit > 0 && len(all) > o.Limit {
-		fmt.Fprintf(con.Err, "%d more; to list all: batchctl history --limit 0\n", len(all)-o.Limit)
-		all = all[:o.Limit]
+		hidden, all = len(all)-o.Limit, all[:o.Limit]
 	}
-	return priced(all, advise.Market{Platform: in.Platform, Prices: prices}), nil
+	return priced(all, advise.Market{Platform: in.Platform, Prices: prices}), hidden, nil
 }
 
 // printHistory prints the attempts in a format.
