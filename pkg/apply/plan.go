@@ -13,16 +13,16 @@ import (
 	"github.com/batchctl/batchctl/pkg/jsontree"
 )
 
-// Options say what apply may do.
+// Options say what apply may do. The tags are flags, which cmdline.Command reads.
 type Options struct {
 	// Owner is the name under which the resources of these files are known; "" to mark none.
-	Owner string
+	Owner string `flag:"owner" usage:"mark the resources of these files with this <NAME>, in the tag batchctl:owner"`
 	// Prune deletes the owner's resources that no file mentions.
-	Prune bool
+	Prune bool `flag:"prune" usage:"delete the owner's resources that no file mentions"`
 	// Take makes resources of other owners the owner's.
-	Take bool
+	Take bool `flag:"take" usage:"take over resources of another owner"`
 	// Replace replaces compute environments whose update would replace their instances.
-	Replace bool
+	Replace bool `flag:"replace" usage:"replace compute environments instead of updating their instances"`
 }
 
 // Verb is the action of a step.

@@ -19,7 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -33,20 +32,9 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// applyOptions are the arguments of batchctl apply.
-type applyOptions struct {
-	paths    []string
-	target   target.Options
-	format   string
-	plan     apply.Options
-	yes, dry bool
-	drain    time.Duration
-	settle   time.Duration
-}
-
 // ApplyCommand is batchctl apply.
 func ApplyCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
+	return cmdline.Command(cli.Command{
 		Name:      "apply",
 		Usage:     "update the queues to match files",
 		UsageText: "batchctl apply [FLAGS] FILE|DIRECTORY ...",
@@ -56,76 +44,94 @@ func ApplyCommand(con *term.Console) *cli.Command {
 			"If apply is interrupted, run the same command again.\n\n"+
 			"--check changes nothing; its exit code is 4 if something differs, for example after a change by hand.",
 			"batchctl apply queues/ --target prod\nbatchctl apply queues/ --target prod --check\nbatchctl apply queues/ --target prod --owner research --prune --yes"),
-		Flags: jobs.Flags(append(cmdline.OutputFlags(cmdline.JSON[*apply.Plan]()),
-			&cli.BoolFlag{Name: "check", Aliases: []string{"dry-run"}, Usage: "show what differs; change nothing"},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.StringFlag{Name: "owner", Usage: "mark the resources of these files with this `NAME`, in the tag " +
-				apply.OwnerTag},
-			&cli.BoolFlag{Name: "prune", Usage: "delete the owner's resources that no file mentions"},
-			&cli.BoolFlag{Name: "take", Usage: "take over resources of another owner"},
-			&cli.BoolFlag{Name: "replace", Usage: "replace compute environments instead of updating their instances"},
-			&cli.DurationFlag{Name: "drain", Value: time.Hour,
-				Usage: "before deleting an environment, wait at most this `TIME` until no job runs on it"},
-			&cli.DurationFlag{Name: "settle", Value: time.Hour,
-				Usage: "wait at most this `TIME` for each resource to become VALID"},
-		)...),
-		Action: func(c *cli.Context) error {
-			format, err := cmdline.OutputFormat(c)
-			if err != nil {
-				return err
-			}
-			return applyFiles(c.Context, con, applyOptions{paths: c.Args().Slice(), target: cmdline.TargetOptions(c),
-				format: format, yes: c.Bool("yes"), dry: c.Bool("check"),
-				plan: apply.Options{Owner: c.String("owner"), Prune: c.Bool("prune"), Take: c.Bool("take"),
-					Replace: c.Bool("replace")}, drain: c.Duration("drain"), settle: c.Duration("settle")})
-		},
+	}, ApplyOptions{Output: cmdline.Outputs(cmdline.JSON[*apply.Plan]()), Drain: time.Hour, Settle: time.Hour},
+		func(ctx context.Context, o ApplyOptions) error { return applyFiles(ctx, con, o) })
+}
+
+// ApplyOptions are the flags of apply. Args are files and directories.
+type ApplyOptions struct {
+	cmdline.Given
+	Target target.Options
+	cmdline.Output
+	Check bool `flag:"check,dry-run" usage:"show what differs; change nothing"`
+	Yes   bool `flag:"yes,y" usage:"do not ask"`
+	Plan  apply.Options
+	Drain time.Duration `flag:"drain" usage:"before deleting an environment, wait at most this <TIME> until no job runs on it"`
+	// Settle limits the waiting for one resource.
+	Settle time.Duration `flag:"settle" usage:"wait at most this <TIME> for each resource to become VALID"`
+}
+
+// CheckApply compares the files with the account and changes nothing. If something differs, the plan comes with an error
+// that has the status exit.Change.
+func CheckApply(ctx context.Context, con *term.Console, o ApplyOptions) (*apply.Plan, error) {
+	o.Check = true
+	a, err := beginApply(ctx, con, o)
+	if err != nil {
+		return nil, err
 	}
+	defer a.target.Close()
+	_, plan, err := a.compare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Steps) > 0 {
+		err = exit.Silent(exit.Change)
+	}
+	return masked(plan), err
 }
 
 // applyFiles is batchctl apply.
-func applyFiles(ctx context.Context, con *term.Console, o applyOptions) error {
+func applyFiles(ctx context.Context, con *term.Console, o ApplyOptions) error {
+	a, err := beginApply(ctx, con, o)
+	if err != nil {
+		return err
+	}
+	defer a.target.Close()
+	return a.run(ctx)
+}
+
+// beginApply checks the options, reads the files and opens the target. The caller closes the target.
+func beginApply(ctx context.Context, con *term.Console, o ApplyOptions) (*applying, error) {
 	switch {
-	case len(o.paths) == 0:
-		return exit.Usage("apply needs a file or a directory").Try("for example: batchctl apply queues.json")
-	case o.plan.Prune && o.plan.Owner == "":
-		return exit.Usage("--prune deletes the resources of an owner, so it needs --owner").
+	case len(o.Args) == 0:
+		return nil, exit.Usage("apply needs a file or a directory").Try("for example: batchctl apply queues.json")
+	case o.Plan.Prune && o.Plan.Owner == "":
+		return nil, exit.Usage("--prune deletes the resources of an owner, so it needs --owner").
 			Try("add --owner NAME, and run it once without --prune")
-	case !o.dry && !o.yes && !term.IsTerminal(con.In):
-		return exit.Usage("apply needs a confirmation, but there is no terminal").
+	case !o.Check && !o.Yes && !term.IsTerminal(con.In):
+		return nil, exit.Usage("apply needs a confirmation, but there is no terminal").
 			Try("show what it would do: batchctl apply --check; then add --yes")
 	}
 	files, platform, pending, err := resourceFiles(con, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	need := target.ToChange
-	if o.dry || len(pending) > 0 {
+	if o.Check || len(pending) > 0 {
 		need = target.ToRun // an engine that does not run yet ends with this command
 	}
-	t, err := session.OpenTarget(ctx, con, o.target, platform, need)
+	t, err := session.OpenTarget(ctx, con, o.Target, platform, need)
 	if err != nil && len(pending) > 0 {
 		con.Explain(exit.From(err))
-		return input.Refuse(con, pending, "nothing was changed")
+		return nil, input.Refuse(con, pending, "nothing was changed")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer t.Close()
-	a := applying{con: con, o: o, files: files, platform: platform, pending: pending, label: t.Label,
-		local: t.IsLocal(), account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}
-	return a.run(ctx)
+	return &applying{con: con, o: o, target: t, files: files, platform: platform, pending: pending,
+		account: &apply.Account{RPC: rpc.New(t.Config), API: t.Client.API}}, nil
 }
 
 // resourceFiles reads and checks the files. Those of a directory that create no resources are left out, with their
 // problems, unless nothing tells what they are. pending are the errors of requests: they count only if the account
 // does not have the same resource already, which AWS Batch has then accepted.
 func resourceFiles(con *term.Console,
-	o applyOptions) (files []*document.File, platform *document.Platform, pending diag.List, err error) {
-	documents, unread := check.Find(o.paths, nil, []string{".json"})
+	o ApplyOptions) (files []*document.File, platform *document.Platform, pending diag.List, err error) {
+	documents, unread := check.Find(o.Args, nil, []string{".json"})
 	for _, err := range unread {
 		return nil, nil, nil, err
 	}
-	checked := check.New(check.Options{PlatformFile: o.target.Platform, Keep: true, Stdin: con.In}).Check(documents)
+	checked := check.New(check.Options{PlatformFile: o.Target.Platform, Keep: true, Stdin: con.In}).Check(documents)
 	con.Sources = append(con.Sources, checked.Sources...)
 	for _, err := range checked.Unread {
 		return nil, nil, nil, input.Unreadable(err, input.MakeResources)
@@ -180,12 +186,12 @@ func resourceFiles(con *term.Console,
 
 // passedOver prints the files of directories that apply does not use. With --prune they are an error: a queue whose
 // file is not recognised would be deleted.
-func passedOver(con *term.Console, o applyOptions, documents []check.Document, skipped check.Skipped) error {
+func passedOver(con *term.Console, o ApplyOptions, documents []check.Document, skipped check.Skipped) error {
 	over := slices.Concat(skipped.Unclear, skipped.Foreign)
 	for _, u := range skipped.Unchecked {
 		over = append(over, u.Path)
 	}
-	for _, dir := range o.paths {
+	for _, dir := range o.Args {
 		root := dir + string(filepath.Separator) // follows a link to a directory, as check.Find does
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			hidden := path != root && strings.HasPrefix(entry.Name(), ".")
@@ -207,7 +213,7 @@ func passedOver(con *term.Console, o applyOptions, documents []check.Document, s
 	for _, path := range slices.Compact(over) {
 		fmt.Fprintf(con.Err, "not used: %s\n", diag.Printable(path))
 	}
-	if len(over) > 0 && o.plan.Prune {
+	if len(over) > 0 && o.Plan.Prune {
 		return exit.Fail(exit.Problem, "--prune deletes resources that no file mentions, but %s not used",
 			text.Count(len(over), "file")+map[bool]string{true: " is", false: " are"}[len(over) == 1]).
 			Try("move the files elsewhere, correct them, or name the files of the resources one by one")
@@ -231,15 +237,14 @@ func inRequest(files []*document.File, d diag.Diagnostic) bool {
 // applying is a run of batchctl apply on an open target.
 type applying struct {
 	con   *term.Console
-	o     applyOptions
+	o     ApplyOptions
 	files []*document.File
 	// pending are the errors in requests. Those of resources that stay unchanged do not count.
 	pending  diag.List
 	platform *document.Platform
-	label    string
+	target   *target.Target
 	account  *apply.Account
-	// local means the local engine, where everything is allowed.
-	local           bool
+
 	toldPermissions bool
 	toldUnread      bool
 	warned          map[rpc.Permission]bool
@@ -261,23 +266,23 @@ func (a *applying) run(ctx context.Context) error {
 		}
 		fmt.Fprintf(a.con.Err, "warning: %s%s\n", diag.Printable(a.con.Redacted(invalid.Error())), hint)
 	}
-	if len(plan.Steps) == 0 || a.o.dry {
+	if len(plan.Steps) == 0 || a.o.Check {
 		if err := a.leftover(ctx, state); err != nil {
 			return a.failed(ctx, err)
 		}
 	}
 	switch {
 	case len(plan.Steps) == 0:
-		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.label),
+		fmt.Fprintf(a.con.Err, "%s: nothing to change, %s already as in the files\n", diag.Printable(a.target.Label),
 			text.Count(plan.Equal, "resource"))
 		return nil
-	case a.o.dry:
-		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.label),
+	case a.o.Check:
+		fmt.Fprintf(a.con.Err, "%s: %s, %d unchanged; nothing was changed\n", diag.Printable(a.target.Label),
 			text.Count(len(plan.Steps), "change"), plan.Equal)
 		return exit.Silent(exit.Change)
 	}
-	ok, err := Confirm(ctx, a.con, a.o.yes, fmt.Sprintf("make %s in %s?", text.Count(len(plan.Steps), "change"),
-		a.label))
+	ok, err := Confirm(ctx, a.con, a.o.Yes, fmt.Sprintf("make %s in %s?", text.Count(len(plan.Steps), "change"),
+		a.target.Label))
 	switch {
 	case err != nil:
 		return err
@@ -297,7 +302,7 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 		noteUnread(a.con, state)
 		a.toldUnread = true
 	}
-	plan, problems := apply.NewPlan(a.files, state, a.o.plan)
+	plan, problems := apply.NewPlan(a.files, state, a.o.Plan)
 	stranded, err := a.account.Stranded(ctx, plan, state)
 	if err != nil {
 		return nil, nil, a.failed(ctx, err)
@@ -311,7 +316,7 @@ func (a *applying) compare(ctx context.Context) (*apply.State, *apply.Plan, erro
 	if len(plan.Steps) > 0 && len(problems) == 0 {
 		problems = a.joint(plan, state)
 	}
-	if len(plan.Steps) > 0 && !a.local {
+	if len(plan.Steps) > 0 && !a.target.IsLocal() {
 		problems = append(problems, a.forbidden(ctx, plan)...)
 	}
 	if len(problems) > 0 {
@@ -364,10 +369,7 @@ func (a *applying) forbidden(ctx context.Context, plan *apply.Plan) (problems di
 
 // show prints a plan on stdout.
 func (a *applying) show(plan *apply.Plan) error {
-	if a.o.format == "json" {
-		if plan.Steps == nil {
-			plan.Steps = []*apply.Step{}
-		}
+	if a.o.Format == "json" {
 		return a.con.MaskedJSON(masked(plan))
 	}
 	for _, s := range masked(plan).Steps {
@@ -421,11 +423,11 @@ var mark = map[apply.Verb]string{
 // leftover reports the lock of another apply, for a run that takes none. It removes one that counts no more, except
 // with --check, which changes nothing.
 func (a *applying) leftover(ctx context.Context, state *apply.State) error {
-	stale, locked, err := a.runner().Leftover(ctx, state, !a.o.dry)
+	stale, locked, err := a.runner().Leftover(ctx, state, !a.o.Check)
 	switch {
 	case err != nil:
 		return err
-	case stale != nil && a.o.dry:
+	case stale != nil && a.o.Check:
 		fmt.Fprintf(a.con.Err, "note: %s; the next apply removes it\n", diag.Printable(stale.Error()))
 	case stale != nil:
 		fmt.Fprintf(a.con.Err, "note: %s; removed it\n", diag.Printable(stale.Error()))
@@ -438,8 +440,8 @@ func (a *applying) leftover(ctx context.Context, state *apply.State) error {
 
 // runner returns a runner for the account.
 func (a *applying) runner() *apply.Runner {
-	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.settle,
-		Drain: a.o.drain,
+	return &apply.Runner{Account: a.account, Who: whoAmI(), Process: thisProcess(), Ended: hasEnded, Settle: a.o.Settle,
+		Drain: a.o.Drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))
 		},
@@ -468,7 +470,7 @@ func (a *applying) change(ctx context.Context, plan *apply.Plan) (err error) {
 	if err := r.Run(ctx, now, state); err != nil {
 		return a.failed(ctx, err)
 	}
-	fmt.Fprintf(a.con.Err, "%s: made %s\n", diag.Printable(a.label), text.Count(len(now.Steps), "change"))
+	fmt.Fprintf(a.con.Err, "%s: made %s\n", diag.Printable(a.target.Label), text.Count(len(now.Steps), "change"))
 	return nil
 }
 
@@ -507,7 +509,7 @@ func (a *applying) failed(ctx context.Context, err error) error {
 			explain.EnvironmentRemedy(invalid.Reason))
 	}
 	if errors.Is(err, apply.ErrSlow) {
-		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.settle).
+		return exit.Fail(exit.NotDone, "%v after %v", err, a.o.Settle).
 			Try("run the same command again; --settle waits longer")
 	}
 	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Status/100 == 4 && !rpc.Throttled(err) && !rpc.Denied(err) &&
