@@ -25,8 +25,7 @@ import (
 //
 // A command line fills a copy of o, which run gets. Operands are refused unless the options contain a Given.
 func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit ...string) *cli.Command {
-	c.Flags = nil
-	eachField(reflect.ValueOf(&o).Elem(), omit, func(f field) { c.Flags = append(c.Flags, f.flags()...) })
+	c.Flags = flagsOf(o, omit...)
 	c.Action = func(ctx *cli.Context) error {
 		filled, takesOperands := o, false
 		var failed error
@@ -46,6 +45,12 @@ func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit
 		return run(ctx.Context, filled)
 	}
 	return &c
+}
+
+// flagsOf returns the flags of options.
+func flagsOf[O any](o O, omit ...string) (flags []cli.Flag) {
+	eachField(reflect.ValueOf(&o).Elem(), omit, func(f field) { flags = append(flags, f.flags()...) })
+	return flags
 }
 
 // Flagger is a part of a command's options with flags of its own. Fill reads them from a command line.
@@ -93,9 +98,12 @@ func (g *Given) Most(n int) error {
 type Output struct {
 	// Format is text or json, or another one that the command has.
 	Format string
+	// IDsFile is the file for the ids of submitted jobs, of commands whose --output accepts one; "" for none.
+	IDsFile string
 
-	formats string // as the help names them
-	forms   []Form
+	formats     string // as the help names them
+	forms       []Form
+	acceptsFile bool
 }
 
 // Outputs are text and these forms of JSON.
@@ -103,6 +111,12 @@ func Outputs(forms ...Form) Output { return OutputsAs("text or json", forms...) 
 
 // OutputsAs are these formats and these forms of JSON. Without a form, there is no --json.
 func OutputsAs(formats string, forms ...Form) Output { return Output{formats: formats, forms: forms} }
+
+// OrFile also accepts the name of a JSON file for the ids of submitted jobs.
+func (o Output) OrFile() Output {
+	o.acceptsFile = true
+	return o
+}
 
 // Flags returns --output and --json.
 func (o *Output) Flags() []cli.Flag {
@@ -115,7 +129,14 @@ func (o *Output) Flags() []cli.Flag {
 
 // Fill reads the flags. It is a usage error if the command does not have the format.
 func (o *Output) Fill(c *cli.Context) (err error) {
-	o.Format, err = OutputFormat(c)
+	given := c.String("output")
+	if o.IDsFile = ""; o.acceptsFile && strings.HasSuffix(given, ".json") {
+		o.IDsFile, given = given, "text"
+	}
+	if c.Bool("json") {
+		given = "json"
+	}
+	o.Format, err = formatNamed(given, o.formats)
 	return err
 }
 
@@ -136,8 +157,8 @@ func eachField(options reflect.Value, omit []string, visit func(field)) {
 		if !options.Type().Field(i).IsExported() && !options.Type().Field(i).Anonymous {
 			continue
 		}
-		if f.value.CanAddr() && f.value.Addr().CanInterface() {
-			f.own, _ = f.value.Addr().Interface().(Flagger)
+		if f.value.Addr().CanInterface() && isFlagger(f.value.Type()) {
+			f.own = f.value.Addr().Interface().(Flagger)
 		}
 		switch {
 		case f.tag.Get("flag") == "-":
@@ -151,6 +172,19 @@ func eachField(options reflect.Value, omit []string, visit func(field)) {
 			eachField(f.value, omit, visit)
 		}
 	}
+}
+
+// isFlagger reports whether a type implements Flagger itself. A struct that embeds a Flagger gets its methods, but has
+// more fields.
+func isFlagger(t reflect.Type) bool {
+	if t.Kind() == reflect.Struct {
+		for i := range t.NumField() {
+			if f := t.Field(i); f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[Flagger]()) {
+				return false
+			}
+		}
+	}
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[Flagger]())
 }
 
 // flags returns the flags of a field.

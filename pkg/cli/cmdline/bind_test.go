@@ -110,3 +110,45 @@ func TestCommandOperands(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOutput: --output takes the formats that the help names, --json is one of them, and some commands accept a file.
+func TestOutput(t *testing.T) {
+	type options struct {
+		shared // the fields of a struct that embeds a Flagger are flags too
+		Output
+	}
+	byDefault := options{Output: OutputsAs("text, json or csv (default: text)", JSON[[]int]())}
+	for _, test := range []struct {
+		args         string
+		acceptsFile  bool
+		format, file string
+		err          string
+	}{
+		{"", false, "text", "", ""},
+		{"-o csv --region r", false, "csv", "", ""},
+		{"--output svg", false, "", "", "unknown --output svg"},
+		{"--output svg --json", false, "json", "", ""},
+		{"--output ids.json", false, "", "", "unknown --output ids.json"},
+		{"--output ids.json", true, "text", "ids.json", ""},
+		{"--output ids.json --json", true, "json", "ids.json", ""},
+	} {
+		o := byDefault
+		if test.acceptsFile {
+			o.Output = o.OrFile()
+		}
+		var got options
+		c := Command(cli.Command{Name: "try"}, struct{ options }{o},
+			func(_ context.Context, o struct{ options }) error { got = o.options; return nil })
+		err := (&cli.App{Commands: []*cli.Command{c}}).Run(append([]string{"batchctl", "try"}, strings.Fields(test.args)...))
+		if err != nil {
+			if err.Error() != test.err {
+				t.Errorf("%q: %v, want %q", test.args, err, test.err)
+			}
+		} else if test.err != "" || got.Format != test.format || got.IDsFile != test.file {
+			t.Errorf("%q: %+v, want %+v", test.args, got.Output, test)
+		}
+		if set := strings.Contains(test.args, "--region"); set != (got.Place.Region == "r") {
+			t.Errorf("%q: region %q", test.args, got.Place.Region)
+		}
+	}
+}

@@ -61,13 +61,15 @@ func isSwitch(f cli.Flag) bool {
 	return false
 }
 
-// formatsOf are the formats of commands that have others than text and json.
-var formatsOf = map[string][]string{
-	"compare": {"text", "json", "markdown"},
-	"graph":   {"text", "dot", "svg"},
-	"history": {"text", "json", "csv"},
-	"plan":    {"text", "json", "markdown"},
-	"results": {"text", "csv", "json", "markdown"},
+// formatNamed returns the format with this name, of those that the help names: "text, json or csv". Another one is a
+// usage error.
+func formatNamed(name, formats string) (string, error) {
+	formats, _, _ = strings.Cut(formats, " (")
+	names := strings.Split(strings.ReplaceAll(formats, " or ", ", "), ", ")
+	if !slices.Contains(names, name) {
+		return "", UnknownValue("output", name, "the formats are", names...)
+	}
+	return name, nil
 }
 
 // IDsFile returns the file for the ids of submitted jobs. submit and retry accept
@@ -86,17 +88,9 @@ func OutputFormat(c *cli.Context) (string, error) {
 	if c.Bool("json") {
 		return "json", nil
 	}
-	formats := formatsOf[c.Command.Name]
-	if formats == nil {
-		formats = []string{"text", "json"}
-	}
-	format := c.String("output")
-	takes := slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "output") })
-	if !takes || IDsFile(c) != "" {
+	flag, ok := findFlag(c.Command.Flags, "output").(*cli.StringFlag)
+	if !ok || IDsFile(c) != "" {
 		return "text", nil
 	}
-	if !slices.Contains(formats, format) {
-		return "", UnknownValue("output", format, "the formats are", formats...)
-	}
-	return format, nil
+	return formatNamed(c.String("output"), flag.Usage)
 }

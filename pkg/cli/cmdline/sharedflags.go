@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/urfave/cli/v2"
 )
 
@@ -22,11 +23,16 @@ func SharedFlags() []FlagGroup {
 	return []FlagGroup{
 		{"Every command", []cli.Flag{&cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help"}}},
 		{"Commands that print data", []cli.Flag{OutputFlag("text or json")}},
-		{"Commands that read the platform file", []cli.Flag{PlatformFlag()}},
-		{"Commands that use a target", targetFlags()},
-		{"Commands that use the local engine", []cli.Flag{StateDirFlag()}},
-		{"Commands that run local jobs", ExecutorFlags()},
+		{"Commands that read the platform file", flagsOf(target.Options{}, NoTarget("state-dir")...)},
+		{"Commands that use a target", flagsOf(target.Options{}, "platform", "state-dir")},
+		{"Commands that use the local engine", flagsOf(target.Options{}, NoTarget("platform")...)},
+		{"Commands that run local jobs", flagsOf(target.ExecutorOptions{}, "secrets-from")},
 	}
+}
+
+// NoTarget names the flags of target.Options that select a target, and more, for commands that omit them.
+func NoTarget(more ...string) []string {
+	return append([]string{"target", "profile", "region", "endpoint-url"}, more...)
 }
 
 // Takes lists the commands of app that have the flags of the group, or those that do not have them if they are
