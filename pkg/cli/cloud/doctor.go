@@ -7,11 +7,13 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/doctor"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
 
 // doctorTopics returns the topics of all checks, in the order of the report. The
@@ -23,14 +25,36 @@ func doctorTopics() (topics []string) {
 	return topics
 }
 
+// DoctorCommand is batchctl doctor.
+func DoctorCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "doctor",
+		Usage:     "diagnose a GPU host or a job's container",
+		UsageText: "batchctl doctor [FLAGS]",
+		Description: cmdline.Help("Detects whether it runs on a host or in a container, then checks:\n"+
+			strings.Join(doctorTopics(), ", ")+
+			".\nIt changes nothing. It reports checks that hang after at most 40 seconds, and lists what it could not read without root.\n\n--root checks only files: the disk of a broken host, or a copy of the disk.",
+			"batchctl doctor\nsudo batchctl doctor --verbose\nbatchctl doctor --root /mnt/broken-host --output json"),
+	}, doctorOptions{Output: cmdline.Outputs(cmdline.JSON[doctor.Report]())},
+		func(ctx context.Context, o doctorOptions) error { return examine(ctx, con, o) })
+}
+
+// doctorOptions are the flags of doctor. It takes no arguments.
+type doctorOptions struct {
+	cmdline.Given
+	cmdline.Output
+	Root    string `flag:"root" usage:"check only the files below this <DIR>; run no program and query no address"`
+	Verbose bool   `flag:"verbose" usage:"also list the checks that passed"`
+}
+
 // examine runs doctor's checks and prints the report. It exits with exit.Problem
 // if a check found a problem, and with exit.NotDone if nothing could be checked.
 func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
-	if len(o.operands) > 0 {
+	if len(o.Args) > 0 {
 		return exit.Usage("doctor takes no arguments").Try("to check a directory: batchctl doctor --root %s",
-			o.operands[0])
+			o.Args[0])
 	}
-	host, err := hostAt(o.root)
+	host, err := hostAt(o.Root)
 	if err != nil {
 		return err
 	}
@@ -38,10 +62,10 @@ func examine(ctx context.Context, con *term.Console, o doctorOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if o.format == "json" {
+	if o.Format == "json" {
 		err = con.JSON(report)
 	} else {
-		err = con.Print(diag.PrintableLines(report.Text(o.verbose)))
+		err = con.Print(diag.PrintableLines(report.Text(o.Verbose)))
 	}
 	if err != nil {
 		return err

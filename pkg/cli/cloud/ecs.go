@@ -12,8 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -26,6 +28,92 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// ECSCommand is batchctl ecs.
+func ECSCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "ecs",
+		Usage:     "run a job file on an ECS cluster, without AWS Batch",
+		UsageText: "batchctl ecs COMMAND [FLAGS] [FILE or TASK]",
+		Description: cmdline.Help("The job file becomes a task definition and one task. ECS has no queues, arrays, dependencies, retries or timeouts. batchctl refuses a job whose result would change, and reports what else has no effect.",
+			"batchctl ecs run jobs/train-1gpu.json --cluster gpu --target prod --wait\nbatchctl ecs run jobs/train-8gpu.json --cluster gpu --dry-run\n"+
+				""),
+		Subcommands: []*cli.Command{ecsRunCommand(con), ecsStatusCommand(con), ecsWaitCommand(con), ecsLogsCommand(con),
+			ecsStopCommand(con)},
+	}
+}
+
+// ecsRunCommand is batchctl ecs run. Its flags include those of submit that vary
+// the job.
+func ecsRunCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "register the task definition if it changed, and run one task",
+		UsageText: "batchctl ecs run [FLAGS] FILE",
+		Description: cmdline.Help("If ECS's answer is lost, repeat the command within 24 hours: it finds the first task and does not start a second one.\n\nWith --dry-run, stdout contains the requests for `aws ecs ... --cli-input-json`, and nothing is sent. The target is AWS, even if other commands use the local engine by default.",
+			"batchctl ecs run job.json --cluster gpu --target prod\nbatchctl ecs run job.json --cluster gpu --capacity-provider gpu-spot --wait\n"+
+				"batchctl ecs run job.json --launch-type FARGATE --subnets subnet-0a1b2c3d\nbatchctl ecs run job.json --dry-run --operation RegisterTaskDefinition"),
+		Flags: append(append(append(append(input.Flags(), input.VariationFlags()...), cmdline.TargetFlags()...),
+			cmdline.OutputFlags(cmdline.JSON[ecsRunRow](), cmdline.JSONWith[[]ecsRequestRow]("dry-run"))...),
+			&cli.StringFlag{Name: "cluster", Value: "default", Usage: "the ECS cluster's `NAME` or ARN"},
+			&cli.StringFlag{Name: "launch-type",
+				Usage: "EC2 or FARGATE (default: the job's platformCapabilities, else EC2)"},
+			&cli.StringFlag{Name: "capacity-provider",
+				Usage: "the `NAME` of a capacity provider of the cluster, instead of a launch type"},
+			&cli.StringSliceFlag{Name: "subnets",
+				Usage: "`SUBNETS` of the task's own network interface, separated by commas (default: the network of the host)"},
+			&cli.StringSliceFlag{Name: "security-groups", Usage: "`GROUPS` of that interface, separated by commas"},
+			&cli.BoolFlag{Name: "public-ip", Usage: "give the interface a public address (Fargate only)"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would be sent; send nothing"},
+			&cli.StringFlag{Name: "operation",
+				Usage: "with --dry-run, print only the request of this `OPERATION`: RegisterTaskDefinition or RunTask"},
+			&cli.BoolFlag{Name: "again",
+				Usage: "start another task even if the answer to an earlier command is missing"},
+			&cli.BoolFlag{Name: "wait", Aliases: []string{"w", "monitor"},
+				Usage: "wait until the task stops; Ctrl-C stops the waiting, not the task"}, input.RawFlag(con)),
+		Action: func(c *cli.Context) error {
+			o, err := ecsRunOptionsOf(c)
+			if err != nil {
+				return err
+			}
+			return ecsRun(c.Context, con, o)
+		},
+	}
+}
+
+// ecsRunOptions are the flags of ecs run.
+type ecsRunOptions struct {
+	input               input.Options
+	format              string // text or json
+	task                ecs.Options
+	operation           string // the one request that a dry run prints; "" for all
+	dryRun, again, wait bool
+}
+
+// ecsRunOptionsOf reads the flags of ecs run, and refuses combinations that ECS
+// rejects.
+func ecsRunOptionsOf(c *cli.Context) (o ecsRunOptions, err error) {
+	if o.format, err = cmdline.OutputFormat(c); err != nil {
+		return o, err
+	}
+	o.input, o.operation, o.dryRun, o.again, o.wait = input.OptionsOf(c), c.String("operation"), c.Bool("dry-run"),
+		c.Bool("again"), c.Bool("wait")
+	o.task = ecs.Options{Cluster: c.String("cluster"), LaunchType: strings.ToUpper(c.String("launch-type")),
+		CapacityProvider: c.String("capacity-provider"),
+		Subnets:          commas(c.StringSlice("subnets")), SecurityGroups: commas(c.StringSlice("security-groups")),
+		PublicIP: c.Bool("public-ip")}
+	switch task := o.task; {
+	case task.LaunchType != "" && task.CapacityProvider != "":
+		return o, exit.Usage("--launch-type and --capacity-provider exclude each other").Try("omit --launch-type")
+	case task.LaunchType != "" && task.LaunchType != ecs.EC2 && task.LaunchType != ecs.Fargate:
+		return o, cmdline.UnknownValue("launch-type", c.String("launch-type"), "the launch types are", "EC2", "FARGATE")
+	case len(task.Subnets) == 0 && (len(task.SecurityGroups) > 0 || task.PublicIP):
+		return o, exit.Usage("--security-groups and --public-ip need --subnets").Try("add --subnets SUBNET,SUBNET")
+	case o.operation != "" && !o.dryRun:
+		return o, exit.Usage("--operation only prints a request").Try("add --dry-run")
+	}
+	return o, nil
+}
 
 // ecsTarget is an account and Region in which tasks run.
 type ecsTarget struct {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
@@ -26,6 +28,14 @@ import (
 
 // An argument names a task by its name, the beginning of its id, or its ARN. Without an
 // argument, the commands use the task that was started last.
+
+// taskOptions are the flags that the ecs commands about tasks share. Args are the tasks.
+type taskOptions struct {
+	cmdline.Given
+	Target target.Options
+	// Cluster is "" for the cluster that the task was run in.
+	Cluster string `flag:"cluster" usage:"the ECS cluster's <NAME> or ARN"`
+}
 
 // ecsCall is a command that names tasks.
 type ecsCall struct {
@@ -71,7 +81,7 @@ func openTasks(ctx context.Context, con *term.Console, o taskOptions, why target
 // task that was not started here needs an ARN, or --cluster.
 func (call *ecsCall) entry(o taskOptions, entries []ecs.Entry, arg string) (ecs.Entry, error) {
 	e, ok := ecs.Find(entries, arg)
-	cluster := o.cluster
+	cluster := o.Cluster
 	switch {
 	case ok:
 		e.Cluster = cmp.Or(cluster, e.Cluster)
@@ -110,6 +120,23 @@ func oneTask(ctx context.Context, con *term.Console, o taskOptions, why target.N
 	return call, call.tasks[0], nil
 }
 
+// ecsStatusCommand is batchctl ecs status.
+func ecsStatusCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name: "status", Usage: "show tasks: status, GPUs, exit code, stop reason",
+		UsageText: "batchctl ecs status [FLAGS] [TASK ...]",
+		Description: cmdline.Help("Without a TASK, it shows the tasks that you started on this machine.",
+			"batchctl ecs status train-1gpu --output json"),
+	}, ecsStatusOptions{Output: cmdline.Outputs(cmdline.JSON[[]ecsRow]())},
+		func(ctx context.Context, o ecsStatusOptions) error { return ecsStatus(ctx, con, o) })
+}
+
+// ecsStatusOptions are the flags of ecs status.
+type ecsStatusOptions struct {
+	cmdline.Output
+	taskOptions
+}
+
 // ecsRow is a task in the JSON output of ecs status.
 type ecsRow struct {
 	Name       string `json:"name"`
@@ -136,8 +163,8 @@ type ecsContainerRow struct {
 }
 
 // ecsStatus is batchctl ecs status: a row for each container of each task.
-func ecsStatus(ctx context.Context, con *term.Console, o taskOptions) error {
-	call, err := openTasks(ctx, con, o, target.ToRead)
+func ecsStatus(ctx context.Context, con *term.Console, o ecsStatusOptions) error {
+	call, err := openTasks(ctx, con, o.taskOptions, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -179,6 +206,14 @@ func ecsRowOf(e ecs.Entry, s *types.Task) ecsRow {
 			c.ExitCode, append([]string{}, c.GpuIds...), aws.ToString(c.Reason)})
 	}
 	return r
+}
+
+// ecsWaitCommand is batchctl ecs wait.
+func ecsWaitCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name: "wait", Usage: "wait until a task has stopped", UsageText: "batchctl ecs wait [FLAGS] [TASK]",
+		Description: cmdline.Help("The exit code is 0 if the task's containers succeeded, 1 if one failed, and 3 if the result is unknown. Ctrl-C stops the waiting, not the task.", "batchctl ecs wait train-1gpu"),
+	}, taskOptions{}, func(ctx context.Context, o taskOptions) error { return ecsWait(ctx, con, o) })
 }
 
 // ecsWait is batchctl ecs wait: it follows one task without its log.
@@ -288,14 +323,32 @@ func (f *ecsFollow) warnUnreadable(err error) {
 	f.failed = true
 }
 
+// ecsLogsCommand is batchctl ecs logs.
+func ecsLogsCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name: "logs", Usage: "print the logs of a task", UsageText: "batchctl ecs logs [FLAGS] [TASK]",
+		Description: cmdline.Help("Prints the log. With --follow, it continues until the task has stopped.",
+			"batchctl ecs logs train-1gpu --follow"),
+	}, ecsLogOptions{}, func(ctx context.Context, o ecsLogOptions) error { return ecsLogs(ctx, con, o) })
+}
+
+// ecsLogOptions are the flags of ecs logs.
+type ecsLogOptions struct {
+	Follow bool `flag:"follow,f" usage:"continue until the task has stopped"`
+	Tail   int  `flag:"tail,n" usage:"only the last <N> lines of each log"`
+	input.Raw
+	taskOptions
+}
+
 // ecsLogs is batchctl ecs logs. It needs only the definition of the task, because
 // ECS forgets a stopped task after about an hour while CloudWatch Logs keeps the
 // log.
-func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
-	if o.tail < 0 {
+func ecsLogs(ctx context.Context, con *term.Console, o ecsLogOptions) error {
+	con.RawLog = o.IsRaw
+	if o.Tail < 0 {
 		return exit.Usage("--tail must not be negative").Try("use numbers from 0 up")
 	}
-	call, e, err := oneTask(ctx, con, o, target.ToRead)
+	call, e, err := oneTask(ctx, con, o.taskOptions, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -312,7 +365,7 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 	if err != nil {
 		return call.ecsFailure(ctx, "describe the task definition of "+e.Name, err)
 	}
-	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.tail,
+	f := &ecsFollow{con: con, t: call.ecsTarget, name: e.Name, cluster: e.Cluster, task: e.Task, tail: o.Tail,
 		log: con.Out, marked: len(logs) > 1}
 	for _, l := range logs {
 		if l.Stream == "" {
@@ -320,7 +373,7 @@ func ecsLogs(ctx context.Context, con *term.Console, o taskOptions) error {
 				l.Container, cmp.Or(l.Driver, "of the host")))
 		}
 	}
-	if o.follow {
+	if o.Follow {
 		err = f.run(ctx)
 	} else {
 		err = f.once(ctx, logs)
@@ -361,13 +414,29 @@ func (f *ecsFollow) once(ctx context.Context, logs []ecs.Log) error {
 	return nil
 }
 
+// ecsStopCommand is batchctl ecs stop.
+func ecsStopCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name: "stop", Usage: "stop a task", UsageText: "batchctl ecs stop [FLAGS] TASK",
+		Description: cmdline.Help("ECS sends SIGTERM, then SIGKILL after 30 seconds.",
+			"batchctl ecs stop train-1gpu"),
+	}, ecsStopOptions{Reason: "stopped with batchctl ecs stop"},
+		func(ctx context.Context, o ecsStopOptions) error { return ecsStop(ctx, con, o) })
+}
+
+// ecsStopOptions are the flags of ecs stop.
+type ecsStopOptions struct {
+	Reason string `flag:"reason" usage:"the reason <TEXT> that ECS stores with the task"`
+	taskOptions
+}
+
 // ecsStop is batchctl ecs stop: it stops one task and waits until ECS reports
 // STOPPED.
-func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
+func ecsStop(ctx context.Context, con *term.Console, o ecsStopOptions) error {
 	if len(o.Args) == 0 {
 		return exit.Usage("ecs stop needs a task").Try("name one: batchctl ecs stop NAME")
 	}
-	call, e, err := oneTask(ctx, con, o, target.ToChange)
+	call, e, err := oneTask(ctx, con, o.taskOptions, target.ToChange)
 	if err != nil {
 		return err
 	}
@@ -380,7 +449,7 @@ func ecsStop(ctx context.Context, con *term.Console, o taskOptions) error {
 		return con.Print(fmt.Sprintf("%s  %s  not stopped: already STOPPED\n", short8(aws.ToString(before.TaskArn)),
 			diag.Printable(e.Name)))
 	}
-	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.reason); err != nil {
+	if err := call.ecs.Stop(ctx, e.Cluster, e.Task, o.Reason); err != nil {
 		return call.ecsFailure(ctx, "stop task "+e.Name, err)
 	}
 	following, cancel := context.WithTimeout(ctx, stopPatience)

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -12,36 +13,63 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local"
+	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
+
+// EnvCommand is batchctl env.
+func EnvCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "env",
+		Usage:     "print the environment for other AWS clients",
+		UsageText: "batchctl env [FLAGS]",
+		Description: cmdline.Help("Prints the variables of the engine that batchctl serve or batchctl submit started. Only requests to AWS Batch, CloudWatch Logs and ECS go to it. The key works only for this engine, while it runs.\n\nThe key and the Region \"local\" apply to all AWS services in the shell, so aws s3 ls fails there. Use a subshell, or --unset afterwards. --unset does not restore variables that you had exported before.",
+			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
+				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source"),
+	}, envOptions{Output: cmdline.Outputs(cmdline.JSON[local.Connection]()), Shell: posix},
+		func(_ context.Context, o envOptions) error { return printEnvironment(con, o) }, notOfEngines...)
+}
+
+// notOfEngines are the flags of a target that a command about the local engine lacks.
+var notOfEngines = []string{"platform", "target", "profile", "region", "endpoint-url"}
+
+// envOptions are the flags of env. Shell is a key of dialects.
+type envOptions struct {
+	cmdline.Output
+	Shell       string `flag:"shell" usage:"print commands for this <SHELL>: sh (also bash and zsh), fish or powershell"`
+	Unset       bool   `flag:"unset" usage:"print commands that unset these variables; needs no engine"`
+	AllServices bool   `flag:"all-services" usage:"also set AWS_ENDPOINT_URL, for programs that read only that; the engine rejects requests to other services"`
+	Engine      target.Options
+}
 
 // printEnvironment is batchctl env: it prints shell exports or JSON for the
 // running engine, or the command that unsets them.
 func printEnvironment(con *term.Console, o envOptions) error {
-	if o.format != "text" && (o.unset || o.allServices || o.shell != posix) {
-		flag := "--shell " + diag.Printable(o.shell)
+	if o.Format != "text" && (o.Unset || o.AllServices || o.Shell != posix) {
+		flag := "--shell " + diag.Printable(o.Shell)
 		switch {
-		case o.unset:
+		case o.Unset:
 			flag = "--unset"
-		case o.allServices:
+		case o.AllServices:
 			flag = "--all-services"
 		}
-		return exit.Usage("%s prints shell commands, not %s", flag, o.format).
+		return exit.Usage("%s prints shell commands, not %s", flag, o.Format).
 			Try("omit --output: batchctl env %s", flag)
 	}
-	sh, ok := dialects[o.shell]
+	sh, ok := dialects[o.Shell]
 	if !ok {
-		return cmdline.UnknownValue("shell", diag.Printable(o.shell), "the shells are",
+		return cmdline.UnknownValue("shell", diag.Printable(o.Shell), "the shells are",
 			slices.Sorted(maps.Keys(dialects))...)
 	}
-	if o.unset {
-		return con.PrintUnmasked(sh.unsetExports(o.allServices || allRedirected()) + "\n")
+	if o.Unset {
+		return con.PrintUnmasked(sh.unsetExports(o.AllServices || allRedirected()) + "\n")
 	}
-	dir, err := o.engine.Dir()
+	dir, err := o.Engine.Dir()
 	if err != nil {
 		return err
 	}
-	if o.format == "text" {
-		return printExports(con, dir, o.allServices, sh)
+	if o.Format == "text" {
+		return printExports(con, dir, o.AllServices, sh)
 	}
 	connection, err := connected(dir)
 	if err != nil {

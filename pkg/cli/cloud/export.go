@@ -20,17 +20,18 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// exportOptions are the arguments of batchctl export.
+// exportOptions are the flags of export. Args are names of resources.
 type exportOptions struct {
-	names                     []string
-	target                    target.Options
-	file                      string
-	terraform, cloudformation bool
+	cmdline.Given
+	Target         target.Options
+	File           string `flag:"file,f" usage:"write to this <FILE> instead of stdout"`
+	CloudFormation bool   `flag:"cloudformation" usage:"print a CloudFormation template"`
+	Terraform      bool   `flag:"terraform" usage:"print a Terraform configuration"`
 }
 
 // ExportCommand is batchctl export.
 func ExportCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
+	return cmdline.Command(cli.Command{
 		Name:      "export",
 		Usage:     "write the queues of an account as files",
 		UsageText: "batchctl export [FLAGS] [NAME ...]",
@@ -38,29 +39,20 @@ func ExportCommand(con *term.Console) *cli.Command {
 			"NAME, it prints only that resource; for a queue, also its environments and scheduling policy.\n\n"+
 			"--cloudformation prints a template whose resources CloudFormation can import. --terraform prints a configuration in JSON with import blocks, for Terraform 1.5 and version 6 of its AWS provider; save it as a .tf.json file.",
 			"batchctl export --target prod --file queues.json\nbatchctl export gpu --target prod\nbatchctl export --target prod --terraform > queues.tf.json"),
-		Flags: jobs.Flags(
-			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "write to this `FILE` instead of stdout"},
-			&cli.BoolFlag{Name: "cloudformation", Usage: "print a CloudFormation template"},
-			&cli.BoolFlag{Name: "terraform", Usage: "print a Terraform configuration"},
-		),
-		Action: func(c *cli.Context) error {
-			return export(c.Context, con, exportOptions{names: c.Args().Slice(), target: cmdline.TargetOptions(c),
-				file: c.String("file"), terraform: c.Bool("terraform"), cloudformation: c.Bool("cloudformation")})
-		},
-	}
+	}, exportOptions{}, func(ctx context.Context, o exportOptions) error { return export(ctx, con, o) })
 }
 
 // export is batchctl export.
 func export(ctx context.Context, con *term.Console, o exportOptions) error {
-	if o.terraform && o.cloudformation {
+	if o.Terraform && o.CloudFormation {
 		return exit.Usage("--terraform and --cloudformation exclude each other").Try("choose one of them")
 	}
-	out, err := newfile.Begin(o.file, newfile.ForAll)
+	out, err := newfile.Begin(o.File, newfile.ForAll)
 	if err != nil {
 		return err
 	}
 	defer out.Drop()
-	t, err := jobs.OpenFor(ctx, con, jobs.Options{Target: o.target}, target.ToRead)
+	t, err := jobs.OpenFor(ctx, con, jobs.Options{Target: o.Target}, target.ToRead)
 	if err != nil {
 		return err
 	}
@@ -74,7 +66,7 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 			t.Flags)
 	}
 	noteUnread(con, state)
-	state, missing := state.Choose(o.names)
+	state, missing := state.Choose(o.Args)
 	if len(missing) > 0 {
 		return exit.Fail(exit.NotDone, "no resource is named %s", text.Or(missing)).
 			Try("list the resources: batchctl export%s", t.Flags)
@@ -88,18 +80,18 @@ func export(ctx context.Context, con *term.Console, o exportOptions) error {
 		return err
 	}
 	exported = string(diag.PrintableJSON([]byte(exported)))
-	if o.file == "" {
+	if o.File == "" {
 		return con.PrintUnmasked(exported)
 	}
-	if differs(o.file, exported) {
-		return exit.Fail(exit.NotDone, "%s already exists and has other content", o.file).
+	if differs(o.File, exported) {
+		return exit.Fail(exit.NotDone, "%s already exists and has other content", o.File).
 			Try("choose another name, or replace it: batchctl export%s > %s; nothing was changed", t.Flags,
-				term.Quoted(o.file))
+				term.Quoted(o.File))
 	}
 	if err := out.Keep(newfile.Bytes([]byte(exported))); err != nil {
 		return err
 	}
-	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.file), text.Count(count, "resource"))
+	fmt.Fprintf(con.Err, "wrote %s with %s\n", diag.Printable(o.File), text.Count(count, "resource"))
 	return nil
 }
 
@@ -115,10 +107,10 @@ func differs(path, text string) bool {
 // exportedText returns the text in the chosen form, and how many resources it has.
 func exportedText(con *term.Console, state *apply.State, o exportOptions) (string, int, error) {
 	switch {
-	case o.cloudformation:
+	case o.CloudFormation:
 		text, err := state.Template()
 		return string(text) + "\n", state.Count(), err
-	case o.terraform:
+	case o.Terraform:
 		c, err := state.Terraform()
 		for _, what := range c.Left {
 			fmt.Fprintf(con.Err, "left out: %s (Terraform's AWS provider does not have it)\n", diag.Printable(what))

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -21,7 +23,60 @@ import (
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/templates"
+	"github.com/urfave/cli/v2"
 )
+
+// InfraCommand is batchctl infra.
+func InfraCommand(con *term.Console) *cli.Command {
+	// sub is one of the commands below infra, without the flags that only others have.
+	sub := func(name, usage, what, examples string, form cmdline.Form,
+		run func(context.Context, *term.Console, infraOptions) error, omit ...string) *cli.Command {
+		return cmdline.Command(cli.Command{Name: name, Usage: usage,
+			UsageText: "batchctl infra " + name + " [FLAGS]", Description: cmdline.Help(what, examples)},
+			infraOptions{Options: jobs.Options{Output: cmdline.Outputs(form)}, Prefix: "batchctl"},
+			func(ctx context.Context, o infraOptions) error { return run(ctx, con, o) },
+			append(omit, "submission")...)
+	}
+	return &cli.Command{
+		Name:      "infra",
+		Usage:     "manage the queues' CloudFormation stacks",
+		UsageText: "batchctl infra deploy|status|diff|destroy|outputs [FLAGS]",
+		Description: cmdline.Help("Each template is a stack PREFIX-NAME. AWS continues if a command is interrupted; run the command again to follow it.",
+			"batchctl infra diff --target prod\nbatchctl infra deploy --target prod\nbatchctl infra outputs --target prod --write"),
+		Subcommands: []*cli.Command{
+			sub("deploy", "create or update the stacks",
+				"Shows each change set and its monthly cost, asks, and follows the events. All names begin with the prefix, so several prefixes can share an account. Optional templates are deployed only if --with or --only names them, or if their stack exists.",
+				"batchctl infra deploy --target prod\nbatchctl infra deploy --only batch --parameter MaxvCpus=256 --yes", cmdline.JSON[[]deployed](), infraDeploy, "write"),
+			sub("status", "show the stacks and the last failure", "Changes nothing.",
+				"batchctl infra status --target prod", cmdline.JSON[[]infra.State](), infraStatus, "parameter", "with", "prices", "yes", "write"),
+			sub("diff", "show what deploy would change",
+				"The exit code is 4 if something would change. For an existing stack it creates, shows and deletes a change set. Nothing else changes.",
+				"batchctl infra diff --target prod", cmdline.JSON[[]*infra.Proposal](), infraDiff, "yes", "write"),
+			sub("destroy", "drain the queues and delete the stacks",
+				"Asks, disables and drains the queues, then deletes the stacks in reverse order. It lists the resources that stay: repositories that contain images, and resources that the templates retain. Only stacks with batchctl's tag "+infra.Mark+" are deleted.",
+				"batchctl infra destroy --target prod", cmdline.JSON[*infra.Destruction](),
+				infraDestroy, "parameter", "with", "prices", "write"),
+			sub("outputs", "print the queues for the platform file, or add them to it",
+				"--write adds the queues to the platform file, and \"staging\" to the target if the template data is deployed. Nothing else in the file changes. --output json prints all outputs.",
+				"batchctl infra outputs --target prod\nbatchctl infra outputs --target prod --write",
+				cmdline.JSON[outputsDocument](), infraOutputs, "parameter", "with", "prices", "yes"),
+		},
+	}
+}
+
+// infraOptions are the flags of the infra commands, which take no arguments.
+type infraOptions struct {
+	jobs.Options
+	Prefix     string             `flag:"prefix" usage:"the <PREFIX> of all names: stacks, queues, repository, roles"`
+	Only       []string           `flag:"only" usage:"use only the template <NAME>; may be repeated"`
+	Templates  string             `flag:"templates" usage:"a <DIRECTORY> of templates (.json, .yaml) that replace batchctl's own, deployed in the order of their names; 10-network.json is the template network"`
+	Bucket     string             `flag:"template-bucket" usage:"the <BUCKET> for templates of more than 51,200 bytes (default: the bucket of the template data, if it is deployed)"`
+	Parameters []string           `flag:"parameter" usage:"set a template parameter, <NAME=VALUE>; others keep their value; may be repeated"`
+	With       []string           `flag:"with" usage:"also deploy the optional template <NAME>; may be repeated"`
+	Prices     preview.PricesFile `flag:"prices"`
+	Yes        bool               `flag:"yes,y" usage:"do not ask"`
+	Write      bool               `flag:"write" usage:"add the queues to the platform file (--platform, else batchctl.json)"`
+}
 
 // InfraCall is an infra command with its arguments checked and its target open.
 type InfraCall struct {
@@ -39,28 +94,28 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 	if len(o.Args) > 0 {
 		return nil, exit.Usage("infra %s takes no names", o.Command).Try("choose templates with --only %s", o.Args[0])
 	}
-	all, err := infraTemplates(o.templates)
+	all, err := infraTemplates(o.Templates)
 	if err != nil {
 		return nil, err
 	}
-	if call.chosen, err = chosenTemplates(all, o.only); err != nil {
+	if call.chosen, err = chosenTemplates(all, o.Only); err != nil {
 		return nil, err
 	}
-	if _, err := chosenTemplates(all, o.with); err != nil {
+	if _, err := chosenTemplates(all, o.With); err != nil {
 		return nil, err
 	}
-	if call.Given, err = StackParameters(o.parameters); err != nil {
+	if call.Given, err = StackParameters(o.Parameters); err != nil {
 		return nil, err
 	}
 	_, named := call.Given["Project"]
-	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.templates == "" && !named &&
-		!infra.ValidPrefix(o.prefix) {
-		return nil, exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).
+	if deploys := o.Command == "deploy" || o.Command == "diff"; deploys && o.Templates == "" && !named &&
+		!infra.ValidPrefix(o.Prefix) {
+		return nil, exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.Prefix).
 			Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
 	// Fail before any request: without a terminal the question cannot be
 	// answered.
-	if why == target.ToChange && !o.yes && !term.IsTerminal(con.In) {
+	if why == target.ToChange && !o.Yes && !term.IsTerminal(con.In) {
 		return nil, exit.Usage("infra %s needs a confirmation, but there is no terminal", o.Command).
 			Try("show what it would do: batchctl infra %s%s; then add --yes",
 				map[string]string{"deploy": "diff", "destroy": "status"}[o.Command], o.Target.FlagsTo(nil, ""))
@@ -76,16 +131,16 @@ func openInfra(ctx context.Context, con *term.Console, o infraOptions, why targe
 		return nil, exit.Usage("infra manages stacks in AWS, which the local engine does not need").
 			Try("name a target: batchctl infra %s --target NAME", o.Command)
 	}
-	prices, err := preview.PricesFor(o.prices, in)
+	prices, err := preview.PricesFor(string(o.Prices), in)
 	if err != nil {
 		return nil, err
 	}
 	if call.Target, err = session.OpenTarget(ctx, con, o.Target, in.Platform, why); err != nil {
 		return nil, err
 	}
-	call.Stacks = Stacks(con, call.Target, all, o.prefix)
-	call.Bucket, call.Prices = o.bucket, prices
-	call.Confirm = func(question string) (bool, error) { return Confirm(ctx, con, o.yes, question) }
+	call.Stacks = Stacks(con, call.Target, all, o.Prefix)
+	call.Bucket, call.Prices = o.Bucket, prices
+	call.Confirm = func(question string) (bool, error) { return Confirm(ctx, con, o.Yes, question) }
 	return call, nil
 }
 
@@ -169,10 +224,10 @@ func StackParameters(args []string) (map[string]string, error) {
 // wanted returns the templates for deploy and diff: those of --only, or else those that
 // Stacks.Wanted returns.
 func (call *InfraCall) wanted(ctx context.Context) ([]infra.Template, error) {
-	if len(call.o.only) > 0 {
+	if len(call.o.Only) > 0 {
 		return call.chosen, nil
 	}
-	return call.Wanted(ctx, call.chosen, call.o.with)
+	return call.Wanted(ctx, call.chosen, call.o.With)
 }
 
 // KnowsParameters returns a usage error if --parameter names a parameter that no
@@ -219,13 +274,13 @@ func (call *InfraCall) next(verb string) string {
 	o := call.o
 	for _, flag := range [][2]string{{"target", o.Target.Name}, {"profile", o.Target.Profile},
 		{"region", o.Target.Region}, {"endpoint-url", o.Target.EndpointURL},
-		{"platform", o.Target.Platform}, {"templates", o.templates}, {"template-bucket", o.bucket}} {
+		{"platform", o.Target.Platform}, {"templates", o.Templates}, {"template-bucket", o.Bucket}} {
 		if flag[1] != "" {
 			args = append(args, "--"+flag[0], flag[1])
 		}
 	}
-	if o.ownPrefix {
-		args = append(args, "--prefix", o.prefix)
+	if o.IsSet("prefix") {
+		args = append(args, "--prefix", o.Prefix)
 	}
 	return strings.Join(args, " ")
 }

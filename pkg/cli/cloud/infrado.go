@@ -46,7 +46,7 @@ func infraDeploy(ctx context.Context, con *term.Console, o infraOptions) error {
 		if err := printProposal(con, textOutput(con, o.Format), proposal); err != nil {
 			return false, err
 		}
-		return Confirm(ctx, con, o.yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
+		return Confirm(ctx, con, o.Yes, fmt.Sprintf("%s stack %s?", proposal.Action, proposal.Stack))
 	}
 	done, err := DeployStacks(ctx, con, call.Stacks, wanted, call.Given)
 	var proposals []*infra.Proposal
@@ -346,7 +346,7 @@ func infraDestroy(ctx context.Context, con *term.Console, o infraOptions) error 
 		if err := printDestruction(con, textOutput(con, o.Format), d); err != nil {
 			return err
 		}
-		yes, asked := Confirm(ctx, con, o.yes, "delete "+text.Count(len(d.Stacks), "stack")+"?")
+		yes, asked := Confirm(ctx, con, o.Yes, "delete "+text.Count(len(d.Stacks), "stack")+"?")
 		if err = asked; err == nil && !yes {
 			err = infra.ErrDeclined
 		}

@@ -42,7 +42,7 @@ func infraOutputs(ctx context.Context, con *term.Console, o infraOptions) error 
 	resources := &stackResources{queues: queues, prefix: call.Prefix, target: call.Target.Name,
 		staging: infra.Staging(outputs)}
 	switch {
-	case o.write:
+	case o.Write:
 		return writeResources(con, o.Target.Platform, resources)
 	case o.Format == "json":
 		return con.JSON(outputsDocument{outputs, byAlias(queues)})

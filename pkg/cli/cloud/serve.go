@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -19,36 +20,70 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
+
+// ServeCommand is batchctl serve.
+func ServeCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "serve",
+		Usage:     "serve the AWS Batch API on this machine",
+		UsageText: "batchctl serve [FLAGS]",
+		Description: cmdline.Help("Prints exports that make the AWS CLI, boto3 and the SDKs use this engine. Only programs on this machine that have its key can use it. Jobs run with your permissions. If you are root, jobs from other clients run as processes only with --allow-root.\n\nCtrl-C and --stop end the engine and its jobs; the state is kept.",
+			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
+	}, serveOptions{Listen: "127.0.0.1:0", GPUs: -1, LogLimit: local.DefaultLogLimit >> 20,
+		Executor: target.ExecutorOptions{Runs: true}},
+		func(ctx context.Context, o serveOptions) error { return serve(ctx, con, o) }, notOfEngines...)
+}
+
+// serveOptions are the flags of serve. checkServe checks their values.
+type serveOptions struct {
+	cmdline.Given
+	Listen   string `flag:"listen" usage:"the loopback <ADDRESS>; port 0 uses a free port"`
+	Engine   target.Options
+	VCPUs    float64       `flag:"vcpus" usage:"the <NUMBER> of vCPUs for all jobs" default:"this machine's"`
+	Memory   int           `flag:"memory" usage:"the memory for all jobs, in <MIB>" default:"this machine's"`
+	GPUs     int           `flag:"gpus" usage:"the <NUMBER> of GPUs for all jobs" default:"those found"`
+	LogLimit int           `flag:"log-limit" usage:"limit the log of an attempt to this many <MIB>; the job continues when its log is full; 0 sets no limit"`
+	Idle     time.Duration `flag:"exit-when-idle" usage:"stop after this <DURATION> without a job or a request; 0 never stops"`
+	Events   []string      `flag:"events" usage:"deliver the state changes of jobs, as EventBridge events, to <DESTINATION>: file:PATH, unix:PATH or http://127.0.0.1:PORT/PATH; may be repeated"`
+	Exports  bool          `flag:"exports" usage:"print the exports of the running engine"`
+	Daemon   bool          `flag:"daemon" usage:"be the background engine of a command that ends" hidden:"true"`
+	Stop     bool          `flag:"stop" usage:"stop the running engine and its jobs"`
+	Executor target.ExecutorOptions
+}
 
 // serve is batchctl serve: it opens the engine of the state directory and serves
 // it until it is stopped. --exports and --stop talk to an engine that runs
 // already.
 func serve(ctx context.Context, con *term.Console, o serveOptions) error {
-	dir, err := o.engine.Dir()
+	if err := o.Most(0); err != nil {
+		return err
+	}
+	dir, err := o.Engine.Dir()
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.exports:
+	case o.Exports:
 		return printExports(con, dir, false, dialects[posix])
-	case o.stop:
+	case o.Stop:
 		return stopEngine(ctx, con, dir)
 	}
 	if err := target.CanRun(); err != nil {
 		return err
 	}
-	if o.daemon {
+	if o.Daemon {
 		target.SetUmask(daemonUmask)
 	}
 	if err := checkServe(o); err != nil {
 		return err
 	}
-	destinations, err := eventDestinations(o.events)
+	destinations, err := eventDestinations(o.Events)
 	if err != nil {
 		return err
 	}
-	choice, err := o.engine.Executor.Choose(document.Target{})
+	choice, err := o.Executor.Choose(document.Target{})
 	if err != nil {
 		return err
 	}
@@ -56,36 +91,36 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	if x.Secrets, err = target.OpenSecrets(o.engine.Executor.SecretsFrom); err != nil {
+	if x.Secrets, err = target.OpenSecrets(o.Executor.SecretsFrom); err != nil {
 		return err
 	}
 	var listener net.Listener
-	if o.listens {
-		if listener, err = listenLoopback(o.listen); err != nil {
+	if o.IsSet("listen") {
+		if listener, err = listenLoopback(o.Listen); err != nil {
 			return err
 		}
 		defer listener.Close()
 	}
-	options := target.EngineOptions(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory, GPUs: o.gpus},
+	options := target.EngineOptions(dir, document.Target{VCPUs: o.VCPUs, MemoryMiB: o.Memory, GPUs: o.GPUs},
 		x.ExecutorChoice)
 	// nil lets the engine detect GPUs; an empty list means that there are none.
-	if o.gpus == 0 {
+	if o.GPUs == 0 {
 		options.GPUs = []string{}
 	}
 	options.Executor, options.Secrets, options.Events = x.Executor, x.Secrets, destinations
 	// 0 on the command line is no limit, which is -1 for the engine.
-	if options.LogLimit = int64(o.logLimit) << 20; options.LogLimit == 0 {
+	if options.LogLimit = int64(o.LogLimit) << 20; options.LogLimit == 0 {
 		options.LogLimit = -1
 	}
-	if o.daemon {
-		options.Background = target.BackgroundArguments(dir, document.Target{VCPUs: o.vcpus, MemoryMiB: o.memory,
-			GPUs: o.gpus}, x.ExecutorChoice)
+	if o.Daemon {
+		options.Background = target.BackgroundArguments(dir, document.Target{VCPUs: o.VCPUs, MemoryMiB: o.Memory,
+			GPUs: o.GPUs}, x.ExecutorChoice)
 	}
 	options.Log = slog.New(slog.NewTextHandler(con.Err, nil))
 	engine, err := local.Open(options)
 	var locked *local.LockedError
 	if errors.As(err, &locked) {
-		if o.daemon {
+		if o.Daemon {
 			fmt.Fprintln(con.Out, target.EngineTaken)
 		}
 		return exit.Fail(exit.NotDone, "an engine already serves %s (process %d)", dir, locked.PID).
@@ -107,7 +142,7 @@ func serve(ctx context.Context, con *term.Console, o serveOptions) error {
 		}
 		defer listener.Close()
 	}
-	return serveEngine(ctx, con, engine, listener, dir, o.idle)
+	return serveEngine(ctx, con, engine, listener, dir, o.Idle)
 }
 
 // daemonUmask is the usual umask. With it, the files of jobs do not depend on the
@@ -121,18 +156,18 @@ const maxVCPUs = 1e6
 // or -1 for GPUs.
 func checkServe(o serveOptions) error {
 	switch {
-	case !(o.vcpus >= 0 && o.vcpus <= maxVCPUs): // not a number either
-		return exit.Usage("--vcpus %v is not a number of vCPUs", o.vcpus).Try("for example: --vcpus 4")
-	case o.memory < 0:
-		return exit.Usage("--memory %d is not a number of MiB", o.memory).Try("for example: --memory 8192")
-	case o.logLimit < 0:
-		return exit.Usage("--log-limit %d is not a number of MiB", o.logLimit).
+	case !(o.VCPUs >= 0 && o.VCPUs <= maxVCPUs): // not a number either
+		return exit.Usage("--vcpus %v is not a number of vCPUs", o.VCPUs).Try("for example: --vcpus 4")
+	case o.Memory < 0:
+		return exit.Usage("--memory %d is not a number of MiB", o.Memory).Try("for example: --memory 8192")
+	case o.LogLimit < 0:
+		return exit.Usage("--log-limit %d is not a number of MiB", o.LogLimit).
 			Try("for example: --log-limit 100; 0 keeps everything")
-	case o.gpus < -1:
-		return exit.Usage("--gpus %d is not a number of GPUs", o.gpus).
+	case o.GPUs < -1:
+		return exit.Usage("--gpus %d is not a number of GPUs", o.GPUs).
 			Try("for example: --gpus 1; by default the engine uses the GPUs that it finds")
-	case o.idle < 0:
-		return exit.Usage("--exit-when-idle %s is negative", o.idle).Try("for example: --exit-when-idle 10m")
+	case o.Idle < 0:
+		return exit.Usage("--exit-when-idle %s is negative", o.Idle).Try("for example: --exit-when-idle 10m")
 	}
 	return nil
 }
