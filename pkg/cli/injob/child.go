@@ -7,12 +7,35 @@ import (
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/objects"
 	"github.com/batchctl/batchctl/pkg/sweep"
 )
+
+// ChildCommand is batchctl child.
+func ChildCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:      "child",
+		Usage:     "run one child of an array",
+		UsageText: "batchctl child COMMAND [ARGUMENT ...]",
+		Description: cmdline.Help("Runs one child of an array whose job has \"launcher\": \"batchctl\". Copy batchctl into the image. child reads the cell of "+
+			"AWS_BATCH_JOB_ARRAY_INDEX from BATCHCTL_ARRAY, or from the URL or file in BATCHCTL_ARRAY_URL. It sets MATRIX_NAME for each value, "+
+			"replaces ${{ matrix.NAME }} in the arguments, and starts the command.\n\nWithout a command, it runs the child's part of a command list. With \"launcher\": \"image\", make it the entry point of the image.",
+			`ENTRYPOINT ["/usr/local/bin/batchctl", "child"]`),
+		SkipFlagParsing: true,
+		Action: func(c *cli.Context) error {
+			args := c.Args().Slice()
+			if len(args) == 1 && cmdline.IsHelp(args[0]) {
+				return showHelp(con, c)
+			}
+			return child(c.Context, con, args)
+		},
+	}
+}
 
 // child is batchctl child. It ignores the end of ctx: signals are for the child's
 // program, which decides how to stop.

@@ -45,6 +45,11 @@ func MeasureCommand(con *term.Console) *cli.Command {
 	}
 }
 
+// showHelp prints the help of a command that parses its own arguments.
+func showHelp(con *term.Console, c *cli.Context) error {
+	return cmdline.ShowHelp(con.Out, c.App, "batchctl "+c.Command.Name, c.Command)
+}
+
 // measure is batchctl measure.
 func measure(con *term.Console, args []string) error {
 	switch {

@@ -15,7 +15,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -25,6 +27,38 @@ import (
 	"github.com/batchctl/batchctl/pkg/sweep"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// StageCommand is batchctl stage.
+func StageCommand(con *term.Console) *cli.Command {
+	return &cli.Command{
+		Name:  "stage",
+		Usage: "download inputs, run a program, upload outputs",
+		UsageText: "batchctl stage -- PROGRAM [ARGUMENT ...]\n" +
+			"batchctl stage in\n" +
+			"batchctl stage out [EXIT-CODE]\n" +
+			"batchctl stage install DIRECTORY",
+		Description: cmdline.Help("Jobs with \"inputs\" or \"outputs\" start with stage. Copy batchctl into the image. BATCHCTL_STAGE says what to download and upload. The exit code is the program's. batchctl's own exit codes are: 64 for an invalid document or variable; 66 if an "+
+			"input could not be downloaded; 73 if an output could not be uploaded although the program succeeded; 126 and 127 if the program "+
+			"cannot be started.\n\nIn a task of Amazon ECS that AWS Batch did not start, ${AWS_BATCH_JOB_ID} in a location is the task's id.\n\nFor your own scripts, in only downloads and out only uploads. EXIT-CODE is the program's (default 0) and decides which outputs to upload. install "+
+			"copies batchctl and the machine's CA certificates to a directory, for example to a volume that containers share.",
+			"batchctl stage -- python train.py --epochs 10\n"+
+				`ENTRYPOINT ["/usr/local/bin/batchctl", "stage", "--"]`+"\n"+
+				"batchctl stage install /shared"),
+		SkipFlagParsing: true,
+		BashComplete: func(c *cli.Context) {
+			if c.NArg() == 0 {
+				fmt.Fprintln(c.App.Writer, strings.Join([]string{"in", "install", "out"}, "\n"))
+			}
+		},
+		Action: func(c *cli.Context) error {
+			args := c.Args().Slice()
+			if len(args) > 0 && cmdline.IsHelp(args[0]) || len(args) > 1 && args[0] != "--" && cmdline.IsHelp(args[1]) {
+				return showHelp(con, c)
+			}
+			return stageJob(c.Context, con, args)
+		},
+	}
+}
 
 // stageJob is batchctl stage. The first argument is install, in, out or --.
 func stageJob(ctx context.Context, con *term.Console, args []string) error {
