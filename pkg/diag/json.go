@@ -66,7 +66,10 @@ type editRecord struct {
 // waived with the reason, and until if it ends. Characters that can control a
 // terminal are written as \u escapes, those of credentials as asterisks. The error
 // is that of w.
-func WriteJSON(w io.Writer, l List) error {
+func WriteJSON(w io.Writer, l List) error { return writeIndented(w, Records(l)) }
+
+// Records returns the problems as WriteJSON writes them.
+func Records(l List) []Record {
 	records := make([]Record, 0, len(l))
 	for _, d := range l.masked() {
 		r := Record{Severity: d.Severity.String(), Rule: d.Rule, Message: d.Message, Hint: d.Hint, Fixable: d.Fixable()}
@@ -81,7 +84,7 @@ func WriteJSON(w io.Writer, l List) error {
 		}
 		records = append(records, r)
 	}
-	return writeIndented(w, records)
+	return records
 }
 
 // fixRecord returns the fix in its JSON form; nil without edits that may be shown.

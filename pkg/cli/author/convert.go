@@ -1,6 +1,7 @@
 package author
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,15 +16,40 @@ import (
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/urfave/cli/v2"
 )
+
+// ConvertCommand is batchctl convert.
+func ConvertCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "convert",
+		Usage:     "convert AWS requests to a job file, or back",
+		UsageText: "batchctl convert [FLAGS] FILE ...",
+		Description: cmdline.Help("AWS requests (RegisterJobDefinition, SubmitJob, or both) become a job file; requests for several jobs become a workflow. A job file becomes its two "+
+			"requests. A workflow becomes a list of such pairs, or a job list with --operation SubmitJob.\n\nOnly comments are lost. Members without a short form "+
+			"go to jobDefinition and submitJob. The result goes to stdout.",
+			"batchctl convert register.json submit.json > job.json\nbatchctl convert job.json --operation SubmitJob > submit.json\n"+
+				"batchctl convert flow.json --job train --operation RegisterJobDefinition > register.json"),
+	}, convertOptions{}, func(_ context.Context, o convertOptions) error { return convert(con, o) })
+}
+
+// convertOptions are the flags and arguments of convert.
+type convertOptions struct {
+	// Args are files, "-" for standard input.
+	cmdline.Given
+	// Operation is "" for both.
+	Operation    string `flag:"operation" usage:"print only this request: RegisterJobDefinition or SubmitJob"`
+	Job          string `flag:"job" usage:"convert only the job of this <NAME>"`
+	FromDescribe bool   `flag:"from-describe" usage:"read the output of aws batch describe-job-definitions"`
+}
 
 // convert is batchctl convert. The files are either AWS requests, which become a
 // job file, or job files, which become requests.
 func convert(con *term.Console, o convertOptions) error {
-	switch o.operation {
+	switch o.Operation {
 	case "", string(document.KindJobDefinition), string(document.KindSubmitJob):
 	default:
-		return cmdline.UnknownValue("operation", o.operation, "the operations are", "RegisterJobDefinition",
+		return cmdline.UnknownValue("operation", o.Operation, "the operations are", "RegisterJobDefinition",
 			"SubmitJob")
 	}
 	files, err := loadEach(con, o)
@@ -38,13 +64,13 @@ func convert(con *term.Console, o convertOptions) error {
 	if err != nil {
 		return err
 	}
-	if pairs, err = preview.Pick(pairs, o.job); err != nil {
+	if pairs, err = preview.Pick(pairs, o.Job); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(files, func(f *document.File) bool { return hasComment(f.Root) }) {
 		fmt.Fprintln(con.Err, `note: comments (members named "$comment") are left out`)
 	}
-	if native && o.operation != "" {
+	if native && o.Operation != "" {
 		return exit.Usage("--operation applies only to job files, and these are requests").Try("omit it")
 	}
 	if native {
@@ -53,23 +79,23 @@ func convert(con *term.Console, o convertOptions) error {
 	if slices.ContainsFunc(pairs, func(r preview.Requests) bool { return r.Waives }) {
 		fmt.Fprintln(con.Err, "note: AWS requests cannot contain waivers, so they are omitted; validate the requests with --baseline")
 	}
-	return printNative(con, pairs, o.operation)
+	return printNative(con, pairs, o.Operation)
 }
 
 // loadEach loads the files without the defaults of a platform file, so that the
 // conversion adds nothing.
 func loadEach(con *term.Console, o convertOptions) ([]*document.File, error) {
-	if len(o.paths) == 0 {
+	if len(o.Args) == 0 {
 		return nil, exit.Usage("convert needs a file").Try("for example: batchctl convert job.json")
 	}
 	var files []*document.File
 	var problems diag.List
-	for _, path := range o.paths {
+	for _, path := range o.Args {
 		src, err := input.Read(con, path)
 		if err != nil {
 			return nil, err
 		}
-		file, found := document.Load(src, document.Options{FromDescribe: o.fromDescribe})
+		file, found := document.Load(src, document.Options{FromDescribe: o.FromDescribe})
 		for i, p := range found {
 			if p.Rule == document.RuleUnknownMember && p.Severity == diag.Warning {
 				// A conversion loses nothing.

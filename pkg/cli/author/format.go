@@ -1,29 +1,53 @@
 package author
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/batchctl/batchctl/pkg/check"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/jsontree"
+	"github.com/urfave/cli/v2"
 )
+
+// FmtCommand is batchctl fmt.
+func FmtCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "fmt",
+		Usage:     "format job files",
+		UsageText: "batchctl fmt [FLAGS] [FILE|DIRECTORY|PATTERN|- ...]",
+		Description: cmdline.Help("Without flags, the result goes to stdout. Values and their order do not change. --check and --diff read this directory if you name no file.",
+			"batchctl fmt job.json\nbatchctl fmt --write jobs/\nbatchctl fmt --check jobs/    # exit code 1 and the names, for CI"),
+	}, formatOptions{}, func(_ context.Context, o formatOptions) error { return format(con, o) })
+}
+
+// formatOptions are the flags and arguments of fmt.
+type formatOptions struct {
+	// Args are also directories and patterns; "-" is standard input.
+	cmdline.Given
+	Write   bool `flag:"write,w" usage:"rewrite files that are not formatted"`
+	Check   bool `flag:"check" usage:"list files that are not formatted; exit with status 1 if there are any"`
+	Diff    bool `flag:"diff" usage:"show what --write would change"`
+	Verbose bool `flag:"verbose" usage:"list the skipped .json files of a directory"`
+}
 
 // format is batchctl fmt. With --check it exits with exit.Problem if a file is
 // not formatted.
 func format(con *term.Console, o formatOptions) error {
 	var err error
 	command := "fmt"
-	if o.write {
+	if o.Write {
 		command = "fmt --write"
 	}
-	if o.paths, err = pathsOrHere(con, command, o.paths, !o.check && !o.diff); err != nil {
+	if o.Args, err = pathsOrHere(con, command, o.Args, !o.Check && !o.Diff); err != nil {
 		return err
 	}
-	files, failed := check.Find(o.paths, nil, check.JobFiles)
+	files, failed := check.Find(o.Args, nil, check.JobFiles)
 	// The first unreadable argument ends the command before a file changes.
 	for _, err := range failed {
 		return err
@@ -35,11 +59,11 @@ func format(con *term.Console, o formatOptions) error {
 		if err != nil {
 			return err
 		}
-		if changed && o.check {
+		if changed && o.Check {
 			code = exit.Problem
 		}
 	}
-	reportSkipped(con, skipped, o.verbose)
+	reportSkipped(con, skipped, o.Verbose)
 	return exit.Silent(code)
 }
 
@@ -68,16 +92,16 @@ func formatFile(con *term.Console, o formatOptions, d check.Document,
 	text := jsontree.Format(root, jsontree.Width)
 	changed = text != src.Text
 	switch {
-	case o.check && changed:
+	case o.Check && changed:
 		_, err = fmt.Fprintln(con.Out, diag.Printable(src.Name))
-	case o.check:
-	case o.diff:
+	case o.Check:
+	case o.Diff:
 		err = con.Diff(src, text, "--write")
-	case o.write && src.Name == "-":
+	case o.Write && src.Name == "-":
 		err = exit.Usage("--write cannot write to standard input").Try("omit --write; the result goes to stdout")
-	case o.write && changed:
+	case o.Write && changed:
 		err = rewrite(con, src, text)
-	case o.write:
+	case o.Write:
 	default:
 		err = PrintDocument(con, text)
 	}

@@ -28,7 +28,7 @@ import (
 
 // findTemplates reads the platform file: --platform, or the nearest one beside or above the result.
 func findTemplates(o initOptions) (*check.Platform, error) {
-	path := o.target.Platform
+	path := o.Target.Platform
 	if path == "" {
 		var found bool
 		if path, found = check.FindPlatform(filepath.Dir(o.path)); !found {
@@ -105,18 +105,18 @@ func writeFrom(ctx context.Context, con *term.Console, o initOptions) error {
 	if err != nil {
 		return err
 	}
-	t, err := chosenTemplate(con, p, o.from)
+	t, err := chosenTemplate(con, p, o.From)
 	if err != nil {
 		return err
 	}
-	given, err := givenParameters(t, o.parameters)
+	given, err := givenParameters(t, o.Parameters)
 	if err != nil {
 		return err
 	}
 	reader := &template.Reader{Directory: filepath.Dir(p.Path), Environ: os.Environ(),
 		Objects: &objects.Store{Config: func(ctx context.Context) (aws.Config, error) {
-			entry, _ := p.Content.Target(o.target.NameFrom(p.Content))
-			return target.AWSConfig(ctx, con, o.target.Override(entry))
+			entry, _ := p.Content.Target(o.Target.NameFrom(p.Content))
+			return target.AWSConfig(ctx, con, o.Target.Override(entry))
 		}}}
 	content, err := reader.Read(ctx, t.Source)
 	if err != nil && ctx.Err() != nil {
@@ -196,7 +196,7 @@ func checkResult(con *term.Console, o initOptions, platform string, documents []
 		}
 	}
 	err := input.Refuse(con, result.Problems, "nothing was written")
-	if err == nil || !o.force {
+	if err == nil || !o.Force {
 		if f, ok := errors.AsType[*exit.Failure](err); ok {
 			return f.Try("change the parameters, or write the file anyway with --force")
 		}
@@ -258,7 +258,8 @@ func completeTemplates(con *term.Console, command *cli.Command, c *cli.Context) 
 		cli.DefaultCompleteWithFlags(command)(c)
 		return
 	}
-	p, err := findTemplates(initOptionsOf(c))
+	p, err := findTemplates(initOptions{Target: target.Options{Platform: cmp.Or(c.String("platform-file"), c.String("platform"))},
+		path: c.Args().First()})
 	if err != nil || p.Content == nil {
 		return
 	}

@@ -44,7 +44,7 @@ func TestTemplateInS3(t *testing.T) {
 	var stderr bytes.Buffer
 	con := &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &stderr}}
 	path := filepath.Join(dir, "job.json")
-	o := initOptions{from: "train", parameters: []string{"name=a"}, path: path, target: target.Options{Name: "prod"}}
+	o := initOptions{From: "train", Parameters: []string{"name=a"}, path: path, Target: target.Options{Name: "prod"}}
 	if err := writeFrom(t.Context(), con, o); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}

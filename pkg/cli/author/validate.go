@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/check"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
@@ -19,41 +20,131 @@ import (
 	"github.com/batchctl/batchctl/pkg/lint"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
+
+// ValidateCommand is batchctl validate.
+func ValidateCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "validate",
+		Usage:     "check files for what AWS Batch would reject or leave stuck",
+		UsageText: "batchctl validate [FLAGS] [FILE|DIRECTORY|PATTERN|- ...]",
+		Description: cmdline.Help("Reports every problem at file:line:column, with the name of the rule and what to do: fix is an edit that --fix makes, suggestion an edit that only you can decide, help is advice. Problems go to stdout. Warnings do not change "+
+			"the exit code.\n\nWithout a FILE, it checks this directory. In a directory, it checks the files that it recognises, skips and counts the others, and respects .gitignore. Waived problems are listed with their "+
+			"reasons. Besides job files, it checks AWS Batch requests, CloudFormation templates, launch templates and user data.",
+			"batchctl validate\nbatchctl validate job.json\nbatchctl validate jobs/ --output sarif > batchctl.sarif\ncat job.json | batchctl validate -\n"+
+				"batchctl validate job.json --fix\nbatchctl validate --rules array-size-min\n"+
+				catalog.Command+" > types.json; batchctl validate jobs/ --catalog types.json"),
+	}, ValidateOptions{Output: Output{Format: "text"}, FailOn: "error"},
+		func(ctx context.Context, o ValidateOptions) error {
+			if o.Rules {
+				return rules(con, o.Format, o.Args)
+			}
+			return validate(ctx, con, o)
+		}, cmdline.NoTarget("state-dir", "set", "env", "keep-going")...)
+}
+
+// ValidateOptions are the flags and arguments of validate.
+type ValidateOptions struct {
+	input.Options
+	Output
+	Summary bool `flag:"summary" usage:"count the problems by rule instead of printing each"`
+	// FailOn is "" for error.
+	FailOn         string   `flag:"fail-on" usage:"<SEVERITY> that makes the exit code 1: error or warning"`
+	Strict         bool     `flag:"strict" usage:"fail if something could not be checked, a skipped file may be a job file, or a platform file hides a policy"`
+	Include        []string `flag:"include" usage:"in directories, check every file that matches this <PATTERN>; may be repeated"`
+	OnlyRecognized bool     `flag:"only-recognized" usage:"skip files that are not batchctl documents (for pre-commit)"`
+	Verbose        bool     `flag:"verbose" usage:"list the skipped .json files"`
+	Kind           kind     `flag:"kind"`
+	FromDescribe   bool     `flag:"from-describe" usage:"read the output of aws batch describe-*, and ignore members that a request cannot have"`
+	Fix            bool     `flag:"fix" usage:"fix the files in place where that is safe"`
+	Diff           bool     `flag:"diff" usage:"print what --fix would change; change nothing"`
+	Baseline       string   `flag:"baseline" usage:"ignore the problems listed in this <FILE>"`
+	WriteBaseline  string   `flag:"write-baseline" usage:"write the current problems to this <FILE>, for --baseline"`
+	Rules          bool     `flag:"rules" usage:"list the rules, or explain the named ones with examples; --output markdown prints a page"`
+}
+
+// Output is the format of problems. reportFormat and rules check it.
+type Output struct{ Format string }
+
+// Flags returns --output and --json.
+func (*Output) Flags() []cli.Flag {
+	return []cli.Flag{cmdline.OutputFlag("`FORMAT`: " + formatNames()),
+		cmdline.JSONFlag(cmdline.JSON[[]diag.Record](), cmdline.JSONWith[[]ruleRow]("rules"))}
+}
+
+// Fill reads the flags.
+func (o *Output) Fill(c *cli.Context) error {
+	if o.Format = c.String("output"); c.Bool("json") {
+		o.Format = "json"
+	}
+	return nil
+}
+
+// kind is a value of --kind.
+type kind string
+
+// Usage is the help of --kind.
+func (kind) Usage() string {
+	return "treat the files as this <KIND> of document: " + strings.Join(kindNames(fileKinds), " ") +
+		", or a request by its operation, such as CreateJobQueue"
+}
 
 // validate is batchctl validate: it checks the files, applies the baseline and
 // prints the problems.
-func validate(ctx context.Context, con *term.Console, o validateOptions) error {
+func validate(ctx context.Context, con *term.Console, o ValidateOptions) error {
 	var err error
-	if o.Paths, err = pathsOrHere(con, "validate --fix", o.Paths, o.fix && !o.diff); err != nil {
+	if o.Args, err = pathsOrHere(con, "validate --fix", o.Args, o.Fix && !o.Diff); err != nil {
 		return err
 	}
-	format, err := reportFormat(o.format)
+	format, err := reportFormat(o.Format)
 	if err != nil {
 		return err
 	}
+	all, err := checked(ctx, con, o)
+	if all == nil {
+		return err
+	}
+	if err := printProblems(con, o, format, all); err != nil {
+		return err
+	}
+	return verdict(con, o, all)
+}
+
+// Validate checks files. The error that comes with problems is the verdict on them, such as exit.Problem.
+func Validate(ctx context.Context, con *term.Console, o ValidateOptions) ([]diag.Record, error) {
+	all, err := checked(ctx, con, o)
+	if all == nil {
+		return nil, err
+	}
+	return diag.Records(all.Problems), verdict(con, o, all)
+}
+
+// checked checks the files and applies the baseline. With --fix it fixes them first, and with --diff it prints the
+// changes and checks nothing: the result is nil.
+func checked(ctx context.Context, con *term.Console, o ValidateOptions) (*check.Result, error) {
 	k, err := newChecker(con, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	documents, unread := check.Find(o.Paths, o.include, check.AllFiles)
+	documents, unread := check.Find(o.Args, o.Include, check.AllFiles)
 	// --only-recognized also skips named files, because pre-commit names every
 	// changed file.
-	if o.onlyRecognized {
+	if o.OnlyRecognized {
 		for i := range documents {
 			documents[i].Named = false
 		}
 	}
 	// Fix before checking, so that the report has only the remaining problems.
-	if o.fix || o.diff {
-		if err := fixFiles(con, k, documents, o.diff); err != nil {
-			return err
+	if o.Fix || o.Diff {
+		if err := fixFiles(con, k, documents, o.Diff); err != nil {
+			return nil, err
 		}
-		if o.diff {
-			return nil
+		if o.Diff {
+			return nil, nil
 		}
 		if k, err = newChecker(con, o); err != nil { // the platform file may have changed
-			return err
+			return nil, err
 		}
 	}
 	if percent := check.CollectorPercent(len(documents)); percent != 100 && os.Getenv("GOGC") == "" {
@@ -61,33 +152,30 @@ func validate(ctx context.Context, con *term.Console, o validateOptions) error {
 	}
 	all, err := k.Until(ctx, documents)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if o.fix {
+	if o.Fix {
 		reportUnfixed(con, all.Problems)
 	}
 	for i := range all.Problems {
-		if o.strict && all.Problems[i].Rule == check.RuleHidesPolicy {
+		if o.Strict && all.Problems[i].Rule == check.RuleHidesPolicy {
 			all.Problems[i].Severity = diag.Error
 		}
 	}
 	all.Unread = append(unread, all.Unread...)
-	if len(all.Checked) == 0 && len(all.Unread) == 0 && len(all.Skipped.Unchecked) == 0 && !o.onlyRecognized {
-		reportSkipped(con, all.Skipped, o.verbose)
-		where := strings.Join(o.Paths, " ")
+	if len(all.Checked) == 0 && len(all.Unread) == 0 && len(all.Skipped.Unchecked) == 0 && !o.OnlyRecognized {
+		reportSkipped(con, all.Skipped, o.Verbose)
+		where := strings.Join(o.Args, " ")
 		if where == "." {
 			where = "this directory"
 		}
-		return exit.Fail(exit.NotDone, "%s contains no job files", where).
+		return nil, exit.Fail(exit.NotDone, "%s contains no job files", where).
 			Try("a job file ends in .json and has batchctl's \"$schema\" or the members of a job; create one: batchctl init job.json")
 	}
 	if err := applyBaseline(con, o, all); err != nil {
-		return err
+		return nil, err
 	}
-	if err := printProblems(con, o, format, all); err != nil {
-		return err
-	}
-	return verdict(con, o, all)
+	return all, nil
 }
 
 // pathsOrHere returns the paths of a command that reads and checks files. Without any, they are this directory,
@@ -110,24 +198,24 @@ func pathsOrHere(con *term.Console, command string, paths []string, doesMore boo
 
 // newChecker returns a checker for the options. It reads the catalog, if one is
 // given, and refuses unknown values of flags.
-func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
+func newChecker(con *term.Console, o ValidateOptions) (*check.Checker, error) {
 	parameters, err := input.ParseParameters(o.Parameters)
 	if err != nil {
 		return nil, err
 	}
-	switch o.failOn {
-	case "error", "warning":
+	switch o.FailOn {
+	case "", "error", "warning":
 	default:
-		return nil, cmdline.UnknownValue("fail-on", o.failOn, "the severities are", "error", "warning")
+		return nil, cmdline.UnknownValue("fail-on", o.FailOn, "the severities are", "error", "warning")
 	}
 	types, err := input.SuppliedTypes(o.Catalog)
 	if err != nil {
 		return nil, err
 	}
 	how := check.Options{PlatformFile: o.Target.Platform, Catalog: types, Stdin: con.In,
-		Load: document.Options{Parameters: parameters, FromDescribe: o.fromDescribe}}
-	if o.kind != "" {
-		if how.Load.Kind, err = parseKind(o.kind); err != nil {
+		Load: document.Options{Parameters: parameters, FromDescribe: o.FromDescribe}}
+	if o.Kind != "" {
+		if how.Load.Kind, err = parseKind(string(o.Kind)); err != nil {
 			return nil, err
 		}
 	}
@@ -135,8 +223,8 @@ func newChecker(con *term.Console, o validateOptions) (*check.Checker, error) {
 }
 
 // printProblems prints the problems on stdout, or their counts with --summary.
-func printProblems(con *term.Console, o validateOptions, format diag.Format, all *check.Result) error {
-	if o.summary {
+func printProblems(con *term.Console, o ValidateOptions, format diag.Format, all *check.Result) error {
+	if o.Summary {
 		return diag.WriteSummary(con.Out, all.Problems)
 	}
 	report := diag.Report{Files: all.Checked, Text: term.TextOptions(con, con.Out)}
@@ -147,7 +235,7 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 	if format.Name == "sarif" {
 		report.Tool = tool(all.Problems)
 	}
-	if o.failOn == "warning" {
+	if o.FailOn == "warning" {
 		report.FailOn = diag.Warning
 	}
 	return format.Write(con.Out, all.Problems, report)
@@ -155,7 +243,7 @@ func printProblems(con *term.Console, o validateOptions, format diag.Format, all
 
 // verdict prints the counts on stderr, and returns the exit status: pass, fail or
 // not checked.
-func verdict(con *term.Console, o validateOptions, all *check.Result) error {
+func verdict(con *term.Console, o ValidateOptions, all *check.Result) error {
 	// Waived problems count as neither.
 	errors, warnings := all.Problems.Count()
 	for _, err := range all.Unread {
@@ -167,10 +255,10 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 		fmt.Fprintf(con.Err, ", %d waived", waived)
 	}
 	fmt.Fprintln(con.Err)
-	if n := all.Problems.Fixable(); n > 0 && !o.fix {
+	if n := all.Problems.Fixable(); n > 0 && !o.Fix {
 		fmt.Fprintf(con.Err, "%d fixable with --fix\n", n)
 	}
-	reportSkipped(con, all.Skipped, o.verbose)
+	reportSkipped(con, all.Skipped, o.Verbose)
 	if all.Unknown > 0 {
 		fmt.Fprintf(con.Err, "not checked: %s (the first at %s)\n", text.Count(all.Unknown, "value"),
 			diag.Printable(all.FirstUnknown))
@@ -189,10 +277,10 @@ func verdict(con *term.Console, o validateOptions, all *check.Result) error {
 	switch {
 	case len(all.Unread) > 0:
 		return exit.Silent(exit.NotDone)
-	case errors > 0, warnings > 0 && o.failOn == "warning":
+	case errors > 0, warnings > 0 && o.FailOn == "warning":
 		return exit.Silent(exit.Problem)
 	case (all.Unplaced || all.Unknown > 0 || len(all.PolicyUnknown) > 0 || len(all.Skipped.Unclear) > 0 ||
-		len(all.Skipped.Unchecked) > 0) && o.strict:
+		len(all.Skipped.Unchecked) > 0) && o.Strict:
 		return exit.Silent(exit.NotDone)
 	}
 	return nil
@@ -232,8 +320,8 @@ func reportSkipped(con *term.Console, s check.Skipped, verbose bool) {
 
 // applyBaseline writes the problems to a new baseline, or removes those that are
 // in the given one.
-func applyBaseline(con *term.Console, o validateOptions, all *check.Result) error {
-	if path := o.writeBaseline; path != "" {
+func applyBaseline(con *term.Console, o ValidateOptions, all *check.Result) error {
+	if path := o.WriteBaseline; path != "" {
 		if err := newfile.Write(path, newfile.ForAll,
 			func(w io.Writer) error { return diag.WriteBaseline(w, all.Problems) }); err != nil {
 			return err
@@ -243,18 +331,18 @@ func applyBaseline(con *term.Console, o validateOptions, all *check.Result) erro
 		all.Problems = slices.DeleteFunc(all.Problems, func(d diag.Diagnostic) bool { return d.Waived == nil })
 		return nil
 	}
-	if o.baseline == "" {
+	if o.Baseline == "" {
 		return nil
 	}
-	f, err := os.Open(o.baseline)
+	f, err := os.Open(o.Baseline)
 	if err != nil {
-		return input.Unreadable(&check.ReadError{Path: o.baseline, Err: exit.Cause(err)}, input.MakeBaseline)
+		return input.Unreadable(&check.ReadError{Path: o.Baseline, Err: exit.Cause(err)}, input.MakeBaseline)
 	}
 	defer f.Close()
 	baseline, err := diag.ReadBaseline(f)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.baseline, exit.Cause(err)).
-			Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.baseline))
+		return exit.Fail(exit.NotDone, "read baseline %s: %v", o.Baseline, exit.Cause(err)).
+			Try("create a new one: %s %s", input.MakeBaseline, term.Quoted(o.Baseline))
 	}
 	kept, known, stale := baseline.Filter(all.Problems, all.Checked, lint.FormerNames)
 	all.Problems = kept

@@ -24,7 +24,68 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/workloads"
+	"github.com/urfave/cli/v2"
 )
+
+// BenchCommand is batchctl bench, with more commands after its own.
+func BenchCommand(con *term.Console, more ...*cli.Command) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "bench",
+		Usage:     "compare CPU and GPU: speed-up, cost, break-even size",
+		UsageText: "batchctl bench [FLAGS] [CPU_FILE GPU_FILE]\n   batchctl bench compare [FLAGS] OLD NEW\n   batchctl bench deploy [FLAGS]\n   batchctl bench destroy [FLAGS]",
+		Description: cmdline.Help("Without files, it runs the reference jobs of a workload. Your own jobs must print the same result lines, or have a rate or a time in \"metrics\". Both jobs "+
+			"are submitted to their queues and followed together, until every median is within 5 % or --runs is reached; the local engine runs "+
+			"them one after the other.\n\nOnly verified results, and metrics, have a time. The report says what could not be measured, and why.",
+			"batchctl bench --target local\nbatchctl bench --workload image --parameters sizes=2048 --target prod --out report\n"+
+				"batchctl bench my-cpu.json my-gpu.json --runs 5 --limit 2h\nbatchctl bench compare old.json report/benchmark.json"),
+		Subcommands: append([]*cli.Command{benchCompareCommand(con)}, more...),
+	}, benchOptions{Options: Options{Measure: Measure{Runs: 3, Tight: 5, Out: "benchmark"}}, Workload: "matrix"},
+		func(ctx context.Context, o benchOptions) error { return benchJobs(ctx, con, o) }, "secrets-from")
+}
+
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	Options
+	Workload string `flag:"workload" usage:"<matrix|image|all>: the reference jobs"`
+}
+
+// Options say what is measured, and how. bench and bench deploy share them.
+type Options struct {
+	// Args are the CPU's and the GPU's job file. Without them, the reference jobs of
+	// Workloads are measured.
+	preview.Options
+	Executor target.ExecutorOptions
+	Measure
+	Workloads []string
+	// Platform is the path of the platform file; "" for the one that the flags or the working
+	// directory select.
+	Platform string
+	IsLocal  func(*input.Input) bool
+	// ParametersOf returns NAME=VALUE parameters for a workload. SettingsOf returns PATH=VALUE
+	// settings for a side ("CPU", "GPU") and a workload. Those of the command line come later.
+	ParametersOf func(workload string) []string
+	SettingsOf   func(side, workload string) []string
+	// Keeps lets jobs continue when the benchmark is interrupted.
+	Keeps bool
+	// Submitting is called before a part's jobs are submitted, and Submitted after they were
+	// accepted, unless they are nil.
+	Submitting, Submitted func(*BenchPart) error
+}
+
+// Measure says how a benchmark measures and reports.
+type Measure struct {
+	// Runs is the most submissions of each job.
+	Runs int `flag:"runs" usage:"submit each job at most <N> times"`
+	// Tight is the wanted confidence interval of each median, in percent of it.
+	Tight float64 `flag:"tight" usage:"stop when every median is within <PERCENT>"`
+	// Limit is 0 for none.
+	Limit      time.Duration `flag:"limit" usage:"start no further run after this <DURATION>"`
+	StartLimit time.Duration `flag:"start-limit" usage:"give up on a job that has not started after this <DURATION>, and explain why; 0 waits indefinitely"`
+	Published  bool          `flag:"published" usage:"compare with the table published with AWS Batch's GPU demonstration"`
+	// Out is the directory of the report.
+	Out    string             `flag:"out" usage:"the <DIRECTORY> of the report"`
+	Prices preview.PricesFile `flag:"prices"`
+}
 
 // Benchmark is a running benchmark. Its methods are called in the order Load,
 // Repeat, Report, Verdict.
@@ -40,19 +101,21 @@ type Benchmark struct {
 
 // benchJobs is batchctl bench.
 func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
+	o.Target.Executor = o.Executor
+	o.Target.Executor.Runs = true
 	if err := o.check(); err != nil {
 		return err
 	}
 	b := &Benchmark{Console: con, Options: o.Options}
-	b.Options.Workloads = []string{o.workload}
-	if o.workload == "all" {
+	b.Options.Workloads = []string{o.Workload}
+	if o.Workload == "all" {
 		b.Options.Workloads = []string{"matrix", "image"}
 	}
 	b.Options.IsLocal = func(in *input.Input) bool { return o.Target.NameFrom(in.Platform) == target.Local }
 	if err := b.Load(ctx); err != nil {
 		return err
 	}
-	if err := BeginReport(o.Dir); err != nil {
+	if err := BeginReport(o.Out); err != nil {
 		return err
 	}
 	why := target.ToChange
@@ -74,22 +137,22 @@ func benchJobs(ctx context.Context, con *term.Console, o benchOptions) error {
 // check refuses invalid flags and arguments of bench.
 func (o benchOptions) check() error {
 	switch {
-	case len(o.Paths) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, o.workload):
-		return cmdline.UnknownValue("workload", o.workload, "the workloads are", "matrix", "image", "all")
-	case len(o.Paths) == 0:
-	case len(o.Paths) != 2:
+	case len(o.Args) == 0 && !slices.Contains([]string{"matrix", "image", "all"}, o.Workload):
+		return cmdline.UnknownValue("workload", o.Workload, "the workloads are", "matrix", "image", "all")
+	case len(o.Args) == 0:
+	case len(o.Args) != 2:
 		return exit.Usage("bench needs a CPU file and a GPU file, or no files to run the reference jobs").
-			Try("%s", diag.Instead(o.Paths[0], []string{"compare", "deploy", "destroy"},
+			Try("%s", diag.Instead(o.Args[0], []string{"compare", "deploy", "destroy"},
 				diag.Offer{Near: "did you mean: batchctl bench %s",
 					Are: "for example: batchctl bench my-cpu.json my-gpu.json; its commands are"}))
-	case o.chosen:
+	case o.IsSet("workload"):
 		return exit.Usage("--workload cannot be combined with files").Try("omit one of them")
 	}
 	return o.Check()
 }
 
 // Check refuses values with which nothing can be measured.
-func (o Options) Check() error {
+func (o Measure) Check() error {
 	if o.Runs < 1 || !(o.Tight > 0) { // also NaN
 		return exit.Usage("--runs must be at least 1, and --tight must be more than 0 %%").
 			Try("for example: --runs 3 --tight 5")
@@ -101,8 +164,8 @@ func (o Options) Check() error {
 func (b *Benchmark) Load(ctx context.Context) error {
 	for i, s := range []*benchSide{{Name: "CPU", kind: "cpu"}, {Name: "GPU", kind: "cuda"}} {
 		b.Sides[i] = s
-		if len(b.Options.Paths) > 0 {
-			part := &BenchPart{side: s, file: b.Options.Paths[i]}
+		if len(b.Options.Args) > 0 {
+			part := &BenchPart{side: s, file: b.Options.Args[i]}
 			s.Parts = []*BenchPart{part}
 			if err := b.loadPart(ctx, part); err != nil {
 				return err
@@ -239,10 +302,10 @@ func (b *Benchmark) Repeat(ctx context.Context) (note string, err error) {
 		measured := false
 		for _, s := range b.Sides {
 			side := s.side()
-			loose += len(side.Loose(b.Options.Tight))
+			loose += len(side.Loose(b.Options.Tight / 100))
 			measured = measured || side.Untimed() == ""
 		}
-		percent := 100 * b.Options.Tight
+		percent := b.Options.Tight
 		switch {
 		case !measured:
 			return "nothing could be measured", nil
@@ -281,13 +344,13 @@ func (b *Benchmark) Report(note string) error {
 	if err != nil {
 		return err
 	}
-	if err := keepReport(b.Options.Dir, files); err != nil {
+	if err := keepReport(b.Options.Out, files); err != nil {
 		return err
 	}
 	if err := b.Print(r.Summary()); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.Err, "the report: %s\n", diag.Printable(filepath.Join(b.Options.Dir, "benchmark.html")))
+	fmt.Fprintf(b.Err, "the report: %s\n", diag.Printable(filepath.Join(b.Options.Out, "benchmark.html")))
 	if why := base.Untimed(); why != "" && other.Untimed() != "" {
 		return exit.Fail(exit.Problem, "nothing was measured: %s", why)
 	}

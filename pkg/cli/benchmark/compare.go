@@ -1,6 +1,7 @@
 package benchmark
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -12,22 +13,47 @@ import (
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
+
+// benchCompareCommand is batchctl bench compare.
+func benchCompareCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "compare",
+		Usage:     "compare two measurements row by row, with a significance test",
+		UsageText: "batchctl bench compare [FLAGS] OLD NEW",
+		Description: cmdline.Help("OLD and NEW are the benchmark.json of a report, or logs with result lines. A row counts as faster or slower only if a rank test "+
+			"confirms it, which needs at least 4 repeats. With --fail-on-regression the exit code is 1 if a row became slower by more than "+
+			"--threshold. It is 3 if a row could not be compared.",
+			"batchctl bench compare old/benchmark.json new/benchmark.json\nbatchctl bench compare --side GPU old.json new.json --fail-on-regression"),
+	}, compareOptions{Output: cmdline.OutputsAs("text, json or markdown", cmdline.JSON[*bench.Diffs]()), Side: "CPU",
+		Threshold: 5}, func(_ context.Context, o compareOptions) error { return compare(con, o) })
+}
+
+// compareOptions are the flags and arguments of bench compare.
+type compareOptions struct {
+	// Args are the old and the new measurement.
+	cmdline.Given
+	cmdline.Output
+	Side             string  `flag:"side" usage:"<CPU|GPU>: the side of a report"`
+	Threshold        float64 `flag:"threshold" usage:"report a regression above this <PERCENT>"`
+	FailOnRegression bool    `flag:"fail-on-regression" usage:"exit with status 1 for a regression, 3 if rows could not be compared (for CI)"`
+}
 
 // compare is batchctl bench compare.
 func compare(con *term.Console, o compareOptions) error {
-	if len(o.paths) != 2 {
+	if len(o.Args) != 2 {
 		return exit.Usage("compare needs an old and a new measurement").
 			Try("for example: batchctl bench compare old/benchmark.json new/benchmark.json")
 	}
 	var sides [2]*bench.Side
-	for i, path := range o.paths {
+	for i, path := range o.Args {
 		var err error
-		if sides[i], err = measurement(path, o.side); err != nil {
+		if sides[i], err = measurement(path, o.Side); err != nil {
 			return err
 		}
 	}
-	threshold := o.threshold / 100
+	threshold := o.Threshold / 100
 	if !(threshold >= 0) { // also NaN
 		return exit.Usage("--threshold must not be negative").Try("for example: --threshold 5")
 	}
@@ -35,15 +61,15 @@ func compare(con *term.Console, o compareOptions) error {
 		threshold = -1 // every significant slowdown counts
 	}
 	diffs := bench.Compare(sides[0], sides[1], bench.CompareOptions{Threshold: threshold})
-	if err := printDiffs(con, o.format, diffs); err != nil {
+	if err := printDiffs(con, o.Format, diffs); err != nil {
 		return err
 	}
-	if !o.failOnRegression {
+	if !o.FailOnRegression {
 		return nil
 	}
 	if slower := diffs.Regressions(); len(slower) > 0 {
 		return exit.Fail(exit.Problem, "%s became slower by more than %g %%", text.Count(len(slower), "row"),
-			o.threshold)
+			o.Threshold)
 	}
 	if untold := diffs.Untold(); len(untold) > 0 {
 		hint := "measure with more repeats: --parameters repeats=9"

@@ -371,7 +371,7 @@ func (b *Benchmark) printVerdict(ctx context.Context, id string) {
 // prices returns the prices of the instances that run the jobs, as far as they
 // are known. The local engine has none.
 func (b *Benchmark) prices() (bench.Prices, error) {
-	table, err := preview.PricesFor(b.Options.Prices, b.Sides[0].Parts[0].Input)
+	table, err := preview.PricesFor(string(b.Options.Prices), b.Sides[0].Parts[0].Input)
 	if err != nil || b.Target.IsLocal() {
 		return bench.Prices{}, err
 	}

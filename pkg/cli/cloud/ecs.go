@@ -154,7 +154,7 @@ func ecsRun(ctx context.Context, con *term.Console, o ecsRunOptions) error {
 	if err != nil {
 		return err
 	}
-	job, definition, err := ecsJob(con, strings.Join(o.input.Paths, " "), in)
+	job, definition, err := ecsJob(con, strings.Join(o.input.Args, " "), in)
 	if err != nil {
 		return err
 	}

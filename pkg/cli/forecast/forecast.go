@@ -360,7 +360,7 @@ func withJobs(ctx context.Context, con *term.Console, o Options, w *world, state
 	if _, err := os.Stat(path); err != nil {
 		return nil, exit.Usage("--add-jobs %s: %v", arg, err)
 	}
-	of := preview.Options{Options: input.Options{Command: "forecast", Paths: []string{path}, Target: o.Target}}
+	of := preview.Options{Options: input.Options{Given: cmdline.Given{Command: "forecast", Args: []string{path}}, Target: o.Target}}
 	in, err := input.Load(con, of.Options)
 	if err != nil {
 		return nil, err

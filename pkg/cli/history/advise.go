@@ -28,7 +28,7 @@ import (
 
 // AdviseOptions are the flags of advise.
 type AdviseOptions struct {
-	preview.Options
+	preview.PlanOptions
 	Since string // as written
 	Fix   bool
 }
@@ -90,7 +90,7 @@ func Advise(ctx context.Context, con *term.Console, o AdviseOptions) ([]JobAdvic
 	}
 	for _, g := range groups {
 		isNamed := func(h handle) bool { return slices.ContainsFunc(g.Attempts, h.names) }
-		if len(o.Paths) == 0 || slices.ContainsFunc(named, isNamed) {
+		if len(o.Args) == 0 || slices.ContainsFunc(named, isNamed) {
 			list = append(list, JobAdvice{Advice: advise.For(g, record.Resources{}, market), rehearsed: isLocal(g)})
 		}
 	}
@@ -105,7 +105,7 @@ func Advise(ctx context.Context, con *term.Console, o AdviseOptions) ([]JobAdvic
 
 // operands returns the operands that are files, and those that are jobs or definitions.
 func (o AdviseOptions) operands() (files, handles []string) {
-	for _, arg := range o.Paths {
+	for _, arg := range o.Args {
 		if session.NamesFile(arg) {
 			files = append(files, arg)
 		} else {
@@ -121,7 +121,7 @@ func loadFiles(con *term.Console, o AdviseOptions, files []string) (in *input.In
 		in = &input.Input{}
 		return in, in.FindPlatform(o.Target)
 	}
-	o.Paths = files
+	o.Args = files
 	if in, err = input.Load(con, o.Options.Options); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func adviseJobs(ctx context.Context, con *term.Console, o AdviseOptions) error {
 	if err != nil {
 		return err
 	}
-	o.Paths, _ = o.operands()
+	o.Args, _ = o.operands()
 	return changeFiles(con, list, o)
 }
 
@@ -204,7 +204,7 @@ func marketOf(ctx context.Context, con *term.Console, o AdviseOptions, in *input
 		}
 	}
 	var err error
-	if m.Prices, err = preview.PricesFor(o.Prices, in); err != nil {
+	if m.Prices, err = preview.PricesFor(string(o.Prices), in); err != nil {
 		return m, err
 	}
 	if o.Offline || o.Target.NameFrom(in.Platform) == target.Local {
@@ -266,7 +266,7 @@ func changeFiles(con *term.Console, list []JobAdvice, o AdviseOptions) error {
 		}
 	}
 	if changed {
-		fmt.Fprintf(con.Err, "next: batchctl advise %s --fix\n", strings.Join(quoted(o.Paths), " "))
+		fmt.Fprintf(con.Err, "next: batchctl advise %s --fix\n", strings.Join(quoted(o.Args), " "))
 	}
 	return nil
 }

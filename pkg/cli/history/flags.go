@@ -32,7 +32,7 @@ func AdviseCommand(con *term.Console) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return adviseJobs(c.Context, con, AdviseOptions{Options: o, Since: c.String("since"), Fix: c.Bool("fix")})
+			return adviseJobs(c.Context, con, AdviseOptions{PlanOptions: o, Since: c.String("since"), Fix: c.Bool("fix")})
 		},
 	}
 }

@@ -39,7 +39,7 @@ type Input struct {
 // of each. Problems in the files are in Input.Problems. An error means that
 // something could not be read.
 func Load(con *term.Console, options Options) (*Input, error) {
-	if len(options.Paths) == 0 {
+	if len(options.Args) == 0 {
 		return nil, exit.Usage("%s needs a job file", options.Command).
 			Try("for example: batchctl %s job.json", options.Command)
 	}
@@ -56,7 +56,7 @@ func Load(con *term.Console, options Options) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := CheckInput(con, check.Named(options.Paths...), check.Options{PlatformFile: options.Target.Platform,
+	in, err := CheckInput(con, check.Named(options.Args...), check.Options{PlatformFile: options.Target.Platform,
 		Catalog: types, Load: o})
 	if err != nil {
 		return nil, err
@@ -175,7 +175,8 @@ func (in *Input) UsePlatform(path string) error {
 }
 
 // SuppliedTypes reads the instance types of --catalog; nil without the flag.
-func SuppliedTypes(path string) (*catalog.Catalog, error) {
+func SuppliedTypes(file CatalogFile) (*catalog.Catalog, error) {
+	path := string(file)
 	if path == "" {
 		return nil, nil
 	}

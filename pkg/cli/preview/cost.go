@@ -19,64 +19,113 @@ import (
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/plantext"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
 
-// costOptions are the flags and arguments of cost.
-type costOptions struct {
+// CostCommand is batchctl cost.
+func CostCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "cost",
+		Usage:     "estimate what jobs will cost, or show what they did cost",
+		UsageText: "batchctl cost [FLAGS] FILE ...\n   batchctl cost [FLAGS] JOB ...\n   batchctl cost [FLAGS] --since TIME [FILE or JOB ...]",
+		Description: cmdline.Help("For job files, the lower bound is one attempt with the median duration of earlier runs, on the job's share of the cheapest instance. The upper bound "+
+			"is every attempt for its whole timeout, alone on the smallest instance that fits.\n\nFor jobs, the cost covers every attempt, and the report shows which attempts were wasted. With --since, a FILE stands for the jobs that were "+
+			"submitted with it. Jobs without a figure are listed, but not in the sums. The output lists what is not "+
+			"included. Spot prices vary.",
+			"batchctl cost job.json --target prod\nbatchctl cost pipeline.json --by workflow --max-cost 20\n"+
+				"batchctl cost calibration.json --since 1d --by workflow"),
+	}, CostOptions{By: string(cost.ByJob),
+		Output: cmdline.Outputs(cmdline.JSON[EstimateDocument](), cmdline.JSON[SpentDocument]())},
+		func(ctx context.Context, o CostOptions) error { return printCosts(ctx, con, o) })
+}
+
+// CostOptions are the flags and arguments of cost.
+type CostOptions struct {
+	// Args are files, or jobs: see namesJobs.
 	Options
-	by cost.By
-	// jobs are the arguments of --jobs. Paths may name more jobs, see namesJobs.
-	jobs              []string
-	submission, since string // as written
+	cmdline.Output
+	Pricing
+	Submission string `flag:"submission" usage:"all jobs of a <SUBMISSION>: its id, workflow or file, or one of its jobs"`
+	// By is a cost.By; "" is cost.ByJob.
+	By      string `flag:"by" usage:"group by job, array, workflow or tag:<NAME>"`
+	Offline bool   `flag:"offline" usage:"do not query the target"`
+	// Jobs name more jobs.
+	Jobs []string `flag:"jobs" usage:"the actual cost of this <JOB>; may be repeated"`
+	// Since is as written.
+	Since string `flag:"since" usage:"the actual cost of the jobs of these names, workflows or files created since this <TIME>, such as 7d; a trailing * is a wildcard"`
+}
+
+// by returns the grouping. Another one is a usage error.
+func (o CostOptions) by() (cost.By, error) {
+	by := cmp.Or(cost.By(o.By), cost.ByJob)
+	if !by.Valid() {
+		return "", cmdline.UnknownValue("by", o.By, "the values are", "job", "array", "workflow", "tag:NAME")
+	}
+	return by, nil
 }
 
 // printCosts is batchctl cost. It estimates the cost of job files, or adds up the
 // cost of submitted jobs, depending on the arguments.
-func printCosts(ctx context.Context, con *term.Console, o costOptions) error {
-	if !o.by.Valid() {
-		return cmdline.UnknownValue("by", string(o.by), "the values are", "job", "array", "workflow", "tag:NAME")
+func printCosts(ctx context.Context, con *term.Console, o CostOptions) error {
+	if _, err := o.by(); err != nil {
+		return err
 	}
 	if o.MaxCost != "" {
-		if _, err := parseMaxCost(o.MaxCost); err != nil {
+		if _, err := o.MaxCost.parsed(); err != nil {
 			return err
 		}
 	}
-	if o.namesJobs() {
+	var document interface{ Print(*term.Console) error }
+	var over error
+	if !o.namesJobs() {
+		estimate, err := Estimate(ctx, con, o)
+		if err != nil {
+			return err
+		}
+		document, over = estimate, overCost(o.MaxCost, estimate.Jobs, "")
+	} else {
 		if o.MaxCost != "" {
 			return exit.Usage("--max-cost limits the jobs of a file, but these jobs are already submitted").
 				Try("batchctl cost job.json --max-cost %s", o.MaxCost)
 		}
-		return costAfter(ctx, con, o)
+		spent, err := Spent(ctx, con, o)
+		if err != nil {
+			return err
+		}
+		document = spent
 	}
-	return costBefore(ctx, con, o)
+	if o.Format == "json" {
+		return cmp.Or(con.JSON(document), over)
+	}
+	return cmp.Or(document.Print(con), over)
 }
 
 // namesJobs reports whether the arguments name submitted jobs, not job files.
-func (o costOptions) namesJobs() bool {
-	if len(o.jobs) > 0 || o.since != "" || o.submission != "" || len(o.Paths) == 0 {
+func (o CostOptions) namesJobs() bool {
+	if len(o.Jobs) > 0 || o.Since != "" || o.Submission != "" || len(o.Args) == 0 {
 		return true
 	}
-	return !slices.ContainsFunc(o.Paths, session.NamesFile)
+	return !slices.ContainsFunc(o.Args, session.NamesFile)
 }
 
-// costBefore estimates the cost of the jobs in files. The lower bounds need the
+// Estimate estimates the cost of the jobs in files. The lower bounds need the
 // history of the target, the upper bounds only prices and timeouts.
-func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
-	in, err := input.Load(con, o.Options.Options)
+func Estimate(ctx context.Context, con *term.Console, o CostOptions) (*EstimateDocument, error) {
+	by, err := o.by()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	planned, err := PlanForTarget(ctx, con, o.Options, in)
+	in, planned, err := planned(ctx, con, o.Options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	prices, err := PricesFor(o.Prices, in)
+	prices, err := PricesFor(string(o.Prices), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w, err := queryTarget(ctx, con, o.Options, in, planned)
+	w, err := queryTarget(ctx, con, PlanOptions{Options: o.Options, Offline: o.Offline}, in, planned)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Jobs on this machine cost nothing, but a platform file says where they would run on AWS.
 	priced := *w
@@ -87,25 +136,22 @@ func costBefore(ctx context.Context, con *term.Console, o costOptions) error {
 	v.Target = w
 	h, err := openHistory(ctx, con, o.Target, in, v.Target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer h.close()
 	list := cost.Before(planned.Name, v, prices, h.of)
 	if len(list) == 0 {
-		return exit.Usage("%s submits no job", strings.Join(o.Paths, " ")).Try("name a job file or a workflow")
+		return nil, exit.Usage("%s submits no job", strings.Join(o.Args, " ")).Try("name a job file or a workflow")
 	}
-	if o.Format == "json" {
-		err = con.JSON(newEstimateDocument(v.Target.Target, o.by, prices, list))
-	} else {
-		err = printCost(con, plantext.Target(v.Target), o.by, prices, list)
-	}
-	return cmp.Or(err, overCost(o.MaxCost, list, ""))
+	rates := cost.RatesOf(list)
+	return &EstimateDocument{costHead{v.Target.Target, cost.NewPriceTable(prices, rates), by, cost.NotIncluded(rates)},
+		cost.Together(list, by), list, cost.Total(list), plantext.Target(w), prices}, nil
 }
 
 // WithinCost returns an error if the jobs of a plan may cost more than
 // --max-cost. It queries the target only if there is such a limit, and sends no
 // job.
-func WithinCost(ctx context.Context, con *term.Console, o Options, in *input.Input, planned *plan.Plan) error {
+func WithinCost(ctx context.Context, con *term.Console, o PlanOptions, in *input.Input, planned *plan.Plan) error {
 	if o.MaxCost == "" {
 		return nil
 	}
@@ -113,16 +159,16 @@ func WithinCost(ctx context.Context, con *term.Console, o Options, in *input.Inp
 	if err != nil {
 		return err
 	}
-	return reviewCost(o, in, planned, v, ": nothing was sent")
+	return reviewCost(o.Pricing, in, planned, v, ": nothing was sent")
 }
 
 // reviewCost compares a review with --max-cost. The upper bound needs no history.
 // outcome ends the message, such as ": nothing was sent".
-func reviewCost(o Options, in *input.Input, planned *plan.Plan, v *plan.Review, outcome string) error {
+func reviewCost(o Pricing, in *input.Input, planned *plan.Plan, v *plan.Review, outcome string) error {
 	if o.MaxCost == "" {
 		return nil
 	}
-	prices, err := PricesFor(o.Prices, in)
+	prices, err := PricesFor(string(o.Prices), in)
 	if err != nil {
 		return err
 	}
@@ -130,22 +176,21 @@ func reviewCost(o Options, in *input.Input, planned *plan.Plan, v *plan.Review, 
 		cost.Before(planned.Name, v, prices, func(plan.JobReview) cost.History { return cost.History{} }), outcome)
 }
 
-// parseMaxCost reads the value of --max-cost.
-func parseMaxCost(text string) (float64, error) {
-	most, err := cost.ParseUSD(text)
+// parsed returns the amount.
+func (m MaxCost) parsed() (float64, error) {
+	most, err := cost.ParseUSD(string(m))
 	if err != nil {
-		return 0, exit.Usage("--max-cost %s: %v", text, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
+		return 0, exit.Usage("--max-cost %s: %v", m, err).Try("write US dollars: --max-cost 20, --max-cost 0.50")
 	}
 	return most, nil
 }
 
-// overCost returns an error if estimates exceed maxCost, an amount of US dollars
-// as written. "" sets no limit.
-func overCost(maxCost string, list []cost.Estimate, outcome string) error {
+// overCost returns an error if estimates exceed maxCost.
+func overCost(maxCost MaxCost, list []cost.Estimate, outcome string) error {
 	if maxCost == "" {
 		return nil
 	}
-	most, err := parseMaxCost(maxCost)
+	most, err := maxCost.parsed()
 	if err != nil {
 		return err
 	}
@@ -158,69 +203,28 @@ func overCost(maxCost string, list []cost.Estimate, outcome string) error {
 
 // costHead begins the JSON output of cost. Amounts are in US dollars.
 type costHead struct {
-	Target string     `json:"target"`
-	Prices priceTable `json:"prices"`
-	By     cost.By    `json:"by"`
+	Target string          `json:"target"`
+	Prices cost.PriceTable `json:"prices"`
+	By     cost.By         `json:"by"`
 	// NotIncluded names what AWS bills beside the amounts.
 	NotIncluded []string `json:"notIncluded,omitempty"`
 }
 
-// estimateDocument is the JSON output for job files.
-type estimateDocument struct {
+// EstimateDocument is the JSON output for job files.
+type EstimateDocument struct {
 	costHead
 	Groups []cost.Group    `json:"groups,omitempty"`
 	Jobs   []cost.Estimate `json:"jobs,omitempty"`
 	Total  cost.Group      `json:"total"`
+
+	target string // as the text shows it
+	prices *catalog.Prices
 }
 
-// spentDocument is the JSON output for submitted jobs.
-type spentDocument struct {
-	costHead
-	Rows  []*cost.Row `json:"rows,omitempty"`
-	Total cost.Row    `json:"total"`
-}
-
-// priceTable describes the prices that an answer uses.
-type priceTable struct {
-	Table  string `json:"table"`            // the name of the table
-	Date   string `json:"date,omitempty"`   // the day of the prices
-	Region string `json:"region,omitempty"` // the Region whose prices are used
-	// StandsFor is the Region of the jobs if the table has no prices for it.
-	StandsFor string `json:"standsForRegion,omitempty"`
-	Source    string `json:"source,omitempty"`
-	Between   string `json:"spotBetween,omitempty"` // the days of the Spot prices
-}
-
-// newPriceTable describes a price table and the Region that the rates use. Free
-// and unknown rates name no Region.
-func newPriceTable(prices *catalog.Prices, rates []cost.Rate) priceTable {
-	t := priceTable{Table: prices.String(), Date: prices.Day(), Source: prices.Origin(), Between: prices.SpotBetween()}
-	for _, r := range rates {
-		if r.Region != "" {
-			t.Region, t.StandsFor = r.Region, r.Replaces
-		}
-	}
-	return t
-}
-
-// newEstimateDocument is the JSON output for estimates, grouped as --by says.
-func newEstimateDocument(target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) estimateDocument {
-	return estimateDocument{costHead{target, newPriceTable(prices, ratesOf(list)), by, notIncluded(ratesOf(list))},
-		cost.Together(list, by), list, cost.Total(list)}
-}
-
-// ratesOf returns the rate of each estimate.
-func ratesOf(list []cost.Estimate) (rates []cost.Rate) {
-	for _, e := range list {
-		rates = append(rates, e.Rate)
-	}
-	return rates
-}
-
-// printCost prints estimates, one line per job or group, and below them how each
+// Print prints estimates, one line per job or group, and below them how each
 // figure is calculated.
-func printCost(con *term.Console, target string, by cost.By, prices *catalog.Prices, list []cost.Estimate) error {
-	total := cost.Total(list)
+func (d *EstimateDocument) Print(con *term.Console) error {
+	by, list, total := d.By, d.Jobs, d.Total
 	if by == cost.ByJob {
 		t := con.Table("JOB", "COST", "CHILDREN", "ATTEMPTS", "TIMEOUT", "USD/H", "SPOT/H", "ON")
 		for _, e := range list {
@@ -233,7 +237,7 @@ func printCost(con *term.Console, target string, by cost.By, prices *catalog.Pri
 		if err := t.Flush(); err != nil {
 			return err
 		}
-	} else if err := printGroups(con, by, cost.Together(list, by), total); err != nil {
+	} else if err := printGroups(con, by, d.Groups, total); err != nil {
 		return err
 	}
 	g := &costPage{PlanPage{Con: con, Width: term.Width(con.Out)}}
@@ -248,8 +252,8 @@ func printCost(con *term.Console, target string, by cost.By, prices *catalog.Pri
 	}
 	g.gaps("low", total.Cost.Low, "job")
 	g.gaps("high", total.Cost.High, "job")
-	g.prices(prices, ratesOf(list))
-	g.Line("target", "%s", target)
+	g.prices(d.Prices, d.NotIncluded, d.prices, cost.RatesOf(list))
+	g.Line("target", "%s", d.target)
 	return con.Print(g.Text.String())
 }
 
@@ -348,8 +352,7 @@ func (g *costPage) gaps(label string, a cost.Amount, what string) {
 }
 
 // prices names the price table and its limits.
-func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
-	t := newPriceTable(prices, rates)
+func (g *costPage) prices(t cost.PriceTable, excluded []string, prices *catalog.Prices, rates []cost.Rate) {
 	if t.Region == "" {
 		g.Line("prices", "none used of the %s", t.Table)
 		return
@@ -363,22 +366,11 @@ func (g *costPage) prices(prices *catalog.Prices, rates []cost.Rate) {
 	} else {
 		g.More("no Spot price is known; add lines of spot:TYPE with --prices FILE")
 	}
-	for i, text := range notIncluded(rates) {
+	for i, text := range excluded {
 		label := ""
 		if i == 0 {
 			label = "excluded"
 		}
 		g.Line(label, "%s", text)
 	}
-}
-
-// notIncluded names what the amounts leave out; nil if no rate has a price.
-func notIncluded(rates []cost.Rate) []string {
-	isFargate := func(r cost.Rate) bool { return r.On != "" && r.LeastSeconds > 0 }
-	onInstances := func(r cost.Rate) bool { return r.On != "" && r.LeastSeconds == 0 }
-	fargate, instances := slices.ContainsFunc(rates, isFargate), slices.ContainsFunc(rates, onInstances)
-	if !fargate && !instances {
-		return nil
-	}
-	return plan.NotIncluded(fargate, instances)
 }

@@ -3,7 +3,6 @@ package preview
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,72 +37,83 @@ const describedAtOnce = 100
 // concurrent use.
 type account struct {
 	*jobs.Call
-	in     *input.Input // the platform file
-	prices *catalog.Prices
-	// queue is the queue whose prices replace those of the local engine; "" for none.
-	queue string
-	state *plan.TargetState
 	sums  cost.Sums // by group
 	now   time.Time
+	rates *cost.Rates
 	// runs maps a job's id to the name of its submission.
 	runs map[string]string
-	// rates caches the result of rate, by queue and definition.
-	rates map[string]cost.Rate
 	// missing counts children that the target no longer describes.
 	missing int
 }
 
-// costAfter adds up the cost of submitted jobs, from the times of their attempts.
-func costAfter(ctx context.Context, con *term.Console, o costOptions) error {
-	now := time.Now()
-	since, err := jobs.ParseTime("since", o.since, now)
+// SpentDocument is the JSON output for submitted jobs.
+type SpentDocument struct {
+	costHead
+	Rows  []*cost.Row `json:"rows,omitempty"`
+	Total cost.Row    `json:"total"`
+
+	isFree bool   // the jobs have no prices
+	queue  string // the queue whose prices replace those of the local engine; "" for none
+	prices *catalog.Prices
+	rates  []cost.Rate
+}
+
+// Spent adds up the cost of submitted jobs, from the times of their attempts.
+func Spent(ctx context.Context, con *term.Console, o CostOptions) (*SpentDocument, error) {
+	by, err := o.by()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	now := time.Now()
+	since, err := jobs.ParseTime("since", o.Since, now)
+	if err != nil {
+		return nil, err
 	}
 	in := &input.Input{}
 	if err := in.FindPlatform(o.Target); err != nil {
-		return err
+		return nil, err
 	}
-	prices, err := PricesFor(o.Prices, in)
+	prices, err := PricesFor(string(o.Prices), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	call, err := jobs.OpenFor(ctx, con, o.ofJobs(o.submission), target.ToRead)
+	call, err := jobs.OpenFor(ctx, con, o.ofJobs(o.Submission), target.ToRead)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer call.Close()
-	a := &account{Call: call, in: in, prices: prices, sums: cost.Sums{By: o.by}, now: now,
-		rates: map[string]cost.Rate{}}
-	if a.queue, err = substituteQueue(o.Queue, call, in); err != nil {
-		return err
+	queue, err := substituteQueue(o.Queue, call, in)
+	if err != nil {
+		return nil, err
 	}
 	ids, err := costlyJobs(ctx, con, o, call, since)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.readState(ctx); err != nil {
-		return err
+	a := &account{Call: call, sums: cost.Sums{By: by}, now: now}
+	a.rates = &cost.Rates{Platform: in.Platform, Prices: prices, Queue: queue}
+	if queue == "" { // the platform file describes it otherwise
+		if a.rates.State, err = readState(ctx, call.Target); err != nil {
+			return nil, err
+		}
 	}
 	if a.runs, err = runsOf(con, call.Target); err != nil {
-		return err
+		return nil, err
 	}
 	// all ids are passed on, because a child and its array may be in different
 	// chunks.
 	for page := range slices.Chunk(ids, describedAtOnce) {
 		if err := a.add(ctx, page, ids); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if a.missing > 0 {
 		fmt.Fprintf(con.Err, "note: %s of arrays no longer exist at %s\n", text.Count(a.missing, "child"),
 			diag.Printable(call.Label))
 	}
-	if call.Format == "json" {
-		return con.JSON(spentDocument{costHead{call.Kind(), newPriceTable(prices, a.allRates()), o.by,
-			notIncluded(a.allRates())}, a.sums.Rows, a.sums.Total})
-	}
-	return printSpent(con, a)
+	rates := a.rates.All()
+	return &SpentDocument{costHead{call.Kind(), cost.NewPriceTable(prices, rates), by, cost.NotIncluded(rates)},
+		a.sums.Rows, a.sums.Total, queue == "" && call.IsLocal(), queue, prices, rates}, nil
 }
 
 // substituteQueue returns the queue whose machines and prices replace those of
@@ -135,27 +145,27 @@ func aliases(in *input.Input) (names []string) {
 
 // costlyJobs returns the ids of the jobs that the command line names, without
 // repetitions. Without names it is the last submission.
-func costlyJobs(ctx context.Context, con *term.Console, o costOptions, call *jobs.Call,
+func costlyJobs(ctx context.Context, con *term.Console, o CostOptions, call *jobs.Call,
 	since time.Time) (ids []string, err error) {
-	words := slices.Concat(o.jobs, o.Paths)
+	words := slices.Concat(o.Jobs, o.Args)
 	if !since.IsZero() {
 		return jobsSince(ctx, con, call, o, words, since)
 	}
-	if o.submission != "" && len(words) > 0 {
+	if o.Submission != "" && len(words) > 0 {
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	found, err := jobs.Resolve(ctx, r, jobs.Options{Given: cmdline.Given{Command: o.Command, Args: words}, Submission: o.submission})
+	found, err := jobs.Resolve(ctx, r, jobs.Options{Given: cmdline.Given{Command: o.Command, Args: words}, Submission: o.Submission})
 	return session.IDs(session.Jobs(found)), err
 }
 
 // jobsSince lists the jobs of the given handles and files that were created
 // after since. Without any it lists all jobs. A trailing * in a name is a
 // wildcard.
-func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOptions, handles []string,
+func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o CostOptions, handles []string,
 	since time.Time) (ids []string, err error) {
-	if len(o.jobs) > 0 || o.submission != "" {
-		return nil, exit.Usage("--since selects jobs by name").Try("batchctl cost NAME --since %s", o.since)
+	if len(o.Jobs) > 0 || o.Submission != "" {
+		return nil, exit.Usage("--since selects jobs by name").Try("batchctl cost NAME --since %s", o.Since)
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
 	filter, queue := client.Filter{CreatedAfter: since}, ""
@@ -181,36 +191,33 @@ func jobsSince(ctx context.Context, con *term.Console, call *jobs.Call, o costOp
 	}
 	if len(ids) == 0 {
 		return nil, exit.Fail(exit.NotDone, "no job of %s was created since %s",
-			cmp.Or(strings.Join(handles, " "), "any name"), o.since).
-			Try("list the jobs: batchctl list --created-after %s%s", o.since, call.Flags)
+			cmp.Or(strings.Join(handles, " "), "any name"), o.Since).
+			Try("list the jobs: batchctl list --created-after %s%s", o.Since, call.Flags)
 	}
 	return client.Distinct(ids), nil
 }
 
-// readState queries the queues and compute environments of the target. Jobs in a
+// readState queries the queues and compute environments of a target. Jobs in a
 // queue that it cannot read have no price, and the output explains why.
-func (a *account) readState(ctx context.Context) error {
-	if a.queue != "" {
-		return nil // the platform file describes it
-	}
-	a.state = &plan.TargetState{Target: a.Kind(), Region: a.Config.Region, Local: a.IsLocal()}
-	if a.state.Local {
-		a.state.Region = ""
-		return nil
+func readState(ctx context.Context, t *target.Target) (*plan.TargetState, error) {
+	state := &plan.TargetState{Target: t.Kind(), Region: t.Config.Region, Local: t.IsLocal()}
+	if state.Local {
+		state.Region = ""
+		return state, nil
 	}
 	var err error
-	if a.state.Queues, err = a.Client.Queues(ctx); err != nil {
-		a.state.QueuesErr = exit.From(err).Message
-		return ctx.Err()
+	if state.Queues, err = t.Client.Queues(ctx); err != nil {
+		state.QueuesErr = exit.From(err).Message
+		return state, ctx.Err()
 	}
-	names := a.state.EnvironmentNames()
+	names := state.EnvironmentNames()
 	if len(names) == 0 {
-		return nil
+		return state, nil
 	}
-	if a.state.Environments, err = a.Call.Client.Environments(ctx, names...); err != nil {
-		a.state.EnvironmentsErr = exit.From(err).Message
+	if state.Environments, err = t.Client.Environments(ctx, names...); err != nil {
+		state.EnvironmentsErr = exit.From(err).Message
 	}
-	return ctx.Err()
+	return state, ctx.Err()
 }
 
 // runsOf returns the name of each job's submission, by job id, from the ledger:
@@ -270,7 +277,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if isChild && slices.Contains(all, parent) {
 			continue
 		}
-		rate, err := a.rate(job.JobDetail)
+		rate, err := a.rates.Of(job.JobDetail)
 		if err != nil {
 			return err
 		}
@@ -323,66 +330,28 @@ func (a *account) addChildren(ctx context.Context, row *cost.Row, array string, 
 	return flush()
 }
 
-// rate returns the hourly cost of a job. Jobs with the same requirements in the
-// same queue share the result.
-func (a *account) rate(d types.JobDetail) (cost.Rate, error) {
-	made, err := cost.PlanOf(d, a.queue)
-	if err != nil {
-		return cost.Rate{}, fmt.Errorf("read job %s: %w", aws.ToString(d.JobId), err)
-	}
-	// Equal definitions in the same queue have the same rate.
-	key, err := json.Marshal(made.Jobs[0].Register)
-	if err != nil {
-		return cost.Rate{}, err
-	}
-	at := aws.ToString(made.Jobs[0].Submit.JobQueue) + string(key)
-	r, ok := a.rates[at]
-	if !ok {
-		region, isLocal := "", false
-		if a.state != nil {
-			region, isLocal = a.state.Region, a.state.Local
-		}
-		r = cost.RateOf(made.Review(a.state, a.in.Platform, a.prices).Jobs[0], a.prices, region, isLocal)
-		if isLocal { // even if a platform file describes a queue of this name
-			r = cost.Rate{Free: "this machine costs nothing"}
-		}
-		a.rates[at] = r
-	}
-	return r, nil
-}
-
-// allRates returns the cached rates, in no particular order.
-func (a *account) allRates() (rates []cost.Rate) {
-	for _, r := range a.rates {
-		rates = append(rates, r)
-	}
-	return rates
-}
-
-// printSpent prints one line per group, and below them how the figures are
+// Print prints one line per group, and below them how the figures are
 // calculated.
-func printSpent(con *term.Console, a *account) error {
-	// Local jobs have a price only with --queue.
-	isFree := a.queue == "" && a.IsLocal()
-	t := con.Table(headOf(a.sums.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
+func (d *SpentDocument) Print(con *term.Console) error {
+	t := con.Table(headOf(d.By), "COST", "TIME", "WASTE", "RUNS", "FAILED", "ATTEMPTS", "RETRIED", "WASTED")
 	row := func(r *cost.Row) {
 		money, wasted := r.Cost.String(), r.Waste.String()
-		if isFree {
+		if d.isFree {
 			money, wasted = "-", "-"
 		}
 		t.Row(shown(con, r.Name), money, secondsText(r.Seconds), wasteText(r.Spent), fmt.Sprint(r.Runs),
 			fmt.Sprint(r.Failed), fmt.Sprint(r.Attempts), fmt.Sprint(r.Retried), wasted)
 	}
-	for _, r := range a.sums.Rows {
+	for _, r := range d.Rows {
 		row(r)
 	}
-	if len(a.sums.Rows) > 1 {
-		row(&a.sums.Total)
+	if len(d.Rows) > 1 {
+		row(&d.Total)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	total := a.sums.Total
+	total := d.Total
 	g := &costPage{PlanPage{Con: con, Width: term.Width(con.Out)}}
 	g.Text.WriteString("\n")
 	if total.WasteSeconds() > 0 {
@@ -392,7 +361,7 @@ func printSpent(con *term.Console, a *account) error {
 	if total.Unended > 0 {
 		g.Line("so far", "%s not ended", text.Count(total.Unended, "run")+" of them")
 	}
-	if isFree {
+	if d.isFree {
 		g.Line("prices", "none: this machine costs nothing; to see the cost in a queue of the platform file: --queue QUEUE")
 	} else {
 		if total.Alone.Known() && total.Alone.USD > total.Cost.High.USD {
@@ -400,12 +369,12 @@ func printSpent(con *term.Console, a *account) error {
 		}
 		g.gaps("low", total.Cost.Low, "run")
 		g.gaps("high", total.Cost.High, "run")
-		g.prices(a.prices, a.allRates())
-		if a.queue != "" {
-			g.More("as if the jobs had run in queue %s", a.queue)
+		g.prices(d.Prices, d.NotIncluded, d.prices, d.rates)
+		if d.queue != "" {
+			g.More("as if the jobs had run in queue %s", d.queue)
 		}
 	}
-	g.Line("target", "%s", a.Kind())
+	g.Line("target", "%s", d.Target)
 	return con.Print(g.Text.String())
 }
 

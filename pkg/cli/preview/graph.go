@@ -11,8 +11,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -26,15 +28,30 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
-// graphOptions are the flags and arguments of graph. Without a Format, the
-// extension of out decides.
+// GraphCommand is batchctl graph.
+func GraphCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "graph",
+		Usage:     "draw the jobs of a file and their dependencies",
+		UsageText: "batchctl graph [FLAGS] [FILE or JOB ...]",
+		Description: cmdline.Help("For a FILE, draws the jobs as they would be submitted, with split arrays and inserted steps, and does not query the target. For the name of a job or "+
+			"workflow, or with --submission, draws the submitted jobs with their status.",
+			"batchctl graph pipeline.json\nbatchctl graph pipeline.json --output svg --out pipeline.svg\n"+
+				"batchctl graph calibration\n"+
+				"batchctl graph calibration --critical-path --out calibration.svg"),
+	}, graphOptions{Output: cmdline.OutputsAs("text, dot or svg (default: the extension of --out, else text)")},
+		func(ctx context.Context, o graphOptions) error { return drawGraph(ctx, con, o) })
+}
+
+// graphOptions are the flags and arguments of graph.
 type graphOptions struct {
 	Options
-	submission, out string
-	// link is the template of the nodes' links; "" for none.
-	link string
-	// critical marks the critical path.
-	critical bool
+	Submission string `flag:"submission" usage:"all jobs of a <SUBMISSION>: its id, workflow or file, or one of its jobs"`
+	cmdline.Output
+	Out      string `flag:"out" usage:"write to this <FILE> instead of stdout"`
+	Critical bool   `flag:"critical-path" usage:"mark the submitted jobs that decided when the submission ended"`
+	// Link is the template of the nodes' links; "" for none.
+	Link string `flag:"link" usage:"link each submitted job to this <ADDRESS> in SVG and DOT; {id} stands for the job's id"`
 }
 
 // drawGraph is batchctl graph: it draws files or a submission, to stdout or to
@@ -44,7 +61,7 @@ func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	link, err := linkOf(o.link)
+	link, err := linkOf(o.Link)
 	if err != nil {
 		return err
 	}
@@ -52,12 +69,12 @@ func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := draw(con, format, o.out, g)
+	drawn, err := draw(con, format, o.Out, g)
 	if err != nil {
 		return err
 	}
-	if o.out != "" {
-		return newfile.Write(o.out, newfile.ForAll, newfile.Bytes([]byte(drawn)))
+	if o.Out != "" {
+		return newfile.Write(o.Out, newfile.ForAll, newfile.Bytes([]byte(drawn)))
 	}
 	_, err = con.Out.Write([]byte(drawn))
 	return err
@@ -66,10 +83,10 @@ func drawGraph(ctx context.Context, con *term.Console, o graphOptions) error {
 // graphFormat returns --output, or the format that the extension of --out stands
 // for.
 func graphFormat(o graphOptions) (string, error) {
-	if o.Format != "" {
+	if o.Out == "" || o.IsSet("output") {
 		return o.Format, nil
 	}
-	switch extension := strings.ToLower(filepath.Ext(o.out)); extension {
+	switch extension := strings.ToLower(filepath.Ext(o.Out)); extension {
 	case ".svg":
 		return "svg", nil
 	case ".dot", ".gv":
@@ -77,7 +94,7 @@ func graphFormat(o graphOptions) (string, error) {
 	case ".txt", ".text", "":
 		return "text", nil
 	}
-	return "", exit.Usage("--out %s: unknown file extension", o.out).
+	return "", exit.Usage("--out %s: unknown file extension", o.Out).
 		Try("use .svg, .dot or .txt, or choose the format: --output svg")
 }
 
@@ -85,12 +102,12 @@ func graphFormat(o graphOptions) (string, error) {
 // arguments or --submission name.
 func graphOf(ctx context.Context, con *term.Console, o graphOptions,
 	link func(id string) string) (*graph.Graph, error) {
-	if o.submission == "" && (len(o.Paths) == 0 || slices.ContainsFunc(o.Paths, session.NamesFile)) {
+	if o.Submission == "" && (len(o.Args) == 0 || slices.ContainsFunc(o.Args, session.NamesFile)) {
 		const hint = "name a workflow or a job, or use --submission"
 		switch {
 		case link != nil:
 			return nil, exit.Usage("--link applies only to submitted jobs: the jobs of a file have no ids").Try(hint)
-		case o.critical:
+		case o.Critical:
 			return nil, exit.Usage("--critical-path applies only to submitted jobs: the jobs of a file have no times").
 				Try(hint)
 		}
@@ -104,7 +121,7 @@ func graphOf(ctx context.Context, con *term.Console, o graphOptions,
 		}
 		return plannedGraph(con, planned), nil
 	}
-	return SubmissionGraph(ctx, con, o.ofJobs(o.submission), link, o.critical)
+	return SubmissionGraph(ctx, con, o.ofJobs(o.Submission), link, o.Critical)
 }
 
 // SubmissionGraph opens the target and returns the graph of the jobs that o.Args or o.Submission

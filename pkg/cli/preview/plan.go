@@ -9,7 +9,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -23,67 +25,128 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 )
 
-// Print says where and what plan prints.
-type Print struct {
-	// Out is the path of a file for the plan as JSON; "" for none.
-	Out string
-	// Operation names the one request that is printed; "" prints the plan.
-	Operation string
+// PlanCommand is batchctl plan.
+func PlanCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "plan",
+		Usage:     "show what a submission would do; change nothing",
+		UsageText: "batchctl plan [FLAGS] FILE ...",
+		Description: cmdline.Help("Validates the file. Then it reads the registered definitions, queues and compute environments from the target, for at most 5 seconds. With --offline, "+
+			"it asks no target: without --target, placement and price follow the platform file. The plan lists everything that it could not check.\n\nThe exit code is 0 if every job definition "+
+			"is already registered, and with --offline. It is 4 if a definition would be registered or could not be checked. It is 1 if the "+
+			"target would reject the jobs or leave them waiting indefinitely.\n\nWith --json, stdout contains the requests for `aws batch ... "+
+			"--cli-input-json`. --operation prints one of them and queries nothing.\n\nWith --output markdown, stdout is a comment for a pull "+
+			"request: verdict, placement, price and problems of each file. Files that are not batchctl documents are skipped.",
+			"batchctl plan job.json\nbatchctl plan job.json --target prod --out job.plan\nbatchctl submit job.json --target prod --check job.plan\n"+
+				"batchctl plan job.json --operation SubmitJob > submit.json\naws batch submit-job --cli-input-json file://submit.json\n"+
+				"batchctl plan jobs/*.json --offline --output markdown > comment.md"),
+	}, PlanOptions{Output: cmdline.OutputsAs("text, json or markdown",
+		cmdline.JSON[plan.Document](), cmdline.JSONWith[map[string]any]("operation"))},
+		func(ctx context.Context, o PlanOptions) error { return PlanFiles(ctx, con, o) })
+}
+
+// PlanOptions are the flags of plan.
+type PlanOptions struct {
+	Options
+	cmdline.Output
+	Offline bool `flag:"offline" usage:"do not query the target"`
+	Verbose bool `flag:"verbose" usage:"also show how each price is calculated"`
 	// When adds when the jobs start.
-	When bool
+	When bool `flag:"when" usage:"forecast when the jobs start, from the queue's jobs and earlier durations"`
+	Pricing
+	// Out is the path of a file for the plan as JSON.
+	Out string `flag:"out" usage:"also write the plan to this <FILE>, for submit --check"`
+	// Operation names the one request that is printed; "" prints the plan.
+	Operation string `flag:"operation" usage:"print only the request of this <OPERATION>: RegisterJobDefinition or SubmitJob"`
 }
 
 // PlanFiles is batchctl plan: it plans the files, compares the plan with the
 // target, and prints both.
-func PlanFiles(ctx context.Context, con *term.Console, o Options, p Print) error {
-	if o.Format == "markdown" {
-		return planMarkdown(ctx, con, o, p)
-	}
-	in, err := input.Load(con, o.Options)
-	if err != nil {
-		return err
-	}
-	planned, err := PlanForTarget(ctx, con, o, in)
-	if err != nil {
-		return err
-	}
-	if p.Operation != "" {
-		return printRequest(con, planned, p.Operation)
-	}
-	v, err := review(ctx, con, o, in, planned)
-	if err != nil {
-		return err
-	}
-	if v.Policy != nil {
-		if err := input.Complain(con, v.Policy.Problems); err != nil {
+func PlanFiles(ctx context.Context, con *term.Console, o PlanOptions) error {
+	switch {
+	case o.Format == "markdown":
+		return planMarkdown(ctx, con, o)
+	case o.Operation != "":
+		_, planned, err := planned(ctx, con, o.Options)
+		if err != nil {
 			return err
 		}
+		return printRequest(con, planned, o.Operation)
 	}
-	if p.When {
-		if err := addWhen(ctx, con, o, in, v); err != nil {
-			return err
-		}
-	}
-	if err := noteLacking(con, o, in, v, planned); err != nil {
-		return err
-	}
-	document, err := planned.JSON(v)
-	if err != nil {
-		return err
+	p, verdict := Plan(ctx, con, o)
+	if p == nil {
+		return verdict
 	}
 	// The same bytes go to --out and to stdout.
-	document = append(diag.PrintableJSON(document), '\n')
-	if p.Out != "" {
-		if err := writePlan(con, p.Out, document); err != nil {
+	document, err := p.JSON()
+	if err != nil {
+		return err
+	}
+	if o.Out != "" {
+		if err := writePlan(con, o.Out, document); err != nil {
 			return err
 		}
 	}
 	if o.Format == "json" {
 		_, err = con.Out.Write(document)
 	} else {
-		err = printPlan(con, o, p.Out, v)
+		err = p.Print(con)
 	}
-	return cmp.Or(err, reviewCost(o, in, planned, v, ""), planVerdict(o, v))
+	return cmp.Or(err, verdict)
+}
+
+// Planned is a plan that is compared with its target.
+type Planned struct {
+	Plan   *plan.Plan
+	Review *plan.Review
+
+	options PlanOptions
+}
+
+// Plan plans the files, and compares the plan with the target. The error that comes with a plan is the verdict on it,
+// such as exit.Change.
+func Plan(ctx context.Context, con *term.Console, o PlanOptions) (*Planned, error) {
+	in, planned, err := planned(ctx, con, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	v, err := review(ctx, con, o, in, planned)
+	if err != nil {
+		return nil, err
+	}
+	if v.Policy != nil {
+		if err := input.Complain(con, v.Policy.Problems); err != nil {
+			return nil, err
+		}
+	}
+	if o.When {
+		if err := addWhen(ctx, con, o, in, v); err != nil {
+			return nil, err
+		}
+	}
+	if err := noteLacking(con, o.Options, in, v, planned); err != nil {
+		return nil, err
+	}
+	return &Planned{planned, v, o}, cmp.Or(reviewCost(o.Pricing, in, planned, v, ""), planVerdict(o, v))
+}
+
+// planned loads and plans the files.
+func planned(ctx context.Context, con *term.Console, o Options) (*input.Input, *plan.Plan, error) {
+	in, err := input.Load(con, o.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	planned, err := PlanForTarget(ctx, con, o, in)
+	return in, planned, err
+}
+
+// JSON returns the plan as plan.Document.
+func (p *Planned) JSON() ([]byte, error) {
+	document, err := p.Plan.JSON(p.Review)
+	if err != nil {
+		return nil, err
+	}
+	return append(diag.PrintableJSON(document), '\n'), nil
 }
 
 // noteLacking prints why the local engine could not start jobs of the plan, and adds what plan cannot check of their
@@ -110,7 +173,7 @@ func noteLacking(con *term.Console, o Options, in *input.Input, v *plan.Review, 
 
 // planVerdict returns the exit status of a plan, after everything has been
 // printed.
-func planVerdict(o Options, v *plan.Review) error {
+func planVerdict(o PlanOptions, v *plan.Review) error {
 	switch blocked := v.Blocked(); {
 	case blocked == 1 && len(v.Jobs) == 1:
 		return exit.Fail(exit.Problem, "this job cannot run at %s", v.Target.Target)
@@ -161,12 +224,12 @@ func BuildPlan(ctx context.Context, con *term.Console, o Options, in *input.Inpu
 	}
 	if len(planned.Jobs) == 0 &&
 		slices.ContainsFunc(in.Files, func(f *document.File) bool { return len(f.Requests) > 0 }) {
-		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Args, " ")).
 			Try("it creates queues or related resources; to show what would change: batchctl apply %s --check",
-				term.Quoted(o.Paths[0]))
+				term.Quoted(o.Args[0]))
 	}
 	if len(planned.Jobs) == 0 {
-		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Paths, " ")).
+		return nil, exit.Fail(exit.BadUsage, "%s contains no job", strings.Join(o.Args, " ")).
 			Try("%s needs job files, workflows, job definitions or submissions; it reads other files only for checks",
 				o.Command)
 	}
@@ -235,13 +298,14 @@ func printRequest(con *term.Console, planned *plan.Plan, operation string) error
 
 // nextCommand returns the command line of another command with the flags that
 // change the plan, so that it sends what was shown. It masks secrets.
-func nextCommand(o Options, verb string) string {
+func nextCommand(o PlanOptions, verb string) string {
 	args := []string{"batchctl", verb}
-	args = append(args, o.Paths...)
+	args = append(args, o.Args...)
 	for _, f := range []struct{ name, value string }{
 		{"target", o.Target.Name}, {"profile", o.Target.Profile}, {"region", o.Target.Region},
 		{"endpoint-url", o.Target.EndpointURL}, {"queue", o.Queue},
-		{"platform", o.Target.Platform}, {"catalog", o.Catalog}, {"prices", o.Prices}, {"max-cost", o.MaxCost},
+		{"platform", o.Target.Platform}, {"catalog", string(o.Catalog)}, {"prices", string(o.Prices)},
+		{"max-cost", string(o.MaxCost)},
 	} {
 		if f.value != "" {
 			args = append(args, "--"+f.name, f.value)

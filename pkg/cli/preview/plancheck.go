@@ -30,9 +30,9 @@ import (
 const queryTimeout = 5 * time.Second
 
 // review compares a plan with its target, the prices and the platform file.
-func review(ctx context.Context, con *term.Console, o Options, in *input.Input,
+func review(ctx context.Context, con *term.Console, o PlanOptions, in *input.Input,
 	planned *plan.Plan) (*plan.Review, error) {
-	prices, err := PricesFor(o.Prices, in)
+	prices, err := PricesFor(string(o.Prices), in)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ const NoTarget = "none"
 // queryTarget fetches the state of the target that the plan needs. Only a target
 // that does not exist, or a wrong account, is an error. What cannot be queried is
 // reported in the result.
-func queryTarget(whole context.Context, con *term.Console, o Options, in *input.Input,
+func queryTarget(whole context.Context, con *term.Console, o PlanOptions, in *input.Input,
 	planned *plan.Plan) (*plan.TargetState, error) {
 	name := o.Target.NameFrom(in.Platform)
 	var entry document.Target

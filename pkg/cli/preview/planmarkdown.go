@@ -27,19 +27,19 @@ type fileReport struct {
 
 // planMarkdown is batchctl plan --output markdown. It plans each file on its own,
 // and prints one report. A problem of one file does not hide the others.
-func planMarkdown(ctx context.Context, con *term.Console, o Options, p Print) error {
-	if p.Out != "" || p.Operation != "" {
+func planMarkdown(ctx context.Context, con *term.Console, o PlanOptions) error {
+	if o.Out != "" || o.Operation != "" {
 		return exit.Usage("--output markdown excludes --out and --operation").
 			Try("remove --output markdown, or the other flag")
 	}
-	if slices.Contains(o.Paths, "-") {
+	if slices.Contains(o.Args, "-") {
 		return exit.Usage("--output markdown does not read standard input").
 			Try("name the files: batchctl plan FILE ... --output markdown")
 	}
 	var files []*fileReport
 	var shown []*plantext.File
 	platforms := map[string]bool{}
-	for _, path := range o.Paths {
+	for _, path := range o.Args {
 		reports, err := reportFile(ctx, con, o, path, platforms)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func planMarkdown(ctx context.Context, con *term.Console, o Options, p Print) er
 // reportFile checks and plans a file. It returns no report for a document of
 // another tool, and a second one for a platform file that has problems: platforms
 // has those that are reported. The error is that of the command line.
-func reportFile(ctx context.Context, con *term.Console, o Options, path string,
+func reportFile(ctx context.Context, con *term.Console, o PlanOptions, path string,
 	platforms map[string]bool) ([]*fileReport, error) {
 	// The report has the messages. In a log they would be repeated.
 	own := &term.Console{Streams: term.Streams{In: con.In, Out: io.Discard, Err: io.Discard}}
@@ -130,9 +130,9 @@ func (f *fileReport) moveProblems(checked *check.Result) *fileReport {
 
 // plan plans the file and compares the plan with the target. Errors of the command
 // line end the command; others belong to the file.
-func (f *fileReport) plan(ctx context.Context, o Options) error {
-	o.Paths = []string{f.Path}
-	in, err := input.Load(f.con, o.Options)
+func (f *fileReport) plan(ctx context.Context, o PlanOptions) error {
+	o.Args = []string{f.Path}
+	in, err := input.Load(f.con, o.Options.Options)
 	if err != nil {
 		return f.fail(err)
 	}
@@ -140,7 +140,7 @@ func (f *fileReport) plan(ctx context.Context, o Options) error {
 	if !target.Exists(name, in.Platform) {
 		return target.Unknown(name, in.Platform)
 	}
-	planned, problems, err := buildPlan(ctx, o, in, name == target.Local)
+	planned, problems, err := buildPlan(ctx, o.Options, in, name == target.Local)
 	if err != nil {
 		return f.fail(err)
 	}
@@ -160,7 +160,7 @@ func (f *fileReport) plan(ctx context.Context, o Options) error {
 		}
 	}
 	f.Blocked = f.Review.ProblemTexts()
-	if err := reviewCost(o, in, planned, f.Review, ""); err != nil {
+	if err := reviewCost(o.Pricing, in, planned, f.Review, ""); err != nil {
 		if failure := exit.From(err); failure.Code == exit.BadUsage {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -19,12 +20,12 @@ import (
 )
 
 // report plans the files of a directory that is the working directory.
-func report(t *testing.T, o Options, paths ...string) (text string, code int) {
+func report(t *testing.T, o PlanOptions, paths ...string) (text string, code int) {
 	t.Helper()
 	var out bytes.Buffer
 	con := &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: os.Stderr}}
-	o.Format, o.Offline, o.Paths, o.Command = "markdown", true, paths, "plan"
-	err := PlanFiles(t.Context(), con, o, Print{})
+	o.Format, o.Offline, o.Args, o.Command = "markdown", true, paths, "plan"
+	err := PlanFiles(t.Context(), con, o)
 	if err != nil {
 		code = exit.From(err).Code
 		if message := exit.From(err).Message; message != "" {
@@ -65,7 +66,7 @@ func TestPlanMarkdown(t *testing.T) {
 			a.Extract(t, dir)
 			paths := strings.Split(strings.TrimSpace(a.Text(t, "paths")), "\n")
 			t.Chdir(dir)
-			text, code := report(t, Options{MaxCost: "5"}, paths...)
+			text, code := report(t, PlanOptions{Pricing: Pricing{MaxCost: "5"}}, paths...)
 			harmless(t, text)
 			if strings.Contains(text, "hunter2hunter2") {
 				t.Error("a credential is in the report")
@@ -94,7 +95,7 @@ func TestPlanMarkdownLimits(t *testing.T) {
 		}
 		paths = append(paths, path)
 	}
-	got, code := report(t, Options{}, paths...)
+	got, code := report(t, PlanOptions{}, paths...)
 	harmless(t, got)
 	if code != exit.Problem {
 		t.Errorf("exit code %d", code)
@@ -122,8 +123,9 @@ func TestPlanMarkdownAtTarget(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		con := &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: os.Stderr}}
-		o := Options{Options: input.Options{Command: "plan", Paths: []string{"testdata/job.json"}, Target: c.target}, Format: "markdown"}
-		err := PlanFiles(t.Context(), con, o, Print{})
+		o := PlanOptions{Output: cmdline.Output{Format: "markdown"}}
+		o.Command, o.Args, o.Target = "plan", []string{"testdata/job.json"}, c.target
+		err := PlanFiles(t.Context(), con, o)
 		harmless(t, out.String())
 		if !strings.Contains(out.String(), c.row) || err == nil || exit.From(err).Code == exit.OK {
 			t.Errorf("%s: %v\n%s", name, err, out.String())
@@ -132,23 +134,24 @@ func TestPlanMarkdownAtTarget(t *testing.T) {
 }
 
 func TestPlanMarkdownUsage(t *testing.T) {
-	text, code := report(t, Options{})
+	text, code := report(t, PlanOptions{})
 	if code != exit.OK || !strings.Contains(text, "No job file has changed.") {
 		t.Errorf("without a file: %d\n%s", code, text)
 	}
 	con := &term.Console{Streams: term.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}}
-	for _, o := range []struct {
-		Options
-		Print
-	}{
-		{Options{}, Print{Out: "x"}},
-		{Options{}, Print{Operation: "SubmitJob"}},
-		{Options{Options: input.Options{Paths: []string{"-"}}}, Print{}},
-		{Options{Options: input.Options{Catalog: "none.json", Paths: []string{"a.json"}}}, Print{}},
-		{Options{Options: input.Options{Paths: []string{"testdata/job.json"}, Target: target.Options{Name: "nope"}}}, Print{}},
+	of := func(o input.Options, paths ...string) PlanOptions {
+		o.Args = paths
+		return PlanOptions{Options: Options{Options: o}}
+	}
+	for _, o := range []PlanOptions{
+		{Out: "x"},
+		{Operation: "SubmitJob"},
+		of(input.Options{}, "-"),
+		of(input.Options{Catalog: "none.json"}, "a.json"),
+		of(input.Options{Target: target.Options{Name: "nope"}}, "testdata/job.json"),
 	} {
-		o.Options.Format = "markdown"
-		if err := PlanFiles(t.Context(), con, o.Options, o.Print); err == nil || exit.From(input.FailureOf(err)).Message == "" {
+		o.Format = "markdown"
+		if err := PlanFiles(t.Context(), con, o); err == nil || exit.From(input.FailureOf(err)).Message == "" {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -58,10 +58,10 @@ func fold(line string, width int) string {
 	return out
 }
 
-// printPlan prints a reviewed plan as text. out is the file that plan --out
-// wrote, for the next command.
-func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
-	g := &PlanPage{Con: con, Width: term.Width(con.Out), Verbose: o.Verbose}
+// Print prints the plan as text.
+func (p *Planned) Print(con *term.Console) error {
+	v := p.Review
+	g := &PlanPage{Con: con, Width: term.Width(con.Out), Verbose: p.options.Verbose}
 	g.target(v.Target)
 	var all []*plan.Job
 	for _, j := range v.Jobs {
@@ -77,12 +77,12 @@ func printPlan(con *term.Console, o Options, out string, v *plan.Review) error {
 	for _, problem := range v.Problems() {
 		g.Line("problem", "%s", problem)
 	}
-	fmt.Fprintf(&g.Text, "\nnext: %s\n", diag.Printable(con.Redacted(next(o, out, v))))
+	fmt.Fprintf(&g.Text, "\nnext: %s\n", diag.Printable(con.Redacted(next(p.options, v))))
 	return con.Print(g.Text.String())
 }
 
 // next returns the command that continues after the plan.
-func next(o Options, out string, v *plan.Review) string {
+func next(o PlanOptions, v *plan.Review) string {
 	switch {
 	case v.Target.Unreached != "" && !o.Offline:
 		return "see the line of the target, then repeat: " + nextCommand(o, "plan")
@@ -96,14 +96,14 @@ func next(o Options, out string, v *plan.Review) string {
 		o = o.at("NAME")
 	}
 	command := nextCommand(o, "submit")
-	if out != "" {
-		command += " --check " + term.Quoted(out)
+	if o.Out != "" {
+		command += " --check " + term.Quoted(o.Out)
 	}
 	return command
 }
 
 // at returns the options for another target.
-func (o Options) at(name string) Options {
+func (o PlanOptions) at(name string) PlanOptions {
 	o.Target.Name = name
 	return o
 }

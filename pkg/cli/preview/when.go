@@ -53,7 +53,7 @@ func recorded(t *target.Target) (attempts []history.Attempt) {
 
 // addWhen adds to a review when the jobs of a plan start that wait for no other job of it. What cannot be forecast is
 // a note, because the plan is right without it.
-func addWhen(whole context.Context, con *term.Console, o Options, in *input.Input, v *plan.Review) error {
+func addWhen(whole context.Context, con *term.Console, o PlanOptions, in *input.Input, v *plan.Review) error {
 	note := func(why string) error {
 		fmt.Fprintf(con.Err, "note: no forecast: %s\n", diag.Printable(why))
 		return nil
@@ -67,7 +67,7 @@ func addWhen(whole context.Context, con *term.Console, o Options, in *input.Inpu
 	if o.Target.NameFrom(in.Platform) == target.Local && neverRan(o.Target) {
 		return note("the local engine was never used, so no job is ahead")
 	}
-	prices, err := PricesFor(o.Prices, in)
+	prices, err := PricesFor(string(o.Prices), in)
 	if err != nil {
 		return err
 	}

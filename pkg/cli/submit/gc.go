@@ -7,33 +7,48 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
 
 // keptRevisions is the default of --keep: enough revisions to return to what ran
 // last month.
 const keptRevisions = 5
 
+// GCCommand is batchctl gc.
+func GCCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "gc",
+		Usage:     "deregister unused revisions of job definitions",
+		UsageText: "batchctl gc [FLAGS] [DEFINITION ...]",
+		Description: cmdline.Help("Deregisters all but the newest revisions of each job definition. It keeps revisions that an unfinished job or an open submission "+
+			"uses, and revisions that another tool registered.\n\nWithout a DEFINITION, it checks all definitions, and also deletes consumable resources that maxParallel created and no job needs any more. On the "+
+			"local engine, it also deletes staged data that no submission has used for 90 days.",
+			"batchctl gc --dry-run --target prod"),
+	}, gcOptions{Options: jobs.Options{Output: cmdline.Outputs(cmdline.JSON[[]target.Removed]())}, Keep: keptRevisions},
+		func(ctx context.Context, o gcOptions) error { return gc(ctx, con, o) }, "submission")
+}
+
 // gcOptions are the flags of gc. Args are names of job definitions.
 type gcOptions struct {
 	jobs.Options
-	// keep is how many of the newest revisions of each definition are kept.
-	keep   int
-	dryRun bool
+	Keep   int  `flag:"keep" usage:"keep the newest <N> revisions of each definition"`
+	DryRun bool `flag:"dry-run" usage:"print what would be deregistered; change nothing"`
 }
 
 // gc is batchctl gc. After a failed call it deletes nothing more, but prints a
 // row for everything.
 func gc(ctx context.Context, con *term.Console, o gcOptions) error {
-	if o.keep < 1 {
-		return exit.Usage("--keep must be at least 1, not %d", o.keep).Try("use --keep 1 or more")
+	if o.Keep < 1 {
+		return exit.Usage("--keep must be at least 1, not %d", o.Keep).Try("use --keep 1 or more")
 	}
 	why := target.ToChange
-	if o.dryRun {
+	if o.DryRun {
 		why = target.ToRead
 	}
 	call, err := jobs.OpenFor(ctx, con, o.Options, why)
@@ -41,7 +56,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		return err
 	}
 	defer call.Close()
-	revisions, other, err := call.Client.Revisions(ctx, o.keep, o.Args...)
+	revisions, other, err := call.Client.Revisions(ctx, o.Keep, o.Args...)
 	if err != nil {
 		return err
 	}
@@ -51,7 +66,7 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 		row := target.Removed{Definition: batch.Name(r.ARN), Action: "kept", Reason: r.Kept}
 		if r.Kept == "" && failed == nil {
 			row.Action = "would be deregistered"
-			if !o.dryRun {
+			if !o.DryRun {
 				row.Action = "deregistered"
 				failed = call.Client.Deregister(ctx, r)
 			}
@@ -64,9 +79,9 @@ func gc(ctx context.Context, con *term.Console, o gcOptions) error {
 	// Names select definitions, so only gc without names deletes anything else.
 	if len(o.Args) == 0 && failed == nil {
 		var more []target.Removed
-		more, failed = gcResources(ctx, con, call, o.dryRun)
+		more, failed = gcResources(ctx, con, call, o.DryRun)
 		rows = append(rows, more...)
-		old, err := call.DropStaged(o.dryRun, time.Now())
+		old, err := call.DropStaged(o.DryRun, time.Now())
 		if err != nil {
 			return err
 		}

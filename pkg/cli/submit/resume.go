@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -16,17 +17,39 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
+
+// ResumeCommand is batchctl resume.
+func ResumeCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "resume",
+		Usage:     "resume interrupted submissions",
+		UsageText: "batchctl resume [FLAGS] [RUN ...]",
+		Description: cmdline.Help("A RUN is a submission that was interrupted or has a missing answer: its id, which submit prints, its workflow or file, or one of its jobs. resume "+
+			"checks which jobs were accepted, submits the rest, and ends duplicates.\n\nWithout a RUN it resumes every open submission to the target. It refuses to continue in "+
+			"another account or Region.",
+			"batchctl resume\nbatchctl resume 3f2a91c0\nbatchctl resume --drop 3f2a91c0"),
+	}, resumeOptions{Options: jobs.Options{Output: cmdline.Outputs(cmdline.JSON[[]SubmittedRow](),
+		cmdline.JSONWith[[]openRow]("dry-run"))}, Settle: once.DefaultSettle},
+		func(ctx context.Context, o resumeOptions) error { return resume(ctx, con, o) }, "submission")
+}
 
 // resumeOptions are the flags of resume. Args are names of open runs.
 type resumeOptions struct {
 	jobs.Options
-	dryRun, drop, submitAgain bool
+	Executor    target.ExecutorOptions
+	Settle      time.Duration `flag:"settle" usage:"if an answer is missing, look for the job for this <DURATION> before assuming that it was not accepted"`
+	DryRun      bool          `flag:"dry-run" usage:"list open submissions; change nothing"`
+	Drop        bool          `flag:"drop" usage:"close the submissions without submitting the rest; accepted jobs continue"`
+	SubmitAgain bool          `flag:"submit-again" usage:"also resubmit jobs so old that AWS Batch may have deleted them"`
 }
 
 // resume is batchctl resume: it continues interrupted submissions, or with --drop
 // closes them.
 func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
+	o.Target.Resumes, o.Target.Settle, o.Target.Executor = true, o.Settle, o.Executor
+	o.Target.Executor.Runs = true
 	dir, err := o.Target.Dir()
 	if err != nil {
 		return err
@@ -53,7 +76,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 	if open, err = chosen(open, o.Args); err != nil {
 		return err
 	}
-	if o.dryRun {
+	if o.DryRun {
 		return printOpen(con, open, o.Format)
 	}
 	if len(open) == 0 {
@@ -69,7 +92,7 @@ func resume(ctx context.Context, con *term.Console, o resumeOptions) error {
 		return err
 	}
 	defer t.Close()
-	t.Client.SubmitAgain = o.submitAgain
+	t.Client.SubmitAgain = o.SubmitAgain
 	jobs, err := resumeEach(ctx, t, o, open)
 	return endResume(con, t, jobs, o.Format, err)
 }
@@ -101,7 +124,7 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions,
 				Try("update batchctl, then: batchctl resume %s%s", r.Name, t.Flags))
 			continue
 		}
-		if r.Damage != nil && !o.drop {
+		if r.Damage != nil && !o.Drop {
 			damaged = errors.Join(damaged, exit.Fail(exit.NotDone, "%v", r.Damage).
 				Try("check what was accepted: batchctl list%[2]s    then set the damaged log aside: batchctl resume --drop %[1]s%[2]s", r.Name, t.Flags))
 			continue
@@ -112,7 +135,7 @@ func resumeEach(ctx context.Context, t *target.Target, o resumeOptions,
 		}
 		resumed++
 		act := t.Client.Resume
-		if o.drop {
+		if o.Drop {
 			act = func(_ context.Context, name string) ([]once.Submitted, error) { return t.Client.Drop(name) }
 		}
 		more, err := act(ctx, r.Name)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -14,45 +16,71 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
 
-// retryOptions are the flags of retry.
-type retryOptions struct {
-	jobs.Options
-	deliverOptions
-	partial, dryRun bool
+// RetryCommand is batchctl retry.
+func RetryCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "retry",
+		Usage:     "resubmit failed jobs; for an array, its failed children",
+		UsageText: "batchctl retry [FLAGS] [JOB ...]",
+		Description: cmdline.Help("The new job has the definition, queue, overrides, timeout and retry strategy of the failed one. It is named NAME-retry and has the tag "+
+			"batchctl:retry-of. If the jobs that it depends on are retried too, it waits for the retries.\n\nFor an array, each new child gets the cell of a failed child. A plain array needs a shell in its image for that. array:3 retries one child. What a newer job runs already does not run again. Without a "+
+			"JOB, retry uses the last submission.",
+			"batchctl retry pi-sweep\nbatchctl retry pi-sweep:17\n"+
+				"batchctl results pi-sweep"),
+	}, RetryOptions{Options: jobs.Options{Output: cmdline.Outputs(cmdline.JSON[[]SubmittedRow](),
+		cmdline.JSONWith[plan.Document]("dry-run")).OrFile()}, Settle: once.DefaultSettle, When: true},
+		func(ctx context.Context, o RetryOptions) error { _, err := Retry(ctx, con, o); return err })
 }
 
-// retry is batchctl retry: it plans new jobs for the failed ones and submits them
-// as submit does.
-func retry(ctx context.Context, con *term.Console, o retryOptions) error {
+// RetryOptions are the flags and arguments of retry.
+type RetryOptions struct {
+	jobs.Options
+	Executor target.ExecutorOptions
+	Settle   time.Duration `flag:"settle" usage:"if an answer is missing, look for the job for this <DURATION> before assuming that it was not accepted"`
+	When     bool          `flag:"when" usage:"if the jobs will not start within a minute, print when they start; a forecast takes a second at most; --when=false turns it off"`
+	Failed   bool          `flag:"failed" usage:"retry the FAILED children (the default and only choice)"`
+	Partial  bool          `flag:"partial" usage:"for an unfinished array, retry the children that have failed so far"`
+	DryRun   bool          `flag:"dry-run" usage:"print what would be sent, as plan --json does; send nothing"`
+	Wait     bool          `flag:"wait,w,monitor" usage:"wait until the jobs finish"`
+}
+
+// Retry is batchctl retry: it plans new jobs for the failed ones, submits them as
+// Submit does, and returns them.
+func Retry(ctx context.Context, con *term.Console, o RetryOptions) ([]SubmittedRow, error) {
+	o.Target.Settle, o.Target.Executor = o.Settle, o.Executor
+	o.Target.Executor.Runs = true
 	why := target.ToChange
-	if o.dryRun {
+	if o.DryRun {
 		why = target.ToRead
 	}
 	call, err := jobs.OpenJobs(ctx, con, o.Options, why)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer call.Close()
-	planned, err := call.Client.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{Partial: o.partial})
+	planned, err := call.Client.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{Partial: o.Partial})
 	if err != nil {
-		return retryFailure(call, err)
+		return nil, retryFailure(call, err)
 	}
-	if o.dryRun {
+	if o.DryRun {
 		document, err := planned.JSON(nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		_, err = con.Out.Write(append(diag.PrintableJSON(document), '\n'))
-		return err
+		return nil, err
 	}
-	err = deliver(ctx, con, o.deliverOptions, call.Target, planned, &input.Input{Platform: call.Platform})
+	rows, err := deliver(ctx, con, deliverOptions{Output: o.Output, wait: o.Wait, when: o.When}, call.Target, planned,
+		&input.Input{Platform: call.Platform})
 	if err == nil || exit.From(err).Message == "" {
 		fmt.Fprintf(con.Err, "next: %s\n", diag.Printable(withRetry(call)))
 	}
-	return err
+	return rows, err
 }
 
 // withRetry returns the commands that show the retried jobs together with those that run them again.

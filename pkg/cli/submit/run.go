@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
@@ -22,20 +23,45 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/attempt"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
 
-// run is batchctl run: it opens the local engine in this process, submits the
+// RunCommand is batchctl run.
+func RunCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "run",
+		Usage:     "run a job file on this machine",
+		UsageText: "batchctl run [FLAGS] FILE ...",
+		Description: cmdline.Help("Runs the job in an engine in this process. You need no AWS account, no container daemon and no service. The job's output goes to stdout; in an array, "+
+			"each line starts with name:index.\n\nCtrl-C stops the job: SIGTERM, then SIGKILL after 30 seconds. status and logs still show it.",
+			"batchctl run job.json\nbatchctl run jobs/matrix-cpu.json --parameters sizes=500"),
+	}, RunOptions{Output: cmdline.Outputs(jobs.DescribedForm())},
+		func(ctx context.Context, o RunOptions) error { return Run(ctx, con, o) }, cmdline.NoTarget()...)
+}
+
+// RunOptions are the flags and arguments of run.
+type RunOptions struct {
+	preview.Options
+	cmdline.Output
+	Executor target.ExecutorOptions
+	input.Raw
+	Drill string `flag:"drill" usage:"make attempts fail, and report whether the job survives: <FAILURES> such as reclaim@40%,oom@90s, after a part of a run without failures or after a time"`
+}
+
+// Run is batchctl run: it opens the local engine in this process, submits the
 // plan and follows it.
-func run(ctx context.Context, con *term.Console, o preview.Options, drill string) error {
-	blows, err := parseDrill(drill)
+func Run(ctx context.Context, con *term.Console, o RunOptions) error {
+	con.RawLog, o.Target.Executor = o.IsRaw, o.Executor
+	o.Target.Executor.Runs = true
+	blows, err := parseDrill(o.Drill)
 	if err != nil {
 		return err
 	}
-	in, err := input.Load(con, o.Options)
+	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
 		return err
 	}
-	planned, err := preview.BuildPlan(ctx, con, o, in, true)
+	planned, err := preview.BuildPlan(ctx, con, o.Options, in, true)
 	if err != nil {
 		return err
 	}

@@ -22,87 +22,113 @@ import (
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/plan"
 	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
 
-// submitOptions are the flags and arguments of submit.
-type submitOptions struct {
+// SubmitCommand is batchctl submit.
+func SubmitCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "submit",
+		Usage:     "submit a job file",
+		UsageText: "batchctl submit [FLAGS] FILE ...",
+		Description: cmdline.Help("Prints the target before it sends anything. On the local target, it starts an engine in the background if none is running, so the job continues after "+
+			"this command.\n\nEach job is submitted once: batchctl records it before the first call, and checks for the job if an "+
+			"answer is missing. If the submission is interrupted, batchctl resume submits the rest.",
+			"batchctl submit job.json\nbatchctl submit job.json --wait\nbatchctl submit job.json --target prod --queue gpu --parameters epochs=20"),
+	}, SubmitOptions{Settle: once.DefaultSettle, Count: 1, OnFailure: onFailureResume, When: true,
+		Output: cmdline.Outputs(cmdline.JSON[[]SubmittedRow](), cmdline.JSONWith[plan.Document]("dry-run")).OrFile()},
+		func(ctx context.Context, o SubmitOptions) error { _, err := Submit(ctx, con, o); return err })
+}
+
+// SubmitOptions are the flags and arguments of submit.
+type SubmitOptions struct {
 	preview.Options
-	deliverOptions
-	// onFailure is onFailureResume or onFailureStop.
-	onFailure string
-	// check is the path of a plan that must still be valid; "" for none.
-	check  string
-	dryRun bool
+	Executor target.ExecutorOptions
+	cmdline.Output
+	Settle time.Duration `flag:"settle" usage:"if an answer is missing, look for the job for this <DURATION> before assuming that it was not accepted"`
+	preview.Pricing
+	Count int `flag:"count" usage:"submit the job <N> times, as NAME-1 to NAME-N"`
+	// OnFailure is onFailureResume, onFailureStop or "".
+	OnFailure string `flag:"on-failure" usage:"the <ACTION> if one of several jobs is rejected: resume keeps the accepted jobs for batchctl resume, stop ends them"`
+	Check     string `flag:"check" usage:"send nothing if anything has changed since this <PLAN>, a file of plan --out"`
+	DryRun    bool   `flag:"dry-run" usage:"print what would be sent, as plan does; send nothing"`
+	When      bool   `flag:"when" usage:"if the jobs will not start within a minute, print when they start; a forecast takes a second at most; --when=false turns it off"`
+	Wait      bool   `flag:"wait,w,monitor" usage:"wait until the job finishes; Ctrl-C stops the waiting, not the job"`
+	input.Raw
 }
 
 // deliverOptions say how a command reports and follows the jobs that it submits.
 type deliverOptions struct {
-	format string
-	// idsFile is the path of a file for the jobs' ids; "" for none.
-	idsFile string
+	cmdline.Output
 	// wait makes the command follow the jobs until they finish.
 	wait bool
 	// when makes the command print when the jobs start, if that is known soon.
 	when bool
-	// prices is the path of a price list for the forecast; "" for batchctl's own.
-	prices string
+	// prices is for the forecast.
+	prices preview.PricesFile
 }
 
-// submit is batchctl submit.
-func submit(ctx context.Context, con *term.Console, o submitOptions) error {
-	if o.dryRun {
-		return dryRun(ctx, con, o.Options)
+// Submit is batchctl submit. It prints the jobs as soon as they are accepted, and returns them.
+func Submit(ctx context.Context, con *term.Console, o SubmitOptions) ([]SubmittedRow, error) {
+	con.RawLog = o.IsRaw
+	if o.IsSet("count") && o.Count < 1 {
+		return nil, exit.Usage("--count must be at least 1, not %d", o.Count)
 	}
-	if o.onFailure != onFailureResume && o.onFailure != onFailureStop {
-		return cmdline.UnknownValue("on-failure", o.onFailure, "the values are", "resume", "stop")
+	o.Times, o.Target.Settle, o.Target.Executor = o.Count, o.Settle, o.Executor
+	o.Target.Executor.Runs = true
+	if o.DryRun {
+		return nil, dryRun(ctx, con, preview.PlanOptions{Options: o.Options, Output: o.Output, Pricing: o.Pricing})
+	}
+	if !slices.Contains([]string{"", onFailureResume, onFailureStop}, o.OnFailure) {
+		return nil, cmdline.UnknownValue("on-failure", o.OnFailure, "the values are", "resume", "stop")
 	}
 	in, err := input.Load(con, o.Options.Options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	planned, err := preview.PlanForTarget(ctx, con, o.Options, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// All checks come before the first request that changes something.
-	if err := preview.WithinCost(ctx, con, o.Options, in, planned); err != nil {
-		return err
+	if err := preview.WithinCost(ctx, con, preview.PlanOptions{Options: o.Options, Pricing: o.Pricing}, in,
+		planned); err != nil {
+		return nil, err
 	}
-	file, err := newfile.Begin(o.idsFile, newfile.ForAll)
+	file, err := newfile.Begin(o.IDsFile, newfile.ForAll)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	file.Drop() // the file can be written; deliver writes it later
 	t, err := session.OpenTarget(ctx, con, o.Target, in.Platform, target.ToChange)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer t.Close()
 	if err := preview.CheckDefinitions(ctx, con, t, in); err != nil {
-		return err
+		return nil, err
 	}
 	// The client then ends accepted jobs if a later one is rejected.
-	t.Client.StopOnFailure = o.onFailure == onFailureStop
-	if o.check != "" {
-		if err := preview.CheckPlan(ctx, con, t, in, planned, o.check); err != nil {
-			return err
+	t.Client.StopOnFailure = o.OnFailure == onFailureStop
+	if o.Check != "" {
+		if err := preview.CheckPlan(ctx, con, t, in, planned, o.Check); err != nil {
+			return nil, err
 		}
 	}
 	if err := nameEarlier(con, t); err != nil {
-		return err
+		return nil, err
 	}
-	o.prices = o.Prices
-	return deliver(ctx, con, o.deliverOptions, t, planned, in)
+	return deliver(ctx, con, deliverOptions{o.Output, o.Wait, o.When, o.Prices}, t, planned, in)
 }
 
 // printStart prints a forecast of when accepted jobs start, unless stdout is for JSON. It prints nothing if they start
 // at once, or if the answer takes longer than whenPatience.
 func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *target.Target, in *input.Input,
 	accepted []once.Submitted) {
-	if !o.when || o.format == "json" {
+	if !o.when || o.Format == "json" {
 		return
 	}
-	prices, err := preview.PricesFor(o.prices, in)
+	prices, err := preview.PricesFor(string(o.prices), in)
 	if err != nil {
 		return // plan --when reports it
 	}
@@ -116,11 +142,18 @@ func (o deliverOptions) printStart(ctx context.Context, con *term.Console, t *ta
 const whenPatience = time.Second
 
 // deliver submits the plan, prints and records the jobs, and follows them with
-// --wait. in has the platform file.
+// --wait. It returns the jobs. in has the platform file.
 func deliver(ctx context.Context, con *term.Console, o deliverOptions, t *target.Target, planned *plan.Plan,
-	in *input.Input) error {
+	in *input.Input) ([]SubmittedRow, error) {
 	s := &Sending{con, t, planned}
-	d := &delivery{con: con, t: t, format: o.format, path: o.idsFile, whole: !o.wait || !s.HoldsBack()}
+	d := &delivery{con: con, t: t, format: o.Format, path: o.IDsFile, whole: !o.wait || !s.HoldsBack()}
+	err := d.send(ctx, o, s, in)
+	return submittedRows(t, d.delivered), err
+}
+
+// send submits the plan of s, and follows the jobs with --wait.
+func (d *delivery) send(ctx context.Context, o deliverOptions, s *Sending, in *input.Input) error {
+	con, t, planned := d.con, d.t, s.Plan
 	// Print the ids first; the check for duplicates waits.
 	t.Client.LeaveCheck = d.whole
 	if !o.wait {
@@ -228,8 +261,8 @@ const (
 
 // dryRun is submit --dry-run. It prints the plan, but exits with 0 if the plan
 // would change something.
-func dryRun(ctx context.Context, con *term.Console, o preview.Options) error {
-	err := preview.PlanFiles(ctx, con, o, preview.Print{})
+func dryRun(ctx context.Context, con *term.Console, o preview.PlanOptions) error {
+	err := preview.PlanFiles(ctx, con, o)
 	if f, ok := errors.AsType[*exit.Failure](err); err != nil && (!ok || f.Code != exit.Change) {
 		return err
 	}
@@ -312,8 +345,8 @@ func nextSteps(con *term.Console, t *target.Target, jobs []once.Submitted) {
 	fmt.Fprintf(con.Err, "next: batchctl wait %[1]s    batchctl logs %[1]s --follow    batchctl stop %[1]s\n", id)
 }
 
-// submittedRow is a submitted job in the JSON output.
-type submittedRow struct {
+// SubmittedRow is a submitted job in the JSON output.
+type SubmittedRow struct {
 	Name       string `json:"name"`
 	ID         string `json:"id,omitempty"`
 	ShortID    string `json:"shortId,omitempty"`
@@ -325,10 +358,10 @@ type submittedRow struct {
 }
 
 // submittedRows returns the JSON rows of jobs. It is never nil.
-func submittedRows(t *target.Target, jobs []once.Submitted) []submittedRow {
-	rows := []submittedRow{}
+func submittedRows(t *target.Target, jobs []once.Submitted) []SubmittedRow {
+	rows := []SubmittedRow{}
 	for _, j := range jobs {
-		row := submittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize,
+		row := SubmittedRow{Name: j.Name, ID: j.ID, Queue: j.Queue, Definition: j.Definition, ArraySize: j.ArraySize,
 			Skipped: j.Skipped, Target: t.Label}
 		if j.ID != "" {
 			row.ShortID = batch.ShortID(j.ID)

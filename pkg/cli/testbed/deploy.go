@@ -12,10 +12,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
@@ -26,11 +29,80 @@ import (
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/testbed"
 	"github.com/batchctl/batchctl/pkg/text"
+	"github.com/urfave/cli/v2"
 )
 
 // The benchmark runs the steps of other commands: infra deploy, an image, infra outputs,
 // bench, and finally infra destroy. This file has their order, and what the benchmark
 // records to continue after an interrupt.
+
+// Commands are bench deploy and bench destroy.
+func Commands(con *term.Console) []*cli.Command {
+	return []*cli.Command{DeployCommand(con), destroyCommand(con)}
+}
+
+// DeployCommand is batchctl bench deploy.
+func DeployCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "deploy",
+		Usage:     "deploy queues, benchmark CPU against GPU on them, and clean up",
+		UsageText: "batchctl bench deploy [FLAGS]",
+		Description: cmdline.Help("Shows what it will create and the maximum cost, and asks. Then it deploys the stacks, pushes the images to ECR, and runs the matrix and image "+
+			"benchmarks on CPU and GPU.\n\nIf it is interrupted, run the same command again. If a job fails or does not start, it stops and prints the reason. Delete everything with batchctl "+
+			"bench destroy, or pass --destroy-after. --target local runs the same benchmarks on this machine.",
+			"batchctl bench deploy --target local\nbatchctl bench deploy --target aws --max-cost 5\nbatchctl bench deploy --target aws --yes --destroy-after --published\n"+
+				"batchctl bench destroy"),
+	}, options{Measure: benchmark.Measure{Runs: 1, Tight: 5, StartLimit: 30 * time.Minute, Out: reports},
+		names: names{Prefix: prefix},
+		Sizes: "1000,5000,8000,10000", ImageSizes: "2048,4096", Batch: "1,2", Builder: "container"},
+		func(ctx context.Context, o options) error { return run(ctx, con, o) }, "secrets-from")
+}
+
+// reports is the default directory of the reports.
+const reports = "benchmark"
+
+// prefix is the default of --prefix.
+const prefix = "batchctl-bench"
+
+// options are the flags of bench deploy and bench destroy.
+type options struct {
+	cmdline.Given
+	Target   target.Options
+	Executor target.ExecutorOptions
+	benchmark.Measure
+	names
+	MaxCost      preview.MaxCost `flag:"max-cost"`
+	DestroyAfter bool            `flag:"destroy-after" usage:"delete everything at the end, also after a failure or Ctrl-C"`
+	// StackParameters are NAME=VALUE.
+	StackParameters []string    `flag:"parameter" usage:"set a template parameter, <NAME=VALUE>, such as GpuInstanceTypes=g5.xlarge; may be repeated"`
+	Sizes           matrixSizes `flag:"sizes"`
+	ImageSizes      string      `flag:"image-sizes" usage:"<SIZES> of the images"`
+	Batch           string      `flag:"batch" usage:"the batch sizes: <NUMBERS> of images processed at a time"`
+	Parameters      []string    `flag:"parameters" usage:"<NAME=VALUE> of the jobs, such as repeats=9; may be repeated"`
+	Env             []string    `flag:"env" usage:"set a variable of the jobs, <NAME=VALUE>; may be repeated"`
+	Set             []string    `flag:"set" usage:"change a member of all jobs, <PATH=VALUE>, such as timeout=1h; may be repeated"`
+	// CPUImage and GPUImage are your own images; "" for those that batchctl builds.
+	CPUImage string `flag:"cpu-image" usage:"use this <IMAGE> for the CPU jobs instead of building one"`
+	GPUImage string `flag:"gpu-image" usage:"use this <IMAGE> for the GPU jobs instead of building one"`
+	Builder  string `flag:"builder" usage:"the program that builds and pushes images: <docker|podman|container> (container: docker if its daemon answers, else podman)"`
+	Programs string `flag:"workloads" usage:"the <DIRECTORY> of batchctl-workloads for Linux on x86_64 (default: beside batchctl)"`
+	GPUBase  string `flag:"gpu-base" usage:"the base <IMAGE> of the GPU image, with a C library or CUDA (default: the Dockerfile's)"`
+	Registry string `flag:"registry" usage:"push to the registry <HOST/PREFIX> instead of ECR, with your own login; the hosts must reach it"`
+}
+
+// names are the names of everything that bench deploy creates, and whether it asks before.
+type names struct {
+	Prefix string `flag:"prefix" usage:"the <PREFIX> of all names"`
+	Yes    bool   `flag:"yes,y" usage:"do not ask"`
+}
+
+// matrixSizes are the sizes of the matrices.
+type matrixSizes string
+
+// Usage is the help of --sizes.
+func (matrixSizes) Usage() string {
+	return "<SIZES> of the matrices (with --target local: " + testbed.LocalSizes + ")"
+}
 
 // sequence is a running benchmark.
 type sequence struct {
@@ -51,13 +123,17 @@ type sequence struct {
 
 // begin returns a benchmark whose target is not open yet.
 func begin(con *term.Console, o options) *sequence {
-	return &sequence{Console: con, o: o, bench: &benchmark.Benchmark{Console: con, Options: o.Options}}
+	o.Target.Executor = o.Executor
+	o.Target.Executor.Runs = true
+	jobs := input.Options{Given: o.Given, Target: o.Target, Parameters: o.Parameters, Set: o.Set, Env: o.Env}
+	return &sequence{Console: con, o: o, bench: &benchmark.Benchmark{Console: con,
+		Options: benchmark.Options{Options: preview.Options{Options: jobs}, Measure: o.Measure}}}
 }
 
 // run is batchctl bench deploy. With --destroy-after it deletes everything, also
 // after an error, if anything may have been created.
 func run(ctx context.Context, con *term.Console, o options) error {
-	if len(o.Paths) > 0 {
+	if len(o.Args) > 0 {
 		return exit.Usage("bench deploy takes no names").Try("see batchctl bench deploy --help")
 	}
 	q := begin(con, o)
@@ -71,11 +147,11 @@ func run(ctx context.Context, con *term.Console, o options) error {
 	if o.Target.NameFrom(in.Platform) == target.Local {
 		return q.local(ctx, in.Platform)
 	}
-	if !testbed.ValidPrefix(o.prefix) {
-		return exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.prefix).
+	if !testbed.ValidPrefix(o.Prefix) {
+		return exit.Usage("invalid --prefix %s: stack names cannot begin with it", o.Prefix).
 			Try("use 2 to 26 lower-case letters, digits and hyphens, starting with a letter: --prefix trial")
 	}
-	if !o.yes && !term.IsTerminal(con.In) {
+	if !o.Yes && !term.IsTerminal(con.In) {
 		return exit.Usage("bench deploy needs a confirmation, but there is no terminal").
 			Try("pass --yes and --max-cost USD; or without AWS: batchctl bench deploy --target local")
 	}
@@ -84,7 +160,7 @@ func run(ctx context.Context, con *term.Console, o options) error {
 	}
 	defer q.t.Close()
 	err := q.runSteps(ctx)
-	if q.agreed && o.destroyAfter {
+	if q.agreed && o.DestroyAfter {
 		return errors.Join(err, q.removeAfter(ctx, err))
 	}
 	return err
@@ -99,13 +175,13 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	if platform != nil {
 		q.entry, _ = platform.Target(q.t.Name)
 	}
-	if q.memory, err = testbed.Recall(q.o.Dir); err != nil {
+	if q.memory, err = testbed.Recall(q.o.Out); err != nil {
 		return err
 	}
-	if err := q.memory.Belongs(q.t.Kind(), q.o.prefix, q.o.Dir); err != nil {
+	if err := q.memory.Belongs(q.t.Kind(), q.o.Prefix, q.o.Out); err != nil {
 		return err
 	}
-	q.stacks = cloud.Stacks(q.Console, q.t, testbed.Templates(), q.o.prefix)
+	q.stacks = cloud.Stacks(q.Console, q.t, testbed.Templates(), q.o.Prefix)
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action,
@@ -129,10 +205,10 @@ func (q *sequence) runSteps(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprint(q.Err, q.text(offer))
-	if err := within(offer, q.o.MaxCost); err != nil {
+	if err := within(offer, string(q.o.MaxCost)); err != nil {
 		return err
 	}
-	yes, err := q.o.confirm("continue?")
+	yes, err := cloud.Confirm(ctx, q.Console, q.o.Yes, "continue?")
 	if err != nil || !yes {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").
 			Try("to try it without AWS: batchctl bench deploy --target local")))
@@ -156,10 +232,10 @@ func (q *sequence) runSteps(ctx context.Context) error {
 
 // prepare checks everything that can be wrong before something is created.
 func (q *sequence) prepare(ctx context.Context) error {
-	if err := benchmark.BeginReport(q.o.Dir); err != nil {
+	if err := benchmark.BeginReport(q.o.Out); err != nil {
 		return err
 	}
-	given, err := cloud.StackParameters(q.o.stackParameters)
+	given, err := cloud.StackParameters(q.o.StackParameters)
 	if err != nil {
 		return err
 	}
@@ -224,22 +300,22 @@ func (q *sequence) writePlatform(queues []infra.Queue) error {
 const targetName = "benchmark"
 
 // platformFile returns the path of that file.
-func (o options) platformFile() string { return filepath.Join(o.Dir, document.PlatformFile) }
+func (o options) platformFile() string { return filepath.Join(o.Out, document.PlatformFile) }
 
 // statusCommand returns the command line that shows the stacks.
 func (o options) statusCommand() string {
-	return "batchctl infra status --prefix " + o.prefix + o.where()
+	return "batchctl infra status --prefix " + o.Prefix + o.where()
 }
 
 // again returns the command line that continues the benchmark, or with verb
 // another of its commands.
 func (o options) again(verb string) string {
 	line := "batchctl bench " + cmp.Or(verb, "deploy")
-	if o.given("prefix") {
-		line += " --prefix " + o.prefix
+	if o.IsSet("prefix") {
+		line += " --prefix " + o.Prefix
 	}
-	if o.given("out") {
-		line += " --out " + term.Quoted(o.Dir)
+	if o.IsSet("out") {
+		line += " --out " + term.Quoted(o.Out)
 	}
 	return line + o.where()
 }
@@ -298,7 +374,7 @@ func (q *sequence) removeAfter(ctx context.Context, why error) error {
 // engine.
 func (q *sequence) local(ctx context.Context, platform *document.Platform) (err error) {
 	for _, name := range []string{"max-cost", "destroy-after", "registry", "cpu-image", "gpu-image", "parameter"} {
-		if q.o.given(name) {
+		if q.o.IsSet(name) {
 			return exit.Usage("--%s works only for a benchmark on AWS", name).
 				Try("omit it, or name a target: --target NAME")
 		}
@@ -308,7 +384,7 @@ func (q *sequence) local(ctx context.Context, platform *document.Platform) (err 
 	if err := b.Load(ctx); err != nil {
 		return err
 	}
-	if err := benchmark.BeginReport(q.o.Dir); err != nil {
+	if err := benchmark.BeginReport(q.o.Out); err != nil {
 		return err
 	}
 	if b.Target, err = session.OpenTarget(ctx, q.Console, q.o.Target, platform, target.ToRun); err != nil {

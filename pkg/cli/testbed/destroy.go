@@ -10,9 +10,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/benchmark"
 	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -26,6 +29,27 @@ import (
 	"github.com/batchctl/batchctl/pkg/testbed"
 	"github.com/batchctl/batchctl/pkg/text"
 )
+
+// destroyCommand is batchctl bench destroy.
+func destroyCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name: "destroy", Usage: "delete everything that bench deploy created",
+		UsageText: "batchctl bench destroy [FLAGS]",
+		Description: cmdline.Help("Lists everything that bench deploy created, asks, deletes it, and checks that nothing is left. The reports are kept.",
+			"batchctl bench destroy\nbatchctl bench destroy --target prod --prefix trial --yes"),
+	}, destroyOptions{Out: reports, names: names{Prefix: prefix}}, func(ctx context.Context, o destroyOptions) error {
+		return destroy(ctx, con, options{Given: o.Given, Target: o.Target, names: o.names,
+			Measure: benchmark.Measure{Out: o.Out}})
+	})
+}
+
+// destroyOptions are the flags of bench destroy. It needs Out to find the platform file and the memory.
+type destroyOptions struct {
+	cmdline.Given
+	Target target.Options
+	Out    string `flag:"out" usage:"the <DIRECTORY> for reports, platform file and state"`
+	names
+}
 
 // remainder is everything of a benchmark that exists, and that destroy
 // deletes.
@@ -48,10 +72,10 @@ const batchLogs = "/aws/batch/job"
 // destroy is batchctl bench destroy. It lists what exists, asks, and deletes
 // it.
 func destroy(ctx context.Context, con *term.Console, o options) error {
-	if len(o.Paths) > 0 {
-		return exit.Usage("bench destroy takes no names").Try("it deletes everything with the prefix %s", o.prefix)
+	if len(o.Args) > 0 {
+		return exit.Usage("bench destroy takes no names").Try("it deletes everything with the prefix %s", o.Prefix)
 	}
-	if !o.yes && !term.IsTerminal(con.In) {
+	if !o.Yes && !term.IsTerminal(con.In) {
 		return exit.Usage("bench destroy needs a confirmation, but there is no terminal").Try("pass --yes")
 	}
 	q := begin(con, o)
@@ -74,7 +98,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 	if r.nothing() {
 		return q.prove(ctx)
 	}
-	yes, err := o.confirm("remove all of it?")
+	yes, err := cloud.Confirm(ctx, con, o.Yes, "remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed; nothing was deleted"))
 	}
@@ -276,7 +300,7 @@ func (q *sequence) prove(ctx context.Context) error {
 	fmt.Fprintf(q.Err, "nothing is left in %s: no stack with the tag %s and the prefix %s, no repository, no job definition\n",
 		diag.Printable(q.t.Label), infra.Mark, q.stacks.Prefix)
 	fmt.Fprintf(q.Err, "kept on this machine: the reports in %s, and the ledger of submissions\n",
-		diag.Printable(q.o.Dir))
+		diag.Printable(q.o.Out))
 	return nil
 }
 
@@ -299,7 +323,7 @@ func isStackError(err error) bool {
 
 // printRemaining prints what still exists and costs money, and how to delete it.
 func (q *sequence) printRemaining(o *testbed.Offer) {
-	if q.o.destroyAfter {
+	if q.o.DestroyAfter {
 		return
 	}
 	price := "at an unknown price"

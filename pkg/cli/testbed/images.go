@@ -48,8 +48,8 @@ func (w *images) offer() (lines []string) {
 // if images must be built and there is no builder.
 func (q *sequence) chooseImages(ctx context.Context) error {
 	w := &q.images
-	w.Given = map[string]string{"CPU": q.o.cpuImage, "GPU": q.o.gpuImage}
-	w.registry = strings.TrimSuffix(q.o.registry, "/")
+	w.Given = map[string]string{"CPU": q.o.CPUImage, "GPU": q.o.GPUImage}
+	w.registry = strings.TrimSuffix(q.o.Registry, "/")
 	var sides []string
 	for _, side := range []string{"GPU", "CPU"} {
 		if w.Given[side] == "" {
@@ -82,7 +82,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	w.builder, err = container.NewImages(ctx, q.o.builder)
+	w.builder, err = container.NewImages(ctx, q.o.Builder)
 	if unavailable, ok := errors.AsType[*container.UnavailableError](err); ok {
 		return exit.Fail(exit.NotDone, "images must be built, but %s", unavailable.Problem).
 			Try("install podman or docker, or name images that the hosts can pull: --cpu-image IMAGE --gpu-image IMAGE (make image-gpu builds one on a machine with podman or docker)")
@@ -93,7 +93,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 // findPrograms finds the programs for the images of these sides. They must be
 // built for Linux on x86_64.
 func (q *sequence) findPrograms(sides []string) error {
-	dir := q.o.programs
+	dir := q.o.Programs
 	if dir == "" {
 		path, err := os.Executable()
 		if err == nil {
@@ -110,7 +110,7 @@ func (q *sequence) findPrograms(sides []string) error {
 		return err
 	}
 	var ok bool
-	if q.images.Built, ok = programs.Images(sides, q.o.gpuBase); !ok {
+	if q.images.Built, ok = programs.Images(sides, q.o.GPUBase); !ok {
 		return exit.Fail(exit.NotDone,
 			"%s contains no batchctl-workloads for Linux on x86_64 with GPU support: jobs on AWS need it in an image",
 			dir).
@@ -134,9 +134,9 @@ func (q *sequence) pushImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(q.o.Dir, imageLog))
+	log, err := os.Create(filepath.Join(q.o.Out, imageLog))
 	if err != nil {
-		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.o.Dir, imageLog), exit.Cause(err))
+		return exit.Fail(exit.NotDone, "write %s: %v", filepath.Join(q.o.Out, imageLog), exit.Cause(err))
 	}
 	defer log.Close()
 	for _, image := range w.Built {

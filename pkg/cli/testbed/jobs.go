@@ -32,13 +32,13 @@ func (q *sequence) jobs(isLocal bool, platform string) {
 	o.IsLocal = func(*input.Input) bool { return isLocal }
 	o.ParametersOf = func(workload string) []string {
 		if workload == "matrix" {
-			sizes := q.o.sizes
-			if isLocal && !q.o.given("sizes") {
+			sizes := string(q.o.Sizes)
+			if isLocal && !q.o.IsSet("sizes") {
 				sizes = testbed.LocalSizes
 			}
 			return []string{"sizes=" + sizes, "type=float32"}
 		}
-		return []string{"sizes=" + q.o.imageSizes, "batch=" + q.o.batchSizes}
+		return []string{"sizes=" + q.o.ImageSizes, "batch=" + q.o.Batch}
 	}
 	o.SettingsOf = func(side, workload string) []string {
 		if isLocal {

@@ -24,7 +24,7 @@ func (q *sequence) offer(ctx context.Context) (*testbed.Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	prices, err := preview.PricesFor(q.o.Prices, planned.Sides[0].Parts[0].Input)
+	prices, err := preview.PricesFor(string(q.o.Prices), planned.Sides[0].Parts[0].Input)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (q *sequence) planned(ctx context.Context) (*benchmark.Benchmark, error) {
 	}
 	// The queues do not exist yet, so only a platform file can describe them to
 	// the plan.
-	file, err := os.CreateTemp(q.o.Dir, ".planned-*.json")
+	file, err := os.CreateTemp(q.o.Out, ".planned-*.json")
 	if err != nil {
-		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Dir, exit.Cause(err))
+		return nil, exit.Fail(exit.NotDone, "write to %s: %v", q.o.Out, exit.Cause(err))
 	}
 	defer os.Remove(file.Name())
 	if _, err := file.WriteString(text); err != nil {
@@ -127,7 +127,7 @@ func (q *sequence) text(o *testbed.Offer) string {
 	}
 	g.Line("prices", "%s", from)
 	after := "gone afterwards: --destroy-after"
-	if !q.o.destroyAfter {
+	if !q.o.DestroyAfter {
 		after = "removed by: " + q.o.again("destroy")
 	}
 	g.Line("ends", "%s", after)
