@@ -218,8 +218,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 				copied.Pages[i] = name
 			}
 		}
-		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id,
-			"--output", "json"); err == nil {
+		if rows, err := jobpages.ResultRows(ctx, c.Source, id); err == nil {
 			copied.Results = jobpages.NumericColumns(rows, g.Names, v.Size)
 		}
 		copied.Results = append(copied.Results, jobpages.MeasuredColumns(id, attempts, v.Size)...)

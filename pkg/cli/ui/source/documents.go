@@ -1,12 +1,15 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/results"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/explain"
@@ -59,6 +62,21 @@ func (s *Source) Explain(id string) Question[*explain.Answer] {
 	return Question[*explain.Answer]{[]string{"explain", id},
 		func(ctx context.Context, con *term.Console) (*explain.Answer, error) {
 			return jobs.Explain(ctx, con, o)
+		}}
+}
+
+// Results asks for the results of an array: rows whose members keep their order.
+func (s *Source) Results(id string) Question[json.RawMessage] {
+	o := results.Options{Options: s.About("results", id)}
+	return Question[json.RawMessage]{[]string{"results", id},
+		func(ctx context.Context, con *term.Console) (json.RawMessage, error) {
+			table, err := results.Results(ctx, con, o)
+			if err != nil {
+				return nil, err
+			}
+			var b bytes.Buffer
+			err = table.WriteJSON(&b)
+			return b.Bytes(), err
 		}}
 }
 
