@@ -55,4 +55,5 @@ type options struct {
 	port                 int    // 0 is any
 	export               string // a directory
 	hasFlag              func(command, flag string) bool
+	instead              source.Instead // of the commands, in tests
 }
