@@ -39,7 +39,7 @@ func ExplainCommand(con *term.Console) *cli.Command {
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
 	}, ExplainOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[explain.Answer]())}},
-		func(ctx context.Context, o ExplainOptions) error { return explainJob(ctx, con, o) }, "submission")
+		func(ctx context.Context, o ExplainOptions) error { return PrintExplanation(ctx, con, o) }, "submission")
 }
 
 // ExplainOptions are the flags of explain.
@@ -52,8 +52,8 @@ type ExplainOptions struct {
 	Timeout time.Duration `flag:"timeout" usage:"with --wait, stop after this <DURATION>, such as 30m"`
 }
 
-// explainJob is batchctl explain.
-func explainJob(ctx context.Context, con *term.Console, o ExplainOptions) error {
+// PrintExplanation is batchctl explain: it prints what Explain returns.
+func PrintExplanation(ctx context.Context, con *term.Console, o ExplainOptions) error {
 	a, err := Explain(ctx, con, o)
 	switch {
 	case a == nil:
