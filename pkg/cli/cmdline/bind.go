@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -37,7 +38,8 @@ func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit
 			}
 		})
 		if !takesOperands && failed == nil {
-			failed = Most(ctx, 0)
+			var g Given
+			failed = cmp.Or(g.Fill(ctx), g.Most(0))
 		}
 		if failed != nil {
 			return failed
@@ -66,7 +68,7 @@ type Given struct {
 	// Args are the operands.
 	Args []string
 
-	set []string
+	set, flags []string // the flags on the command line, and all names of flags
 }
 
 // Flags returns none.
@@ -76,7 +78,8 @@ func (*Given) Flags() []cli.Flag { return nil }
 func (g *Given) Fill(c *cli.Context) error {
 	*g = Given{Command: c.Command.Name, Args: c.Args().Slice()}
 	for _, f := range c.Command.Flags {
-		if names := f.Names(); slices.ContainsFunc(names, c.IsSet) {
+		names := f.Names()
+		if g.flags = append(g.flags, names...); slices.ContainsFunc(names, c.IsSet) {
 			g.set = append(g.set, names[0])
 		}
 	}
@@ -91,7 +94,11 @@ func (g *Given) Most(n int) error {
 	if len(g.Args) <= n {
 		return nil
 	}
-	return exit.Usage("unexpected argument %q for %s", g.Args[n], g.Command).Try("see batchctl %s --help", g.Command)
+	f := exit.Usage("unexpected argument %q for %s", g.Args[n], g.Command)
+	if slices.Contains(g.flags, g.Args[n]) {
+		return f.Try("did you mean --%s?", g.Args[n])
+	}
+	return f.Try("see batchctl %s --help", g.Command)
 }
 
 // Output is --output and --json, as a part of a command's options.

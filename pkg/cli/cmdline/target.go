@@ -5,8 +5,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/batchctl/batchctl/pkg/local/attempt"
-	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/target"
 )
 
@@ -24,28 +22,6 @@ func TargetOptions(c *cli.Context) target.Options {
 			AllowPrivileged: c.Bool("allow-privileged"), AllowRoot: c.Bool("allow-root"),
 			SecretsFrom: c.String("secrets-from"),
 		}}
-}
-
-// ExecutorFlags are the flags of the commands that can run jobs locally.
-func ExecutorFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "executor",
-			Usage: "the `EXECUTOR` of local jobs: process, docker, podman, or container (docker if its daemon answers, else podman) (default: the platform file's targets.local.executor, else process)"},
-		&cli.StringSliceFlag{Name: "allow-mount",
-			Usage: "let containers mount this `DIRECTORY` and everything below it; may be repeated"},
-		&cli.BoolFlag{Name: "allow-process", Usage: "let jobs with the tag " + attempt.ExecutorTag +
-			"=process run as processes even if other jobs run in containers"},
-		&cli.BoolFlag{Name: "allow-root",
-			Usage: "if you are root, also run jobs from other clients (AWS CLI, SDKs) as processes; BATCHCTL_ALLOW_ROOT=1 does the same"},
-		&cli.BoolFlag{Name: "allow-privileged",
-			Usage: "allow privileged containers and devices; either gives a job full control of the host"},
-	}
-}
-
-// SecretsFlag is --secrets-from, of the commands that give local jobs the values of their secrets.
-func SecretsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "secrets-from",
-		Usage: "the `SOURCE` of secrets for local jobs: env (environment variables with the secrets' names), file:PATH (a JSON object; mode 0600), or file (" + secretsource.DefaultFile + ")"}
 }
 
 // PlatformFlag is --platform, which has one meaning in every command.
