@@ -14,7 +14,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -155,7 +154,8 @@ func costlyJobs(ctx context.Context, con *term.Console, o CostOptions, call *job
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	found, err := jobs.Resolve(ctx, r, jobs.Options{Given: cmdline.Given{Command: o.Command, Args: words}, Submission: o.Submission})
+	o.Args = words
+	found, err := jobs.Resolve(ctx, r, o.ofJobs(o.Submission))
 	return session.IDs(session.Jobs(found)), err
 }
 
