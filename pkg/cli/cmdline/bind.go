@@ -22,7 +22,8 @@ import (
 // The tag flag has the name and the aliases. In usage, <N> names the value; a name in the help. hidden:"true" hides a
 // flag from the help, and default replaces how the help describes the default, which is the field's value in o. A field
 // whose type has a method Usage() string needs no tag usage; one that implements Flagger brings its own flags. omit
-// names flags of nested structs that this command lacks; their fields keep their values.
+// names flags of nested structs that this command lacks; their fields keep their values. The name of the first flag
+// of a Flagger omits the others too.
 //
 // A command line fills a copy of o, which run gets. Operands are refused unless the options contain a Given.
 func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit ...string) *cli.Command {
@@ -170,7 +171,9 @@ func eachField(options reflect.Value, omit []string, visit func(field)) {
 		switch {
 		case f.tag.Get("flag") == "-":
 		case f.own != nil:
-			visit(f)
+			if flags := f.own.Flags(); len(flags) == 0 || !slices.Contains(omit, flags[0].Names()[0]) {
+				visit(f)
+			}
 		case f.tag.Get("flag") != "":
 			if !slices.Contains(omit, f.names()[0]) {
 				visit(f)

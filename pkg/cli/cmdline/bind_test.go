@@ -99,6 +99,23 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestCommandOmitsOutput: a command can lack the output of its options, which keeps its format.
+func TestCommandOmitsOutput(t *testing.T) {
+	type options struct {
+		Given
+		Output
+	}
+	format := ""
+	c := Command(cli.Command{Name: "try"}, options{Output: Output{Format: "svg"}},
+		func(_ context.Context, o options) error { format = o.Format; return nil }, "output")
+	if err := (&cli.App{Commands: []*cli.Command{c}}).Run([]string{"batchctl", "try"}); err != nil || format != "svg" {
+		t.Errorf("%q %v", format, err)
+	}
+	if findFlag(c.Flags, "output") != nil || findFlag(c.Flags, "json") != nil {
+		t.Error("the command has --output or --json")
+	}
+}
+
 // TestCommandOperands: a command whose options have no operands refuses them, and Most allows some.
 func TestCommandOperands(t *testing.T) {
 	type options struct {

@@ -58,16 +58,16 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		return err
 	}
 	defer s.hub.Close()
-	if entries, err := os.ReadDir(o.export); err == nil && len(entries) > 0 && !isCopy(entries) {
-		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s",
-			term.Quoted(o.export+"-1"))
+	if entries, err := os.ReadDir(o.Export); err == nil && len(entries) > 0 && !isCopy(entries) {
+		return exit.Fail(exit.NotDone, "%s is not empty", o.Export).Try("choose a new directory: --export %s",
+			term.Quoted(o.Export+"-1"))
 	} else if err != nil && !os.IsNotExist(err) {
-		return exit.Fail(exit.NotDone, "read %s: %v", o.export, exit.Cause(err))
+		return exit.Fail(exit.NotDone, "read %s: %v", o.Export, exit.Cause(err))
 	}
-	if err := os.MkdirAll(o.export, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
+	if err := os.MkdirAll(o.Export, 0o755); err != nil {
+		return exit.Fail(exit.NotDone, "create %s: %v", o.Export, exit.Cause(err))
 	}
-	c := newCopier(s.Source, o.export)
+	c := newCopier(s.Source, o.Export)
 	if err := c.copy(ctx); err != nil {
 		if failed, ok := err.(*source.CommandError); ok {
 			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
@@ -75,8 +75,8 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		return err
 	}
 	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", text.Count(c.files, "page"),
-		diag.Printable(o.export))
-	return con.Print(filepath.Join(o.export, "index.html") + "\n")
+		diag.Printable(o.Export))
+	return con.Print(filepath.Join(o.Export, "index.html") + "\n")
 }
 
 // newCopier returns a copier of pages to a directory.
