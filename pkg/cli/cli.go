@@ -27,7 +27,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/testbed"
 	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/cli/ui"
-	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // Main runs a command line, which begins with the program's name, and returns the exit
@@ -52,17 +51,7 @@ func main(ctx context.Context, con *term.Console, args []string) int {
 	} else if err == nil {
 		err = cmp.Or(app.RunContext(ctx, args), help.Err)
 	}
-	// A command that was interrupted without an error of its own did not finish
-	// either.
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
-		err = exit.Fail(exit.Interrupted, "interrupted")
-	}
-	if err == nil {
-		return exit.OK
-	}
-	f := input.FailureOf(err)
-	con.Explain(f)
-	return f.Code
+	return input.Status(ctx, con, err)
 }
 
 // instead returns the command that has a flag which the command at a path lacks, if a user may well expect it there:
@@ -119,7 +108,7 @@ func sections() []section {
 			{"run", submit.RunCommand},
 			{"explain", jobs.ExplainCommand},
 			{"submit", submit.SubmitCommand},
-			{"quickstart", func(con *term.Console) *cli.Command { return quickstart.Command(con, Main) }},
+			{"quickstart", quickstart.Command},
 		}},
 		{"Write and check", []command{
 			{"fmt", author.FmtCommand},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/client/once"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // completionScripts are the completion scripts of each shell. They call batchctl for the
@@ -60,26 +62,29 @@ complete -c batchctl -f -a '(__batchctl)'
 
 // completionCommand is batchctl completion.
 func completionCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
+	return cmdline.Command(cli.Command{
 		Name:      "completion",
 		Usage:     "print a shell completion script",
 		UsageText: "batchctl completion bash|zsh|fish",
 		Description: cmdline.Help("Completes commands, flags, and the names and ids of submitted workflows and jobs. It sends no request.",
 			"eval \"$(batchctl completion bash)\"\nbatchctl completion fish > ~/.config/fish/completions/batchctl.fish"),
-		Action: func(c *cli.Context) error {
-			if err := cmdline.Most(c, 1); err != nil {
-				return err
-			}
-			script, ok := completionScripts[c.Args().First()]
-			if !ok {
-				return exit.Usage("unknown shell %q", c.Args().First()).
-					Try("%s", diag.Instead(c.Args().First(), []string{"bash", "zsh", "fish"},
-						diag.Offer{Near: "did you mean: batchctl completion %s", Are: "the shells are"}))
-			}
-			return con.PrintUnmasked(script)
-		},
-		BashComplete: func(c *cli.Context) { fmt.Fprintln(con.Out, "bash\nzsh\nfish") },
+		BashComplete: func(*cli.Context) { fmt.Fprintln(con.Out, "bash\nzsh\nfish") },
+	}, arguments{}, func(_ context.Context, o arguments) error { return completion(con, o) })
+}
+
+// completion prints the script of a shell.
+func completion(con *term.Console, o arguments) error {
+	if err := o.Most(1); err != nil {
+		return err
 	}
+	shell := o.first()
+	script, ok := completionScripts[shell]
+	if !ok {
+		return exit.Usage("unknown shell %q", shell).
+			Try("%s", diag.Instead(shell, []string{"bash", "zsh", "fish"},
+				diag.Offer{Near: "did you mean: batchctl completion %s", Are: "the shells are"}))
+	}
+	return con.PrintUnmasked(script)
 }
 
 // jobCommands are the commands whose arguments complete to handles of jobs and submissions. Those of
@@ -108,7 +113,7 @@ func completeHandles(con *term.Console, command *cli.Command) {
 			cli.DefaultCompleteWithFlags(command)(c)
 			return
 		}
-		dir, err := cmdline.TargetOptions(c).Dir()
+		dir, err := target.Options{StateDir: c.String("state-dir")}.Dir()
 		if err != nil {
 			return
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/testtool/golden"
 	"github.com/batchctl/batchctl/schemas"
@@ -136,7 +137,7 @@ func (g *generator) of(t reflect.Type) object {
 		return g.shape(t)
 	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
-	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[json.Marshaler]()) && t.Name() != "jobRow":
+	case t.Kind() != reflect.Pointer && t.Implements(reflect.TypeFor[json.Marshaler]()) && t != reflect.TypeFor[jobs.Row]():
 		g.t.Fatalf("%s has a MarshalJSON; add it to the generator", t)
 	}
 	switch t.Kind() {

@@ -27,27 +27,20 @@ const (
 
 // versionCommand is batchctl version.
 func versionCommand(con *term.Console) *cli.Command {
-	return &cli.Command{
+	return cmdline.Command(cli.Command{
 		Name: "version", Usage: "print version information",
 		UsageText: "batchctl version [FLAGS]",
 		Description: cmdline.Help("Include this in a bug report. Only --check sends a request. There is no telemetry.",
 			"batchctl version\nbatchctl version --check"),
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "check GitHub for a newer release"},
-			&cli.StringFlag{Name: "releases-url", Usage: "query this `URL` instead, for a mirror",
-				Value: latestRelease},
-		}, cmdline.OutputFlags(cmdline.JSON[versionOutput]())...),
-		Action: func(c *cli.Context) error {
-			if err := cmdline.Most(c, 0); err != nil {
-				return err
-			}
-			format, err := cmdline.OutputFormat(c)
-			if err != nil {
-				return err
-			}
-			return version(c.Context, con, format, c.Bool("check"), c.String("releases-url"))
-		},
-	}
+	}, versionOptions{URL: latestRelease, Output: cmdline.Outputs(cmdline.JSON[versionOutput]())},
+		func(ctx context.Context, o versionOptions) error { return version(ctx, con, o) })
+}
+
+// versionOptions are the flags of version.
+type versionOptions struct {
+	Check bool   `flag:"check" usage:"check GitHub for a newer release"`
+	URL   string `flag:"releases-url" usage:"query this <URL> instead, for a mirror"`
+	cmdline.Output
 }
 
 // release is a release of batchctl, in GitHub's words.
@@ -69,11 +62,11 @@ type versionOutput struct {
 	Outdated *bool `json:"outdated,omitempty"`
 }
 
-// version prints the versions of the program. With check, it also compares the program with the newest release.
-func version(ctx context.Context, con *term.Console, format string, check bool, url string) error {
+// version prints the versions of the program. With --check, it also compares the program with the newest release.
+func version(ctx context.Context, con *term.Console, o versionOptions) error {
 	v := versionOutput{Versions: cmdline.Version(), Formats: cmdline.FormatVersions()}
-	if check {
-		latest, err := newestRelease(ctx, url)
+	if o.Check {
+		latest, err := newestRelease(ctx, o.URL)
 		if err != nil {
 			return exit.Fail(exit.NotDone, "check for a newer version: %v", err).
 				Try("see https://github.com/batchctl/batchctl/releases, or name a mirror: --releases-url URL")
@@ -84,13 +77,13 @@ func version(ctx context.Context, con *term.Console, format string, check bool, 
 			v.Outdated = &outdated
 		}
 	}
-	if format == "json" {
+	if o.Format == "json" {
 		return con.JSON(v)
 	}
 	text := fmt.Sprintf("batchctl %s %s %s %s %s\naws-sdk-go-v2/service/batch %s\ninstance types of %s, Fargate sizes of %s, prices of %s\n",
 		v.Version, v.Commit, v.Date, v.Go, v.Platform, v.SDK, v.InstanceTypes, v.FargateSizes, v.Prices)
 	switch {
-	case !check:
+	case !o.Check:
 	case v.Outdated == nil:
 		text += fmt.Sprintf("newest release: %s, %s; this program is not a release\n", v.Latest, v.LatestURL)
 	case *v.Outdated:

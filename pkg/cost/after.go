@@ -229,6 +229,17 @@ type Key struct {
 	Tags                 map[string]string
 }
 
+// KeyOf returns the key of a job, which workflow submitted; "" if that is unknown. A child belongs to its array, and an
+// array to itself.
+func KeyOf(d types.JobDetail, workflow string) Key {
+	id, name := aws.ToString(d.JobId), aws.ToString(d.JobName)
+	k := Key{Job: name + " " + batch.ShortID(id), Workflow: workflow, Tags: d.Tags}
+	if parent, _, isChild := batch.SplitChildID(id); isChild || batch.ArraySize(d) > 0 {
+		k.Array = name + " " + batch.ShortID(parent)
+	}
+	return k
+}
+
 // Row is what a group of jobs took.
 type Row struct {
 	Name string `json:"name"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/catalog"
 	"github.com/batchctl/batchctl/pkg/document"
@@ -22,6 +23,13 @@ type History struct {
 	Unknown string `json:"unknown,omitempty"`
 	// Median is in seconds.
 	Median float64 `json:"medianSeconds,omitempty"`
+}
+
+// Ran returns how many seconds the last attempt of a job took. ok is false if its times are unknown.
+func Ran(job types.JobSummary) (seconds float64, ok bool) {
+	// Times are in milliseconds since 1970.
+	from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt)
+	return float64(to-from) / 1000, from != 0 && to >= from
 }
 
 // HistoryOf returns the median of the seconds that runs took.

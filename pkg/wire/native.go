@@ -6,3 +6,6 @@ type Native[T any] struct{ Shape T }
 
 // MarshalJSON returns the shape as the AWS API writes it.
 func (n Native[T]) MarshalJSON() ([]byte, error) { return Marshal(n.Shape) }
+
+// UnmarshalJSON decodes a shape that MarshalJSON wrote.
+func (n *Native[T]) UnmarshalJSON(text []byte) error { return Unmarshal(text, &n.Shape) }

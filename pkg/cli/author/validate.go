@@ -40,7 +40,7 @@ func ValidateCommand(con *term.Console) *cli.Command {
 			if o.Rules {
 				return rules(con, o.Format, o.Args)
 			}
-			return validate(ctx, con, o)
+			return ValidateFiles(ctx, con, o)
 		}, cmdline.NoTarget("state-dir", "set", "env", "keep-going")...)
 }
 
@@ -90,9 +90,9 @@ func (kind) Usage() string {
 		", or a request by its operation, such as CreateJobQueue"
 }
 
-// validate is batchctl validate: it checks the files, applies the baseline and
+// ValidateFiles is batchctl validate without --rules: it checks the files, applies the baseline and
 // prints the problems.
-func validate(ctx context.Context, con *term.Console, o ValidateOptions) error {
+func ValidateFiles(ctx context.Context, con *term.Console, o ValidateOptions) error {
 	var err error
 	if o.Args, err = pathsOrHere(con, "validate --fix", o.Args, o.Fix && !o.Diff); err != nil {
 		return err

@@ -233,19 +233,6 @@ func split(path string, flags []cli.Flag, args []string, instead func(path,
 	return front, operands, nil
 }
 
-// Most refuses operands after the first n. batchctl never ignores an argument.
-func Most(c *cli.Context, n int) error {
-	if c.Args().Len() <= n {
-		return nil
-	}
-	arg := c.Args().Get(n)
-	f := exit.Usage("unexpected argument %q for %s", arg, c.Command.Name)
-	if findFlag(c.Command.Flags, arg) != nil {
-		return f.Try("did you mean --%s?", arg)
-	}
-	return f.Try("see batchctl %s --help", c.Command.Name)
-}
-
 // findFlag returns the flag with this name or alias; nil if there is none. name
 // has no dashes.
 func findFlag(flags []cli.Flag, name string) cli.Flag {

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -21,7 +22,8 @@ import (
 // The tag flag has the name and the aliases. In usage, <N> names the value; a name in the help. hidden:"true" hides a
 // flag from the help, and default replaces how the help describes the default, which is the field's value in o. A field
 // whose type has a method Usage() string needs no tag usage; one that implements Flagger brings its own flags. omit
-// names flags of nested structs that this command lacks; their fields keep their values.
+// names flags of nested structs that this command lacks; their fields keep their values. The name of the first flag
+// of a Flagger omits the others too.
 //
 // A command line fills a copy of o, which run gets. Operands are refused unless the options contain a Given.
 func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit ...string) *cli.Command {
@@ -37,7 +39,8 @@ func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit
 			}
 		})
 		if !takesOperands && failed == nil {
-			failed = Most(ctx, 0)
+			var g Given
+			failed = cmp.Or(g.Fill(ctx), g.Most(0))
 		}
 		if failed != nil {
 			return failed
@@ -66,7 +69,7 @@ type Given struct {
 	// Args are the operands.
 	Args []string
 
-	set []string
+	set, flags []string // the flags on the command line, and all names of flags
 }
 
 // Flags returns none.
@@ -76,7 +79,8 @@ func (*Given) Flags() []cli.Flag { return nil }
 func (g *Given) Fill(c *cli.Context) error {
 	*g = Given{Command: c.Command.Name, Args: c.Args().Slice()}
 	for _, f := range c.Command.Flags {
-		if names := f.Names(); slices.ContainsFunc(names, c.IsSet) {
+		names := f.Names()
+		if g.flags = append(g.flags, names...); slices.ContainsFunc(names, c.IsSet) {
 			g.set = append(g.set, names[0])
 		}
 	}
@@ -91,7 +95,11 @@ func (g *Given) Most(n int) error {
 	if len(g.Args) <= n {
 		return nil
 	}
-	return exit.Usage("unexpected argument %q for %s", g.Args[n], g.Command).Try("see batchctl %s --help", g.Command)
+	f := exit.Usage("unexpected argument %q for %s", g.Args[n], g.Command)
+	if slices.Contains(g.flags, g.Args[n]) {
+		return f.Try("did you mean --%s?", g.Args[n])
+	}
+	return f.Try("see batchctl %s --help", g.Command)
 }
 
 // Output is --output and --json, as a part of a command's options.
@@ -163,7 +171,9 @@ func eachField(options reflect.Value, omit []string, visit func(field)) {
 		switch {
 		case f.tag.Get("flag") == "-":
 		case f.own != nil:
-			visit(f)
+			if flags := f.own.Flags(); len(flags) == 0 || !slices.Contains(omit, flags[0].Names()[0]) {
+				visit(f)
+			}
 		case f.tag.Get("flag") != "":
 			if !slices.Contains(omit, f.names()[0]) {
 				visit(f)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/urfave/cli/v2"
 )
 
@@ -98,14 +99,38 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// TestCommandOmitsOutput: a command can lack the output of its options, which keeps its format.
+func TestCommandOmitsOutput(t *testing.T) {
+	type options struct {
+		Given
+		Output
+	}
+	format := ""
+	c := Command(cli.Command{Name: "try"}, options{Output: Output{Format: "svg"}},
+		func(_ context.Context, o options) error { format = o.Format; return nil }, "output")
+	if err := (&cli.App{Commands: []*cli.Command{c}}).Run([]string{"batchctl", "try"}); err != nil || format != "svg" {
+		t.Errorf("%q %v", format, err)
+	}
+	if findFlag(c.Flags, "output") != nil || findFlag(c.Flags, "json") != nil {
+		t.Error("the command has --output or --json")
+	}
+}
+
 // TestCommandOperands: a command whose options have no operands refuses them, and Most allows some.
 func TestCommandOperands(t *testing.T) {
-	none := Command(cli.Command{Name: "none"}, struct{}{}, func(context.Context, struct{}) error { return nil })
+	type options struct {
+		Loud bool `flag:"loud,l" usage:"a switch"`
+	}
+	none := Command(cli.Command{Name: "none"}, options{}, func(context.Context, options) error { return nil })
 	app := &cli.App{Commands: []*cli.Command{none}}
 	if err := app.Run([]string{"batchctl", "none", "x"}); err == nil || err.Error() != `unexpected argument "x" for none` {
 		t.Error(err)
 	}
 	g := Given{Command: "one", Args: []string{"a", "b"}}
+	hint := func(err error) string { return exit.From(err).Hint }
+	if err := app.Run([]string{"batchctl", "none", "loud"}); err == nil || hint(err) != "did you mean --loud?" {
+		t.Error(err)
+	}
 	if err := g.Most(1); err == nil || err.Error() != `unexpected argument "b" for one` || g.Most(2) != nil {
 		t.Error(err)
 	}

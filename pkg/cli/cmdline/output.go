@@ -7,11 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// OutputFlags are --output and --json of a command whose JSON has these forms.
-func OutputFlags(forms ...Form) []cli.Flag {
-	return []cli.Flag{OutputFlag("text or json"), JSONFlag(forms...)}
-}
-
 // OutputFlag is --output of a command with these formats.
 func OutputFlag(formats string) cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "text", Usage: formats}
@@ -70,27 +65,4 @@ func formatNamed(name, formats string) (string, error) {
 		return "", UnknownValue("output", name, "the formats are", names...)
 	}
 	return name, nil
-}
-
-// IDsFile returns the file for the ids of submitted jobs. submit and retry accept
-// its name as --output instead of a format. It is "" if --output is a format.
-func IDsFile(c *cli.Context) string {
-	if path := c.String("output"); strings.HasSuffix(path, ".json") &&
-		slices.Contains([]string{"submit", "retry"}, c.Command.Name) {
-		return path
-	}
-	return ""
-}
-
-// OutputFormat returns the output format that the flags select. A format that the
-// command does not have is a usage error. A command without --output has text.
-func OutputFormat(c *cli.Context) (string, error) {
-	if c.Bool("json") {
-		return "json", nil
-	}
-	flag, ok := findFlag(c.Command.Flags, "output").(*cli.StringFlag)
-	if !ok || IDsFile(c) != "" {
-		return "text", nil
-	}
-	return formatNamed(c.String("output"), flag.Usage)
 }

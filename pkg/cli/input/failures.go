@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"strings"
@@ -21,6 +22,21 @@ func FailureOf(err error) *exit.Failure {
 		return f
 	}
 	return exit.From(err)
+}
+
+// Status explains the error of a command that ran until ctx ended or before, and returns the exit status.
+func Status(ctx context.Context, con *term.Console, err error) int {
+	// A command that was interrupted without an error of its own did not finish
+	// either.
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = exit.Fail(exit.Interrupted, "interrupted")
+	}
+	if err == nil {
+		return exit.OK
+	}
+	f := FailureOf(err)
+	con.Explain(f)
+	return f.Code
 }
 
 // ofCheck explains an error of package check; nil for other errors.

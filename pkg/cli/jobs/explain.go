@@ -38,12 +38,12 @@ func ExplainCommand(con *term.Console) *cli.Command {
 			"again. --record saves the evidence, without credentials, for a colleague to read with --bundle.",
 			"batchctl explain resnet-train\nbatchctl explain 3f2a91c0:7 --file job.json\n"+
 				"batchctl explain resnet-train --record evidence.json\nbatchctl explain --bundle evidence.json --output json"),
-	}, explainOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[explain.Answer]())}},
-		func(ctx context.Context, o explainOptions) error { return explainJob(ctx, con, o) }, "submission")
+	}, ExplainOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[explain.Answer]())}},
+		func(ctx context.Context, o ExplainOptions) error { return PrintExplanation(ctx, con, o) }, "submission")
 }
 
-// explainOptions are the flags of explain.
-type explainOptions struct {
+// ExplainOptions are the flags of explain.
+type ExplainOptions struct {
 	Options
 	File    string        `flag:"file" usage:"the job's <FILE>; the fix then names the line"`
 	Bundle  string        `flag:"bundle" usage:"explain the evidence in this <FILE>; query nothing"`
@@ -52,26 +52,37 @@ type explainOptions struct {
 	Timeout time.Duration `flag:"timeout" usage:"with --wait, stop after this <DURATION>, such as 30m"`
 }
 
-// explainJob is batchctl explain: it gathers the evidence about one job and
-// prints the cause. With --wait it repeats until the answer is final, and prints
-// the last answer even if the time runs out.
-func explainJob(ctx context.Context, con *term.Console, o explainOptions) error {
+// PrintExplanation is batchctl explain: it prints what Explain returns.
+func PrintExplanation(ctx context.Context, con *term.Console, o ExplainOptions) error {
+	a, err := Explain(ctx, con, o)
+	switch {
+	case a == nil:
+		return err
+	case o.Format == "json":
+		return errors.Join(con.JSON(a), err)
+	}
+	return errors.Join(con.Print(a.Text()), err)
+}
+
+// Explain gathers the evidence about one job and returns the cause. With Wait it repeats until the answer is final. If
+// the time runs out, it returns the last answer with an error.
+func Explain(ctx context.Context, con *term.Console, o ExplainOptions) (*explain.Answer, error) {
 	if o.Bundle != "" {
 		return explainBundle(con, o)
 	}
 	if len(o.Args) > 1 {
-		return exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Args[0])
+		return nil, exit.Usage("explain takes one job").Try("name one: batchctl explain %s", o.Args[0])
 	}
 	call, err := OpenJobs(ctx, con, o.Options, target.ToRead)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer call.Close()
 	return explainFound(ctx, con, o, call)
 }
 
 // explainFound explains one of the call's jobs.
-func explainFound(ctx context.Context, con *term.Console, o explainOptions, call *Call) error {
+func explainFound(ctx context.Context, con *term.Console, o ExplainOptions, call *Call) (*explain.Answer, error) {
 	if d := o.Timeout; d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
@@ -90,21 +101,22 @@ func explainFound(ctx context.Context, con *term.Console, o explainOptions, call
 	// Ctrl-C and --timeout still print the last evidence.
 	b, waitErr := gatherUntilFirm(ctx, con, o.Wait, call.Flags, gather)
 	if b == nil {
-		return waitErr
+		return nil, waitErr
 	}
 	var err error
 	if b.Places, err = locationsOf(con, o.File, job.Name); err != nil {
-		return err
+		return nil, err
 	}
 	if o.File != "" && len(b.Beside) == 0 {
 		addMachine(b, document.DirectoryOf(o.File))
 	}
 	if path := o.Record; path != "" {
 		if err := recordBundle(con, path, b); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return errors.Join(printAnswer(con, call.Format, explain.Explain(b)), waitErr)
+	a := explain.Explain(b)
+	return &a, waitErr
 }
 
 // noteEarlier prints how the jobs ended that a job of their chain runs again.
@@ -125,21 +137,21 @@ func noteEarlier(con *term.Console, chains []described, job once.Submitted) {
 
 // explainBundle explains recorded evidence, from a file or from standard input
 // ("-"). It queries nothing, so it refuses flags that need a target.
-func explainBundle(con *term.Console, o explainOptions) error {
+func explainBundle(con *term.Console, o ExplainOptions) (*explain.Answer, error) {
 	path := o.Bundle
 	for _, flag := range []string{"record", "wait", "timeout", "target", "profile", "region", "endpoint-url", "file"} {
 		if o.IsSet(flag) {
-			return exit.Usage("--bundle cannot be combined with --%s", flag).Try("batchctl explain --bundle %s", path)
+			return nil, exit.Usage("--bundle cannot be combined with --%s", flag).Try("batchctl explain --bundle %s", path)
 		}
 	}
 	if len(o.Args) > 0 {
-		return exit.Usage("--bundle already contains the job, so name no job").Try("batchctl explain --bundle %s", path)
+		return nil, exit.Usage("--bundle already contains the job, so name no job").Try("batchctl explain --bundle %s", path)
 	}
 	in := io.Reader(con.In)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
+			return nil, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
 				Try("create one: batchctl explain JOB --record %s", path)
 		}
 		defer f.Close()
@@ -147,10 +159,11 @@ func explainBundle(con *term.Console, o explainOptions) error {
 	}
 	b, err := explain.Read(in)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
+		return nil, exit.Fail(exit.NotDone, "read %s: %v", path, exit.Cause(err)).
 			Try("create one: batchctl explain JOB --record FILE")
 	}
-	return printAnswer(con, o.Format, explain.Explain(b))
+	a := explain.Explain(b)
+	return &a, nil
 }
 
 // recordBundle writes the evidence to a file that only its owner can read.
@@ -199,14 +212,6 @@ func gatherUntilFirm(ctx context.Context, con *term.Console, wait bool, flags st
 			return b, exit.Fail(exit.Interrupted, "stopped; the job continues")
 		}
 	}
-}
-
-// printAnswer prints the answer about a job, as text or JSON.
-func printAnswer(con *term.Console, format string, a explain.Answer) error {
-	if format == "json" {
-		return con.JSON(a)
-	}
-	return con.Print(a.Text())
 }
 
 // locationsOf returns where the job file at path defines the members that a fix

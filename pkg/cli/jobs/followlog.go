@@ -82,11 +82,11 @@ func (f *follower) followOne(ctx context.Context, id, label string) {
 
 // followParts prints the logs of an array's children or a job's nodes as they
 // arrive. Each line begins with the name of its child. At AWS it reads at most
-// mostLogs of them.
+// MostLogs of them.
 func (f *follower) followParts(ctx context.Context, id, label string, ids []string) {
 	o, all := client.LogOptions{Follow: true, Window: windowLocal}, len(ids)
 	if !f.target.IsLocal() {
-		o.Window, ids = windowAWS, ids[:min(all, mostLogs)]
+		o.Window, ids = windowAWS, ids[:min(all, MostLogs)]
 	}
 	failures := 0
 	for line, err := range f.target.Client.MergedLogs(ctx, ids, o) {

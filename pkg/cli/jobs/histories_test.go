@@ -320,7 +320,8 @@ func (h *history) act(ctx context.Context, at *target.Target, what *string) (job
 		return nil, err
 	}
 	if command == "stop" {
-		return nil, stopFound(ctx, h.quiet(), stopOptions{Options: Options{Given: cmdline.Given{Command: "stop"}}, Timeout: time.Minute}, call)
+		_, err := stopFound(ctx, h.quiet(), StopOptions{Options: Options{Given: cmdline.Given{Command: "stop"}}, Timeout: time.Minute}, call)
+		return nil, err
 	}
 	p, err := c.Retry(ctx, session.IDs(call.Jobs), once.RetryOptions{})
 	if err != nil {
@@ -488,10 +489,6 @@ func (h *history) checkHandle(w *world, handle string, want []string) {
 			h.t.Errorf("%s %s names %v, want %v", command, handle, got, want)
 		}
 	}
-	con := func() (*term.Console, *bytes.Buffer) {
-		var out bytes.Buffer
-		return &term.Console{Streams: term.Streams{Out: &out, Err: io.Discard}}, &out
-	}
 	call, err := h.call(ctx, at, "status", handle)
 	if err != nil {
 		h.t.Errorf("status %s: %v", handle, err)
@@ -505,34 +502,27 @@ func (h *history) checkHandle(w *world, handle string, want []string) {
 			}
 		}
 	}
-	var short []string
-	for _, id := range want {
-		short = append(short, batch.ShortID(id))
+	var shown []string
+	for _, row := range rowsOf(call.Chains, call.Known, time.Now()) {
+		shown = append(shown, aws.ToString(row.JobId))
 	}
-	c, out := con()
-	if err := showStatus(ctx, c, call); err != nil {
-		h.t.Errorf("status %s: %v", handle, err)
-	}
-	same("status", membersOf(h.t, out, "jobId"), want)
+	same("status", shown, want)
 
-	c, out = con()
-	if err := explainFound(ctx, c, explainOptions{}, call); err != nil {
+	if a, err := explainFound(ctx, h.quiet(), ExplainOptions{}, call); err != nil {
 		h.t.Errorf("explain %s: %v", handle, err)
-	}
-	for _, id := range membersOf(h.t, out, "id") {
-		if !slices.Contains(want, id) {
-			h.t.Errorf("explain %s explains %s, want one of %v", handle, id, want)
-		}
+	} else if !slices.Contains(want, a.ID) {
+		h.t.Errorf("explain %s explains %s, want one of %v", handle, a.ID, want)
 	}
 
-	c, out = con()
-	if err := readLogs(ctx, c, logOptions{}, &logCall{Call: call, names: map[string]string{}}); err != nil {
+	if err := (&logCall{Call: call, names: map[string]string{}}).read(ctx, h.quiet(), LogOptions{}, func(*logCall, bool) lineWriter {
+		return eachLine(func(line client.Line) error {
+			if base, _ := batch.SplitID(line.Job); !slices.Contains(want, base) {
+				h.t.Errorf("logs %s prints the log of %s, want one of %v", handle, line.Job, want)
+			}
+			return nil
+		})
+	}); err != nil {
 		h.t.Errorf("logs %s: %v", handle, err)
-	}
-	for _, job := range membersOf(h.t, out, "job") {
-		if base, _ := batch.SplitID(job); !slices.Contains(short, base) {
-			h.t.Errorf("logs %s prints the log of %s, want one of %v", handle, job, short)
-		}
 	}
 
 	running := func() (live []string) {
@@ -551,13 +541,8 @@ func (h *history) checkHandle(w *world, handle string, want []string) {
 		}
 		return
 	}
-	c, out = con()
-	err = stopFound(ctx, c, stopOptions{DryRun: true}, call)
+	rows, err := stopFound(ctx, h.quiet(), StopOptions{DryRun: true}, call)
 	var called []string
-	var rows []stopRow
-	if err := json.Unmarshal(out.Bytes(), &rows); err != nil {
-		h.t.Errorf("stop %s prints %s: %v", handle, out, err)
-	}
 	for _, r := range rows {
 		if r.Call != "" {
 			called = append(called, r.ID)
@@ -643,7 +628,7 @@ func (h *history) checkSeen(w *world) {
 		handle := filepath.Join(h.dir, filepath.FromSlash(h.starts[len(h.starts)-1].file))
 		call, err := h.call(ctx, at, "stop", handle)
 		if err == nil {
-			err = stopFound(ctx, h.quiet(), stopOptions{DryRun: true}, call)
+			_, err = stopFound(ctx, h.quiet(), StopOptions{DryRun: true}, call)
 		}
 		isNamed := slices.ContainsFunc(call.Jobs, func(j once.Submitted) bool { return j.ID == id }) // found at the service
 		if code := codeOf(err); code != exit.Unknown && !isNamed {
@@ -659,22 +644,4 @@ func codeOf(err error) int {
 		return exit.OK
 	}
 	return exit.From(err).Code
-}
-
-// membersOf returns the values of a member of the objects in JSON output.
-func membersOf(t *testing.T, out *bytes.Buffer, name string) (values []string) {
-	var rows []map[string]any
-	text := bytes.TrimSpace(out.Bytes())
-	if bytes.HasPrefix(text, []byte("{")) {
-		text = append(append([]byte("["), text...), ']')
-	}
-	if err := json.Unmarshal(text, &rows); err != nil {
-		t.Errorf("%v in %s", err, text)
-	}
-	for _, row := range rows {
-		if value, ok := row[name].(string); ok {
-			values = append(values, value)
-		}
-	}
-	return values
 }

@@ -36,12 +36,12 @@ func ListCommand(con *term.Console) *cli.Command {
 			"with a time, or an age: 2026-03-31, \"2026-03-31 14:00\", 2026-03-31T14:00:00Z, 90m, 7d.",
 			"batchctl list\nbatchctl list --status RUNNABLE --queue gpu\n"+
 				"batchctl list --name 'resnet*' --output json"),
-	}, listOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[wire.Native[[]types.JobSummary]]())}, Limit: 50},
-		func(ctx context.Context, o listOptions) error { return list(ctx, con, o) }, "submission")
+	}, ListOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[wire.Native[[]types.JobSummary]]())}, Limit: 50},
+		func(ctx context.Context, o ListOptions) error { return list(ctx, con, o) }, "submission")
 }
 
-// listOptions are the flags of list. Times are as written.
-type listOptions struct {
+// ListOptions are the flags of list. Times are as written.
+type ListOptions struct {
 	Options
 	Statuses      []string `flag:"status" usage:"only jobs in this <STATUS>; may be repeated"`
 	Queues        []string `flag:"queue" usage:"only this <QUEUE>; may be repeated"`
@@ -55,22 +55,44 @@ type listOptions struct {
 }
 
 // list is batchctl list.
-func list(ctx context.Context, con *term.Console, o listOptions) error {
+func list(ctx context.Context, con *term.Console, o ListOptions) error {
+	found, more, err := o.list(ctx, con)
+	switch {
+	case err != nil:
+		return err
+	case o.Format == "json":
+		err = con.JSON(found)
+	default:
+		err = printSummaries(con, found.Shape)
+	}
+	fmt.Fprint(con.Err, more)
+	return err
+}
+
+// List returns the jobs that match all options, the newest first.
+func List(ctx context.Context, con *term.Console, o ListOptions) (wire.Native[[]types.JobSummary], error) {
+	found, _, err := o.list(ctx, con)
+	return found, err
+}
+
+// list is List. more tells how many other jobs match; "" if there are none.
+func (o ListOptions) list(ctx context.Context, con *term.Console) (found wire.Native[[]types.JobSummary], more string,
+	err error) {
 	if len(o.Args) > 0 {
-		return exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Args[0])
+		return found, "", exit.Usage("list takes no arguments").Try("did you mean: batchctl status %s", o.Args[0])
 	}
 	filter, err := o.filter(time.Now())
 	if err != nil {
-		return err
+		return found, "", err
 	}
 	call, err := OpenFor(ctx, con, o.Options, target.ToRead)
 	if err != nil {
-		return err
+		return found, "", err
 	}
 	defer call.Close()
 	jobs, err := call.newest(ctx, con, o.Array, filter)
 	if err != nil {
-		return err
+		return found, "", err
 	}
 	if len(jobs) == 0 && len(filter.Queues) > 0 {
 		// The answer is complete without this note, so a denied call is no error.
@@ -79,19 +101,11 @@ func list(ctx context.Context, con *term.Console, o listOptions) error {
 		}
 	}
 	// The limit applies after sorting, so that the newest jobs remain.
-	hidden := 0
-	if limit := o.Limit; limit > 0 && len(jobs) > limit {
-		hidden, jobs = len(jobs)-limit, jobs[:limit]
+	if hidden := len(jobs) - o.Limit; o.Limit > 0 && hidden > 0 {
+		jobs = jobs[:o.Limit]
+		more = fmt.Sprintf("%d more; to list all: batchctl list --limit 0%s\n", hidden, call.Flags)
 	}
-	if call.Format == "json" {
-		err = WriteShapes(con, jobs)
-	} else {
-		err = printSummaries(con, jobs)
-	}
-	if hidden > 0 {
-		fmt.Fprintf(con.Err, "%d more; to list all: batchctl list --limit 0%s\n", hidden, call.Flags)
-	}
-	return err
+	return wire.Native[[]types.JobSummary]{Shape: jobs}, more, nil
 }
 
 // newest lists the jobs that match the filter, the newest first. Jobs that only
@@ -150,7 +164,7 @@ func (call *Call) forgotten(ctx context.Context, named bool, filter client.Filte
 
 // filter converts the flags to a filter. Names of queues are not resolved yet,
 // see ResolveFilter.
-func (o listOptions) filter(now time.Time) (f client.Filter, err error) {
+func (o ListOptions) filter(now time.Time) (f client.Filter, err error) {
 	f = client.Filter{Name: o.Name, Queues: o.Queues, Definition: o.Definition, Share: o.Share}
 	if f.Statuses, err = parseStatuses(o.Statuses); err != nil {
 		return f, err

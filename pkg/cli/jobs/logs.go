@@ -38,12 +38,12 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-	}, logOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: mostLogs},
-		func(ctx context.Context, o logOptions) error { return logs(ctx, con, o) })
+	}, LogOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: MostLogs},
+		func(ctx context.Context, o LogOptions) error { return logs(ctx, con, o) })
 }
 
-// logOptions are the flags of logs. Times and ranges are as written.
-type logOptions struct {
+// LogOptions are the flags of logs. Times and ranges are as written.
+type LogOptions struct {
 	Options
 	Follow     bool   `flag:"follow,f" usage:"continue until the job has finished"`
 	Timestamps bool   `flag:"timestamps" usage:"print the time before each line"`
@@ -57,9 +57,9 @@ type logOptions struct {
 	Limit int `flag:"limit" usage:"read at most <N> logs; 0 reads all"`
 }
 
-// mostLogs is the default of --limit. Each log costs at least one call, and
+// MostLogs is the default of --limit. Each log costs at least one call, and
 // CloudWatch Logs allows 25 GetLogEvents calls a second.
-const mostLogs = 200
+const MostLogs = 200
 
 // logCall is a logs command with its arguments checked.
 type logCall struct {
@@ -76,8 +76,35 @@ type logCall struct {
 }
 
 // logs is batchctl logs.
-func logs(ctx context.Context, con *term.Console, o logOptions) error {
+func logs(ctx context.Context, con *term.Console, o LogOptions) error {
 	con.RawLog = o.IsRaw
+	return readLogs(ctx, con, o, func(l *logCall, merge bool) lineWriter {
+		return &logWriter{con: con, call: l, merge: merge, batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+	})
+}
+
+// Logs passes the lines of the jobs' logs to each, in the order in which logs prints them. An error of each ends it.
+func Logs(ctx context.Context, con *term.Console, o LogOptions, each func(client.Line) error) error {
+	return readLogs(ctx, con, o, func(*logCall, bool) lineWriter { return eachLine(each) })
+}
+
+// lineWriter takes the lines of logs.
+type lineWriter interface {
+	write(client.Line) error
+	// end is called after the last line.
+	end() error
+}
+
+// eachLine takes lines one by one.
+type eachLine func(client.Line) error
+
+func (each eachLine) write(line client.Line) error { return each(line) }
+func (each eachLine) end() error                   { return nil }
+
+// readLogs reads the logs of the jobs that the options name. to returns what takes the lines; merge tells it that they
+// are of several jobs.
+func readLogs(ctx context.Context, con *term.Console, o LogOptions,
+	to func(l *logCall, merge bool) lineWriter) error {
 	why := target.ToRead
 	if o.Follow {
 		why = target.ToChange // starts the local engine, which must run the job
@@ -90,11 +117,12 @@ func logs(ctx context.Context, con *term.Console, o logOptions) error {
 		return err
 	}
 	defer l.Close()
-	return readLogs(ctx, con, o, l)
+	return l.read(ctx, con, o, to)
 }
 
-// readLogs prints the logs of the call's jobs.
-func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) error {
+// read reads the logs of the call's jobs.
+func (l *logCall) read(ctx context.Context, con *term.Console, o LogOptions,
+	to func(l *logCall, merge bool) lineWriter) error {
 	ids, err := l.wanted(ctx, o.Failed || o.FirstError)
 	if err != nil {
 		return err
@@ -103,7 +131,7 @@ func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) 
 		return firstErrors(ctx, con, l, ids)
 	}
 	unread := l.bound(&ids)
-	err = printLogs(ctx, con, l, ids)
+	err = copyLogs(ctx, con, l, ids, to(l, len(ids) > 1 || len(l.Known) > 1))
 	if err == nil && unread != "" {
 		fmt.Fprintln(con.Err, unread)
 	}
@@ -111,7 +139,7 @@ func readLogs(ctx context.Context, con *term.Console, o logOptions, l *logCall) 
 }
 
 // parse checks the flags and returns the command. Its target is not open yet.
-func (o logOptions) parse() (*logCall, error) {
+func (o LogOptions) parse() (*logCall, error) {
 	l := &logCall{timestamps: o.Timestamps, limit: o.Limit, names: map[string]string{}}
 	l.Follow, l.Attempt, l.Tail = o.Follow, o.Attempt, o.Tail
 	var err error
@@ -247,9 +275,8 @@ type logRow struct {
 type logWriter struct {
 	con   *term.Console
 	call  *logCall
-	merge bool           // print the job before each line
-	lines map[string]int // by job
-	any   bool           // a row was printed
+	merge bool // print the job before each line
+	any   bool // a row was printed
 	// batch buffers the lines of one log until no further line is available. A write per
 	// line would take longer than reading it.
 	batch *bufio.Writer
@@ -257,7 +284,6 @@ type logWriter struct {
 
 // write prints one line.
 func (w *logWriter) write(line client.Line) error {
-	w.lines[line.Job]++
 	stamp := line.Time.UTC().Format("2006-01-02T15:04:05.000Z")
 	if w.call.Format == "json" {
 		return w.writeRow(logRow{batch.ShortID(line.Job), stamp, line.Text})
@@ -304,11 +330,10 @@ func (w *logWriter) end() error {
 	return w.con.Print("\n]\n")
 }
 
-// printLogs prints the logs, and then how the jobs ended. A log that cannot be
+// copyLogs copies the logs, and then prints how the jobs ended. A log that cannot be
 // read is reported and does not stop the others.
-func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string) error {
-	w := &logWriter{con: con, call: l, merge: len(ids) > 1 || len(l.Known) > 1, lines: map[string]int{},
-		batch: bufio.NewWriterSize(con.Out, term.BatchSize)}
+func copyLogs(ctx context.Context, con *term.Console, l *logCall, ids []string, w lineWriter) error {
+	counts := map[string]int{} // by job
 	// A single log needs no merging, and its lines are known to follow each
 	// other.
 	lines := l.Client.MergedLogs(ctx, ids, l.LogOptions)
@@ -319,6 +344,7 @@ func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string)
 	for line, err := range lines {
 		switch {
 		case err == nil:
+			counts[line.Job]++
 			err = w.write(line)
 		case ctx.Err() != nil:
 		case line.Job != "":
@@ -336,7 +362,7 @@ func printLogs(ctx context.Context, con *term.Console, l *logCall, ids []string)
 	if ctx.Err() != nil {
 		return logInterrupted(con, l)
 	}
-	verdicts(ctx, con, l, ids, w.lines)
+	verdicts(ctx, con, l, ids, counts)
 	if stopped == nil && l.failed {
 		return exit.Silent(exit.NotDone)
 	}

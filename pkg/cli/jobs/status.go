@@ -37,12 +37,29 @@ func StatusCommand(con *term.Console) *cli.Command {
 			"submission means all its jobs. A job includes those that run it again: steps of onFailure and retries, newest first. If several jobs or submissions have the name, status shows the newest and lists the others.\n\nWithout a JOB, "+
 			"status shows the last submission. Several jobs are shown as a tree of their dependencies.",
 			"batchctl status\nbatchctl status 3f2a91c0\nbatchctl status resnet-train --output json\nbatchctl status calibration.json"),
-	}, Options{Output: cmdline.Outputs(cmdline.JSON[[]jobRow]())},
+	}, Options{Output: cmdline.Outputs(cmdline.JSON[[]Row]())},
 		func(ctx context.Context, o Options) error { return status(ctx, con, o) })
+}
+
+// Status returns the jobs that the options name, with those that run them again.
+func Status(ctx context.Context, con *term.Console, o Options) ([]Row, error) {
+	call, err := OpenJobs(ctx, con, o, target.ToRead)
+	if err != nil {
+		return nil, err
+	}
+	defer call.Close()
+	return rowsOf(call.Chains, call.Known, time.Now()), nil
 }
 
 // status is batchctl status. Several jobs are a tree; one job has all details.
 func status(ctx context.Context, con *term.Console, o Options) error {
+	if o.Format == "json" {
+		rows, err := Status(ctx, con, o)
+		if err != nil {
+			return err
+		}
+		return con.JSON(rows)
+	}
 	call, err := OpenJobs(ctx, con, o, target.ToRead)
 	if err != nil {
 		return err
@@ -54,9 +71,6 @@ func status(ctx context.Context, con *term.Console, o Options) error {
 // showStatus prints the status of the call's jobs.
 func showStatus(ctx context.Context, con *term.Console, call *Call) (err error) {
 	now := time.Now()
-	if call.Format == "json" {
-		return writeJobs(con, call.Chains, call.Known, now)
-	}
 	chains := describedChains(call.Chains, call.Known)
 	if len(chains) > 1 {
 		fmt.Fprintf(con.Err, "on %s; details of one job: batchctl status %s%s\n", diag.Printable(call.Label),
@@ -193,10 +207,9 @@ func lasted(job types.JobDetail, now time.Time) string {
 	}
 }
 
-// writeJobs prints jobs with the member names of the AWS API. The member batchctl
-// has batchctl's additions.
-func writeJobs(con *term.Console, chains []client.Chain, jobs []once.Recalled, now time.Time) error {
-	rows, healed, again := []jobRow{}, healedIDs(describedChains(chains, jobs)), map[string]string{}
+// rowsOf returns jobs with batchctl's additions.
+func rowsOf(chains []client.Chain, jobs []once.Recalled, now time.Time) []Row {
+	rows, healed, again := []Row{}, healedIDs(describedChains(chains, jobs)), map[string]string{}
 	for _, chain := range chains {
 		for _, k := range chain {
 			again[k.ID] = k.Again
@@ -205,25 +218,25 @@ func writeJobs(con *term.Console, chains []client.Chain, jobs []once.Recalled, n
 	for _, job := range jobs {
 		added, id := addedOf(job, now), aws.ToString(job.JobId)
 		added.Again, added.Healed = again[id], slices.Contains(healed, id)
-		rows = append(rows, jobRow{job.JobDetail, added})
+		rows = append(rows, Row{job.JobDetail, added})
 	}
-	return con.JSON(rows)
+	return rows
 }
 
-// jobRow is a job in the JSON output: AWS's description with batchctl's additions.
-type jobRow struct {
+// Row is a job as status shows it: AWS's description with batchctl's additions.
+type Row struct {
 	types.JobDetail
-	Added addedRow `json:"batchctl"`
+	Added Added `json:"batchctl"`
 }
 
 // MarshalJSON returns the description as the AWS API writes it, with the member batchctl.
-func (r jobRow) MarshalJSON() ([]byte, error) {
+func (r Row) MarshalJSON() ([]byte, error) {
 	shape, err := wire.Marshal(r.JobDetail)
 	if err != nil {
 		return nil, err
 	}
 	added, err := json.Marshal(struct {
-		Added addedRow `json:"batchctl"`
+		Added Added `json:"batchctl"`
 	}{r.Added})
 	if err != nil {
 		return nil, err
@@ -232,7 +245,7 @@ func (r jobRow) MarshalJSON() ([]byte, error) {
 }
 
 // DescribedForm is the form of the JSON output of commands that call PrintJobs.
-func DescribedForm() cmdline.Form { return cmdline.JSON[[]jobRow]() }
+func DescribedForm() cmdline.Form { return cmdline.JSON[[]Row]() }
 
 // joinObjects appends the members of the JSON object b to those of a.
 func joinObjects(a, b []byte) []byte {
@@ -243,9 +256,9 @@ func joinObjects(a, b []byte) []byte {
 	return append(append(slices.Clone(a[:len(a)-1]), ','), b[1:]...)
 }
 
-// addedRow is what batchctl adds to AWS's description of a job. Durations are in
+// Added is what batchctl adds to AWS's description of a job. Durations are in
 // milliseconds; one that has not begun is left out.
-type addedRow struct {
+type Added struct {
 	ShortID string `json:"shortId"`
 	// WaitedMs is from creation to the start of the last attempt, or until now.
 	WaitedMs *int64 `json:"waitedMs,omitempty"`
@@ -261,8 +274,8 @@ type addedRow struct {
 }
 
 // addedOf returns batchctl's additions for a job.
-func addedOf(job once.Recalled, now time.Time) addedRow {
-	row := addedRow{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
+func addedOf(job once.Recalled, now time.Time) Added {
+	row := Added{ShortID: batch.ShortID(aws.ToString(job.JobId)), Forgotten: job.Forgotten}
 	switch {
 	case job.Status == once.StatusExpired || job.Status == batchapi.StatusUnknown:
 	case batch.ArraySize(job.JobDetail) > 0:
@@ -334,5 +347,5 @@ func PrintJobs(con *term.Console, t *target.Target, jobs []once.Submitted) error
 	if err != nil {
 		return err
 	}
-	return writeJobs(con, chainsOf(known), known, time.Now())
+	return con.JSON(rowsOf(chainsOf(known), known, time.Now()))
 }

@@ -35,20 +35,20 @@ func StopCommand(con *term.Console) *cli.Command {
 			"SIGKILL after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
 			"not stop. It exits with status 3 if no job of a JOB runs.",
 			"batchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
-	}, stopOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]stopRow]())}, Reason: "stopped with batchctl stop", Timeout: 2 * time.Minute},
-		func(ctx context.Context, o stopOptions) error { return stop(ctx, con, o) })
+	}, StopOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]StopRow]())}, Reason: "stopped with batchctl stop", Timeout: 2 * time.Minute},
+		func(ctx context.Context, o StopOptions) error { return stop(ctx, con, o) })
 }
 
-// stopOptions are the flags of stop.
-type stopOptions struct {
+// StopOptions are the flags of stop.
+type StopOptions struct {
 	Options
 	Reason  string        `flag:"reason" usage:"the reason <TEXT> that AWS Batch stores with the job"`
 	DryRun  bool          `flag:"dry-run" usage:"print what would be stopped; change nothing"`
 	Timeout time.Duration `flag:"timeout" usage:"wait at most this <DURATION> for the jobs to finish"`
 }
 
-// stopRow is one job in the output of stop.
-type stopRow struct {
+// StopRow is what stop did to one job.
+type StopRow struct {
 	Name    string `json:"name"`
 	ID      string `json:"id"`
 	ShortID string `json:"shortId"`
@@ -66,7 +66,7 @@ type stopRow struct {
 }
 
 // text formats the row as a line.
-func (r stopRow) text() string {
+func (r StopRow) text() string {
 	head := r.ShortID + "  " + diag.Printable(r.Name) + "  "
 	switch {
 	case r.Error != "":
@@ -83,14 +83,35 @@ func (r stopRow) text() string {
 }
 
 // rowOf returns a row with the names of a job.
-func rowOf(j once.Submitted) stopRow {
-	return stopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
+func rowOf(j once.Submitted) StopRow {
+	return StopRow{Name: j.Name, ID: j.ID, ShortID: batch.ShortID(j.ID)}
 }
 
 // stop is batchctl stop.
-func stop(ctx context.Context, con *term.Console, o stopOptions) error {
+func stop(ctx context.Context, con *term.Console, o StopOptions) error {
+	rows, err := Stop(ctx, con, o)
+	switch {
+	case rows == nil:
+		return err
+	case o.Format == "json":
+		return cmp.Or(con.MaskedJSON(rows), err)
+	}
+	return cmp.Or(con.Print(StopText(rows)), err)
+}
+
+// StopText formats rows as stop prints them.
+func StopText(rows []StopRow) string {
+	var b strings.Builder
+	for _, r := range rows {
+		b.WriteString(r.text() + "\n")
+	}
+	return b.String()
+}
+
+// Stop stops jobs. It returns a row for each job that it found, also if the error tells that not all were stopped.
+func Stop(ctx context.Context, con *term.Console, o StopOptions) ([]StopRow, error) {
 	if len(o.Args) == 0 && o.Submission == "" {
-		return exit.Usage("stop needs a job").
+		return nil, exit.Usage("stop needs a job").
 			Try("name a job: batchctl stop NAME (batchctl list shows the names); or all jobs of a submission: --submission NAME")
 	}
 	why := target.ToChange
@@ -99,17 +120,17 @@ func stop(ctx context.Context, con *term.Console, o stopOptions) error {
 	}
 	call, err := OpenJobs(ctx, con, o.Options, why)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer call.Close()
 	return stopFound(ctx, con, o, call)
 }
 
-// stopFound stops the call's jobs and prints what it did.
-func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call) error {
+// stopFound stops the call's jobs and returns what it did.
+func stopFound(ctx context.Context, con *term.Console, o StopOptions, call *Call) ([]StopRow, error) {
 	rows, err := stopJobs(ctx, o, call)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Another job with the same name may be meant.
 	namesakes, unchecked := call.namesakes(ctx)
@@ -124,39 +145,28 @@ func stopFound(ctx context.Context, con *term.Console, o stopOptions, call *Call
 		row.Error = "it is at another target: " + elsewhereHint("stop", k)
 		rows = append(rows, row)
 	}
-	if call.Format == "json" {
-		err = con.MaskedJSON(rows)
-	} else {
-		var b strings.Builder
-		for _, r := range rows {
-			b.WriteString(r.text() + "\n")
-		}
-		err = con.Print(b.String())
-	}
 	switch {
-	case err != nil:
-		return err
 	case ctx.Err() != nil:
-		return exit.Fail(exit.Interrupted, "interrupted; batchctl cannot undo requests that it already sent").
+		return rows, exit.Fail(exit.Interrupted, "interrupted; batchctl cannot undo requests that it already sent").
 			Try("check: batchctl status %[1]s    continue: batchctl stop %[1]s",
 				session.ArgsFor(call.Target, call.Jobs))
-	case slices.ContainsFunc(rows, func(r stopRow) bool { return r.Error != "" }):
-		return exit.Fail(exit.NotDone, "not all jobs were stopped").
+	case slices.ContainsFunc(rows, func(r StopRow) bool { return r.Error != "" }):
+		return rows, exit.Fail(exit.NotDone, "not all jobs were stopped").
 			Try("check: batchctl status %[1]s    again: batchctl stop %[1]s", session.ArgsFor(call.Target, call.Jobs))
 	}
 	if err := openFailure(con, call); err != nil {
-		return err
+		return rows, err
 	}
 	if len(idle) > 0 && len(call.elsewhere) == 0 {
-		return exit.Fail(exit.NotDone, "no job of %s is running, so stop changed nothing of it",
+		return rows, exit.Fail(exit.NotDone, "no job of %s is running, so stop changed nothing of it",
 			strings.Join(idle, ", ")).
 			Try("see how they ended: batchctl status %s", session.ArgsFor(call.Target, call.Jobs))
 	}
-	return nil
+	return rows, nil
 }
 
 // idleHandles returns the handles of which no job was stopped, or would be.
-func idleHandles(resolved []session.Resolved, rows []stopRow) (idle []string) {
+func idleHandles(resolved []session.Resolved, rows []StopRow) (idle []string) {
 	called := map[string]bool{}
 	for _, r := range rows {
 		called[r.ID] = r.Call != ""
@@ -170,14 +180,14 @@ func idleHandles(resolved []session.Resolved, rows []stopRow) (idle []string) {
 }
 
 // withoutReplaced returns the rows without the jobs that had ended before a newer one of their chain.
-func withoutReplaced(chains []client.Chain, rows []stopRow) []stopRow {
+func withoutReplaced(chains []client.Chain, rows []StopRow) []StopRow {
 	older := map[string]bool{}
 	for _, chain := range chains {
 		for _, k := range chain[1:] {
 			older[k.ID] = true
 		}
 	}
-	return slices.DeleteFunc(rows, func(r stopRow) bool { return older[r.ID] && r.LeftAlone != "" })
+	return slices.DeleteFunc(rows, func(r StopRow) bool { return older[r.ID] && r.LeftAlone != "" })
 }
 
 // openFailure prints which submissions of the jobs can still submit others, and returns an error if the service may
@@ -212,8 +222,8 @@ func openFailure(con *term.Console, call *Call) error {
 
 // stopJobs stops the jobs, or returns what would be stopped, in the order in
 // which they were named. It waits until they have ended, at most for --timeout.
-func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error) {
-	rows := make([]stopRow, len(call.Jobs))
+func stopJobs(ctx context.Context, o StopOptions, call *Call) ([]StopRow, error) {
+	rows := make([]StopRow, len(call.Jobs))
 	var live []string
 	for i, j := range call.Jobs {
 		known := call.Known[i]
@@ -246,7 +256,7 @@ func stopJobs(ctx context.Context, o stopOptions, call *Call) ([]stopRow, error)
 }
 
 // take adds the result of a stop to the row.
-func (r *stopRow) take(s client.Stopped) {
+func (r *StopRow) take(s client.Stopped) {
 	r.Call, r.Children = s.Call, s.Children
 	r.Before, r.Status = cmp.Or(string(s.Before), r.Before), cmp.Or(string(s.Job.Status), r.Status)
 	switch {
@@ -263,7 +273,7 @@ const mostNamesakes = 100
 // namesakes returns unfinished jobs from the ledger that have the same names as
 // the stopped jobs. They were not named, so stop leaves them alone and lists
 // them.
-func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
+func (call *Call) namesakes(ctx context.Context) ([]StopRow, error) {
 	entries, err := call.Submissions.Own()
 	if err != nil {
 		return nil, err
@@ -285,7 +295,7 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return nil, err
 	}
-	var rows []stopRow
+	var rows []StopRow
 	for _, job := range jobs {
 		if !batch.HasEnded(job.Status) {
 			rows = append(rows, namesake(job))
@@ -295,7 +305,7 @@ func (call *Call) namesakes(ctx context.Context) ([]stopRow, error) {
 }
 
 // namesake returns the row of such a job.
-func namesake(job types.JobDetail) stopRow {
+func namesake(job types.JobDetail) StopRow {
 	r := rowOf(once.Submitted{ID: aws.ToString(job.JobId), Name: aws.ToString(job.JobName)})
 	r.Before, r.Status, r.LeftAlone = string(job.Status), string(job.Status),
 		string(job.Status)+", another job with this name: stop it by its id"

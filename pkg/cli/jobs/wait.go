@@ -33,7 +33,7 @@ func WaitCommand(con *term.Console) *cli.Command {
 		UsageText: "batchctl wait [FLAGS] [JOB ...]",
 		Description: cmdline.Help("The exit code is 0 if every job SUCCEEDED, 1 if one FAILED, and 3 if the result is unknown. A job that a newer one healed counts as SUCCEEDED. Ctrl-C stops the waiting, not the job.",
 			"batchctl wait prepare train --timeout 2h\nbatchctl wait calibration"),
-	}, waitOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]jobRow]())}},
+	}, waitOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]Row]())}},
 		func(ctx context.Context, o waitOptions) error { return wait(ctx, con, o) })
 }
 

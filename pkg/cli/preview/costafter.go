@@ -14,7 +14,6 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/catalog"
-	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
@@ -155,7 +154,8 @@ func costlyJobs(ctx context.Context, con *term.Console, o CostOptions, call *job
 		return nil, exit.Usage("--submission already names the jobs; do not name %s", words[0]).Try("use one of them")
 	}
 	r := jobs.NewResolver(con, o.Command, call.Target, call.Platform)
-	found, err := jobs.Resolve(ctx, r, jobs.Options{Given: cmdline.Given{Command: o.Command, Args: words}, Submission: o.Submission})
+	o.Args = words
+	found, err := jobs.Resolve(ctx, r, o.ofJobs(o.Submission))
 	return session.IDs(session.Jobs(found)), err
 }
 
@@ -281,12 +281,7 @@ func (a *account) add(ctx context.Context, ids, all []string) error {
 		if err != nil {
 			return err
 		}
-		key := cost.Key{Job: aws.ToString(job.JobName) + " " + batch.ShortID(id),
-			Workflow: a.workflowOf(job.JobDetail, parent), Tags: job.Tags}
-		if isChild || batch.ArraySize(job.JobDetail) > 0 {
-			key.Array = aws.ToString(job.JobName) + " " + batch.ShortID(parent)
-		}
-		row := a.sums.Begin(key)
+		row := a.sums.Begin(cost.KeyOf(job.JobDetail, a.workflowOf(job.JobDetail, parent)))
 		if batch.ArraySize(job.JobDetail) == 0 || job.Forgotten {
 			a.sums.Add(row, cost.Took(job.JobDetail, a.now).At(rate))
 			continue

@@ -120,7 +120,9 @@ func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err 
 	})
 	for _, job := range jobs[:min(len(jobs), historyJobs)] {
 		if job.ArrayProperties == nil || aws.ToInt32(job.ArrayProperties.Size) == 0 {
-			seconds = appendRun(seconds, job)
+			if took, ok := cost.Ran(job); ok {
+				seconds = append(seconds, took)
+			}
 			continue
 		}
 		for child, err := range h.t.Client.List(h.ctx, client.Filter{ArrayOf: aws.ToString(job.JobId),
@@ -128,21 +130,13 @@ func (h *earlierRuns) seconds(queue, definition string) (seconds []float64, err 
 			if err != nil {
 				return nil, err
 			}
-			if seconds = appendRun(seconds, child); len(seconds) >= historyRuns {
+			if took, ok := cost.Ran(child); ok {
+				seconds = append(seconds, took)
+			}
+			if len(seconds) >= historyRuns {
 				return seconds, nil
 			}
 		}
 	}
 	return seconds, nil
-}
-
-// appendRun appends a job's duration in seconds. Jobs without both times are left
-// out.
-func appendRun(seconds []float64, job types.JobSummary) []float64 {
-	// Times are in milliseconds since 1970.
-	from, to := aws.ToInt64(job.StartedAt), aws.ToInt64(job.StoppedAt)
-	if from == 0 || to < from {
-		return seconds
-	}
-	return append(seconds, float64(to-from)/1000)
 }

@@ -68,7 +68,7 @@ type deliverOptions struct {
 	prices preview.PricesFile
 }
 
-// Submit is batchctl submit. It prints the jobs as soon as they are accepted, and returns them.
+// Submit is batchctl submit. It prints the jobs when the target has accepted them, and returns them.
 func Submit(ctx context.Context, con *term.Console, o SubmitOptions) ([]SubmittedRow, error) {
 	con.RawLog = o.IsRaw
 	if o.IsSet("count") && o.Count < 1 {

@@ -1,6 +1,8 @@
 package term
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 
 	"github.com/batchctl/batchctl/pkg/secret"
@@ -35,4 +37,23 @@ func Unmasked(w io.Writer) io.Writer {
 		return m.Writer
 	}
 	return w
+}
+
+// Masked returns a document without credentials, for a page or for whatever else shows parts of it. Names in the
+// document identify credentials as well, such as that of a variable beside its value. A document must convert back from
+// its JSON.
+func Masked[T any](document T) (T, error) {
+	var clean T
+	text, err := JSONText(document)
+	if err != nil {
+		return clean, err
+	}
+	masked := secret.Mask("", string(text))
+	if masked == string(text) {
+		return document, nil
+	}
+	if err := json.Unmarshal([]byte(masked), &clean); err != nil {
+		return clean, fmt.Errorf("mask the credentials of a document: %w", err)
+	}
+	return clean, nil
 }

@@ -7,11 +7,12 @@ import (
 	"os"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/target"
+	"github.com/urfave/cli/v2"
 )
 
 // topFastest is the shortest interval. A query of AWS takes longer.
@@ -21,16 +22,38 @@ const topFastest = 100 * time.Millisecond
 // shows its age.
 const topSlow = 5 * time.Second
 
+// TopCommand is batchctl top.
+func TopCommand(con *term.Console) *cli.Command {
+	return cmdline.Command(cli.Command{
+		Name:      "top",
+		Usage:     "watch queues and jobs live",
+		UsageText: "batchctl top [FLAGS] [QUEUE or JOB ...]",
+		Description: cmdline.Help("On a terminal the view refreshes every two seconds; ? shows the keys, q quits. Elsewhere, or with --iterations or --output json, "+
+			"it prints snapshots. A snapshot needs six calls for each queue and shows at most 1,000 jobs.\n\nA JOB, or the name of a workflow, limits the "+
+			"view to these jobs and their queues.",
+			"batchctl top\nbatchctl top gpu --target prod --interval 5s\nbatchctl top --iterations 10 --interval 1m > queues.txt"),
+	}, options{Options: jobs.Options{Output: cmdline.Outputs(cmdline.JSON[*Snapshot]())}, Interval: "2s", Iterations: 1},
+		func(ctx context.Context, o options) error { return top(ctx, con, o) }, "submission")
+}
+
+// options are the flags of top. Args are queues and handles.
+type options struct {
+	jobs.Options
+	Interval   string `flag:"interval" usage:"refresh every <TIME>, such as 500ms, 5 (seconds) or 1m"`
+	Iterations int    `flag:"iterations" usage:"print <N> snapshots; 0 prints until interrupted"`
+}
+
 // top is batchctl top: a live view on a terminal, or printed snapshots.
 func top(ctx context.Context, con *term.Console, o options) error {
-	interval, err := parseInterval(o.interval)
+	interval, err := parseInterval(o.Interval)
 	if err != nil {
 		return err
 	}
-	if n := o.iterations; n < 0 {
+	if n := o.Iterations; n < 0 {
 		return exit.Usage("--iterations must be at least 0, not %d", n).Try("0 prints until interrupted")
 	}
-	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && o.Format == "text" && !o.printed {
+	if out, ok := con.Out.(*os.File); ok && term.IsTerminal(con.Out) && o.Format == "text" &&
+		!o.IsSet("iterations") {
 		return topLive(ctx, con, o, out, interval)
 	}
 	return topPrinted(ctx, con, o, interval)
@@ -56,8 +79,7 @@ func parseInterval(value string) (time.Duration, error) {
 func topLive(ctx context.Context, con *term.Console, o options, out *os.File, interval time.Duration) error {
 	var messages bytes.Buffer
 	quiet := &term.Console{Streams: term.Streams{In: con.In, Out: con.Out, Err: &messages}, Sources: con.Sources}
-	reader := &topReader{con: quiet, args: o.Args,
-		open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, quiet, o.Options, target.ToRead) }}
+	reader := newReader(ctx, quiet, o.Options)
 	program := &topProgram{
 		model: &topModel{color: term.Color(out), fresh: interval + topSlow}, reader: reader,
 		pace: topPace{interval: interval},
@@ -75,17 +97,16 @@ func topLive(ctx context.Context, con *term.Console, o options, out *os.File, in
 
 // topPrinted prints snapshots without a terminal.
 func topPrinted(ctx context.Context, con *term.Console, o options, interval time.Duration) error {
-	reader := &topReader{con: con, args: o.Args,
-		open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o.Options, target.ToRead) }}
+	reader := newReader(ctx, con, o.Options)
 	defer reader.close()
-	read := func() (*topSnapshot, error) { return reader.read(ctx, nil) }
-	return printSnapshots(ctx, con, read, topPace{interval: interval}, o.iterations, o.Format)
+	read := func() (*Snapshot, error) { return reader.read(ctx, nil) }
+	return printSnapshots(ctx, con, read, topPace{interval: interval}, o.Iterations, o.Format)
 }
 
 // printSnapshots prints the wanted number of snapshots; 0 prints until ctx ends.
 // If the first one fails, it returns the error. It prints later failures and does
 // not count them.
-func printSnapshots(ctx context.Context, con *term.Console, read func() (*topSnapshot, error), pace topPace, wanted int,
+func printSnapshots(ctx context.Context, con *term.Console, read func() (*Snapshot, error), pace topPace, wanted int,
 	format string) error {
 	for printed := 0; ; {
 		snapshot, err := read()
@@ -110,7 +131,7 @@ func printSnapshots(ctx context.Context, con *term.Console, read func() (*topSna
 
 // printTop prints one snapshot: a JSON document, or text with a blank line
 // between two of them.
-func printTop(con *term.Console, s *topSnapshot, format string, again bool) error {
+func printTop(con *term.Console, s *Snapshot, format string, again bool) error {
 	if format == "json" {
 		return con.MaskedJSON(s)
 	}

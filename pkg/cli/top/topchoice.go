@@ -96,7 +96,7 @@ func (s *selection) add(ctx context.Context, r *topReader, handle string) (ids [
 
 // filter leaves only the chosen jobs in a snapshot. Steps of a workflow that batchctl has submitted
 // since are among them.
-func (s *selection) filter(call *jobs.Call, of *topSnapshot) error {
+func (s *selection) filter(call *jobs.Call, of *Snapshot) error {
 	if s.ids == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (s *selection) filter(call *jobs.Call, of *topSnapshot) error {
 	for _, k := range known {
 		s.ids[k.ID] = s.ids[k.ID] || s.runs[k.Run]
 	}
-	kept := []topJob{}
+	kept := []Job{}
 	for _, job := range of.Jobs {
 		if s.ids[job.id()] {
 			kept = append(kept, job)

@@ -38,31 +38,47 @@ const (
 	topPatience = 30 * time.Second
 )
 
-// topSnapshot is the state of a target's queues at one time. top --output json
+// Read takes one snapshot of the queues and jobs that the options name, or of all.
+func Read(ctx context.Context, con *term.Console, o jobs.Options) (*Snapshot, error) {
+	r := newReader(ctx, con, o)
+	s, err := r.read(ctx, nil)
+	return s, errors.Join(err, r.close())
+}
+
+// Snapshot is the state of a target's queues at one time. top --output json
 // prints it.
-type topSnapshot struct {
+type Snapshot struct {
 	Target string    `json:"target"`
 	Time   time.Time `json:"time"`
 	// Queues are the queues of the command line, or all, sorted by name.
-	Queues []topQueue `json:"queues"`
+	Queues []Queue `json:"queues"`
 	// Jobs are the unfinished jobs: running ones first, and then the oldest.
-	Jobs []topJob `json:"jobs"`
+	Jobs []Job `json:"jobs"`
 	// MoreJobs reports that the queues have more jobs than Jobs shows.
 	MoreJobs bool `json:"moreJobs"`
 	// Note names data that the service did not provide, and why.
 	Note string `json:"note,omitempty"`
 }
 
-// topQueue is a queue with its first job.
-type topQueue struct {
+// MachinesInUse describes the machines that AWS Batch does not scale, with the capacity in use.
+func (s *Snapshot) MachinesInUse() []string {
+	var environments []jobqueue.Environment
+	for _, q := range s.Queues {
+		environments = append(environments, q.EnvironmentStates...)
+	}
+	return jobqueue.MachinesInUse(environments)
+}
+
+// Queue is a queue with its first job.
+type Queue struct {
 	jobqueue.Queue
 	// AtLeast are the statuses whose number of jobs is only a lower bound.
 	AtLeast []types.JobStatus `json:"atLeast,omitempty"`
-	Head    *topHead          `json:"head,omitempty"`
+	Head    *Head             `json:"head,omitempty"`
 }
 
-// topHead is the first RUNNABLE job of a queue.
-type topHead struct {
+// Head is the first RUNNABLE job of a queue.
+type Head struct {
 	JobID   string `json:"jobId"`
 	JobName string `json:"jobName,omitempty"`
 	// Since is the earliest time at which the job was first, in milliseconds since 1970.
@@ -70,8 +86,8 @@ type topHead struct {
 	StatusReason string `json:"statusReason,omitempty"`
 }
 
-// topJob is an unfinished job.
-type topJob struct {
+// Job is an unfinished job.
+type Job struct {
 	Queue string                         `json:"jobQueue"`
 	Job   wire.Native[*types.JobSummary] `json:"job"`
 	// Attempts is the number of attempts; nil if this snapshot did not describe the job.
@@ -80,12 +96,12 @@ type topJob struct {
 	Allowed int `json:"attemptsAllowed,omitempty"`
 }
 
-func (j topJob) id() string              { return aws.ToString(j.Job.Shape.JobId) }
-func (j topJob) name() string            { return aws.ToString(j.Job.Shape.JobName) }
-func (j topJob) status() types.JobStatus { return j.Job.Shape.Status }
+func (j Job) id() string              { return aws.ToString(j.Job.Shape.JobId) }
+func (j Job) name() string            { return aws.ToString(j.Job.Shape.JobName) }
+func (j Job) status() types.JobStatus { return j.Job.Shape.Status }
 
 // since returns the start of a running job, and the creation of any other.
-func (j topJob) since() *int64 {
+func (j Job) since() *int64 {
 	if s := j.Job.Shape; aws.ToInt64(s.StartedAt) > 0 && s.Status == types.JobStatusRunning {
 		return s.StartedAt
 	}
@@ -94,7 +110,7 @@ func (j topJob) since() *int64 {
 
 // children returns the number of an array's children by status; nil for other
 // jobs.
-func (j topJob) children() map[string]int32 {
+func (j Job) children() map[string]int32 {
 	if a := j.Job.Shape.ArrayProperties; a != nil && a.Index == nil && aws.ToInt32(a.Size) > 0 {
 		return a.StatusSummary
 	}
@@ -113,8 +129,14 @@ type topReader struct {
 	chosen *selection
 }
 
+// newReader returns a reader of what the options name. The caller closes it.
+func newReader(ctx context.Context, con *term.Console, o jobs.Options) *topReader {
+	return &topReader{con: con, args: o.Args,
+		open: func() (*jobs.Call, error) { return jobs.OpenFor(ctx, con, o, target.ToRead) }}
+}
+
 // read takes one snapshot. It describes the jobs with the ids of wanted first.
-func (r *topReader) read(ctx context.Context, wanted []string) (*topSnapshot, error) {
+func (r *topReader) read(ctx context.Context, wanted []string) (*Snapshot, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, topPatience, errors.New("no answer for "+text.Duration(topPatience)))
 	defer cancel()
 	s, err := r.snapshot(ctx, wanted)
@@ -151,7 +173,7 @@ func (r *topReader) close() error {
 }
 
 // snapshot reads the queues and their jobs, and describes some of the jobs.
-func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot, error) {
+func (r *topReader) snapshot(ctx context.Context, wanted []string) (*Snapshot, error) {
 	if err := r.connect(); err != nil {
 		return nil, err
 	}
@@ -163,7 +185,7 @@ func (r *topReader) snapshot(ctx context.Context, wanted []string) (*topSnapshot
 		return nil, err
 	}
 	queues = slices.DeleteFunc(queues, jobqueue.Queue.HasServiceJobs) // top shows jobs
-	s := &topSnapshot{Target: titleOf(r.call), Queues: []topQueue{}, Jobs: []topJob{}}
+	s := &Snapshot{Target: titleOf(r.call), Queues: []Queue{}, Jobs: []Job{}}
 	if n := len(queues); n > topQueues {
 		queues = queues[:topQueues]
 		s.Note = fmt.Sprintf("showing the first %d of %d queues; to choose others: batchctl top QUEUE", topQueues, n)
@@ -232,11 +254,11 @@ func titleOf(call *jobs.Call) string {
 }
 
 // add adds a queue and its jobs.
-func (s *topSnapshot) add(q jobqueue.Queue, status *client.QueueStatus) {
-	t := topQueue{Queue: q, AtLeast: status.More}
+func (s *Snapshot) add(q jobqueue.Queue, status *client.QueueStatus) {
+	t := Queue{Queue: q, AtLeast: status.More}
 	s.MoreJobs = s.MoreJobs || len(status.More) > 0
 	for _, job := range status.Jobs {
-		s.Jobs = append(s.Jobs, topJob{Queue: q.Name, Job: wire.Native[*types.JobSummary]{Shape: &job}})
+		s.Jobs = append(s.Jobs, Job{Queue: q.Name, Job: wire.Native[*types.JobSummary]{Shape: &job}})
 	}
 	t.Jobs = depthOf(status.Jobs)
 	switch snapshot := status.Snapshot; {
@@ -246,7 +268,7 @@ func (s *topSnapshot) add(q jobqueue.Queue, status *client.QueueStatus) {
 		t.Utilization.Shape = snapshot.QueueUtilization
 		if snapshot.FrontOfQueue != nil && len(snapshot.FrontOfQueue.Jobs) > 0 {
 			first := snapshot.FrontOfQueue.Jobs[0]
-			t.Head = &topHead{JobID: batch.Name(aws.ToString(first.JobArn)), Since: first.EarliestTimeAtPosition}
+			t.Head = &Head{JobID: batch.Name(aws.ToString(first.JobArn)), Since: first.EarliestTimeAtPosition}
 		}
 	}
 	s.Queues = append(s.Queues, t)
@@ -259,7 +281,7 @@ func depthOf(list []types.JobSummary) map[types.JobStatus]int {
 		depth[status] = 0
 	}
 	for i := range list {
-		children := topJob{Job: wire.Native[*types.JobSummary]{Shape: &list[i]}}.children()
+		children := Job{Job: wire.Native[*types.JobSummary]{Shape: &list[i]}}.children()
 		if children == nil {
 			depth[list[i].Status]++
 		}
@@ -272,7 +294,7 @@ func depthOf(list []types.JobSummary) map[types.JobStatus]int {
 
 // describe fetches what the list does not have: the attempts, and why the first
 // job of each queue waits. Jobs that no longer exist stay unchanged.
-func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []string) error {
+func (s *Snapshot) describe(ctx context.Context, c *once.Client, wanted []string) error {
 	details, err := c.Describe(ctx, s.detailIDs(wanted)...)
 	if _, missing := errors.AsType[*client.MissingError](err); err != nil && !missing {
 		return err
@@ -302,7 +324,7 @@ func (s *topSnapshot) describe(ctx context.Context, c *once.Client, wanted []str
 
 // mask masks credentials in the texts of the live view. The screen is written in
 // pieces, in which a masking writer could not find them.
-func (s *topSnapshot) mask() {
+func (s *Snapshot) mask() {
 	mask := func(texts ...*string) {
 		for _, text := range texts {
 			if text != nil {
@@ -330,7 +352,7 @@ func (s *topSnapshot) mask() {
 
 // detailIDs returns the ids for one DescribeJobs call: the first jobs of the queues, the
 // wanted jobs, and then the first listed ones.
-func (s *topSnapshot) detailIDs(wanted []string) []string {
+func (s *Snapshot) detailIDs(wanted []string) []string {
 	listed := map[string]bool{}
 	for _, j := range s.Jobs {
 		listed[j.id()] = true
@@ -365,7 +387,7 @@ var lifeOrder = [...]types.JobStatus{types.JobStatusSubmitted, types.JobStatusPe
 // firstInLife orders jobs by progress: running jobs come first, and arrays with
 // running children. Jobs with the same progress are ordered by age, the oldest
 // first.
-func firstInLife(a, b topJob) int {
+func firstInLife(a, b Job) int {
 	return cmp.Or(
 		cmp.Compare(b.progress(), a.progress()),
 		oldestFirst(a, b),
@@ -374,13 +396,13 @@ func firstInLife(a, b topJob) int {
 
 // oldestFirst orders jobs by the time of since, and then by id, so that the order
 // is stable between snapshots.
-func oldestFirst(a, b topJob) int {
+func oldestFirst(a, b Job) int {
 	return cmp.Or(cmp.Compare(aws.ToInt64(a.since()), aws.ToInt64(b.since())), cmp.Compare(a.id(), b.id()))
 }
 
 // progress returns the index of the job's status in lifeOrder. For an array, it
 // is that of its most advanced unfinished child.
-func (j topJob) progress() int {
+func (j Job) progress() int {
 	furthest := slices.Index(lifeOrder[:], j.status())
 	for i, status := range lifeOrder {
 		if j.children()[string(status)] > 0 {

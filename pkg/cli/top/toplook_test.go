@@ -120,7 +120,7 @@ func TestTopPrintsOnAfterAFailure(t *testing.T) {
 				fault.path = "/v1/"
 			}
 			looks := 0
-			look := func() (*topSnapshot, error) {
+			look := func() (*Snapshot, error) {
 				if looks++; looks == 2 {
 					fault.path = "/v1/"
 				}

@@ -15,7 +15,7 @@ import (
 // topModel is the state of the live view. It does no I/O: it gets snapshots and
 // keys, and returns the lines of a screen.
 type topModel struct {
-	snapshot *topSnapshot // nil until the first answer
+	snapshot *Snapshot // nil until the first answer
 	// failure is why the last snapshot failed; retry is when the next one is due.
 	failure string
 	retry   time.Time
@@ -50,7 +50,7 @@ func (o topOrder) String() string {
 }
 
 // compare orders two jobs. Equal jobs keep the order of the snapshot.
-func (o topOrder) compare(a, b topJob) int {
+func (o topOrder) compare(a, b Job) int {
 	switch o {
 	case byAge:
 		return oldestFirst(a, b)
@@ -63,7 +63,7 @@ func (o topOrder) compare(a, b topJob) int {
 }
 
 // take shows a new snapshot, and masks credentials in it.
-func (m *topModel) take(s *topSnapshot) {
+func (m *topModel) take(s *Snapshot) {
 	s.mask()
 	m.snapshot, m.failure = s, ""
 	m.scroll(0)
@@ -81,7 +81,7 @@ func (m *topModel) resize(width, height int) {
 }
 
 // jobs returns the jobs that match the filter, in the chosen order.
-func (m *topModel) jobs() []topJob {
+func (m *topModel) jobs() []Job {
 	if m.snapshot == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (m *topModel) jobs() []topJob {
 	if m.filter != "" || m.order != byStatus {
 		wanted := strings.ToLower(m.filter)
 		jobs = slices.DeleteFunc(slices.Clone(jobs),
-			func(j topJob) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
+			func(j Job) bool { return !strings.Contains(strings.ToLower(j.name()), wanted) })
 		slices.SortStableFunc(jobs, m.order.compare)
 	}
 	return jobs
@@ -106,7 +106,7 @@ func (m *topModel) visible() []string {
 }
 
 // window returns the jobs that match, and those of them that fit on the screen.
-func (m *topModel) window() (all, shown []topJob) {
+func (m *topModel) window() (all, shown []Job) {
 	all = m.jobs()
 	from := min(m.top, len(all))
 	return all, all[from:min(from+m.visibleRows(len(all)), len(all))]

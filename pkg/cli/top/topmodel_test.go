@@ -32,20 +32,20 @@ var topNow = time.Date(2026, 3, 31, 14, 0, 0, 0, time.UTC)
 // before returns the time of d before topNow, in milliseconds.
 func before(d time.Duration) *int64 { return aws.Int64(topNow.Add(-d).UnixMilli()) }
 
-func aJob(queue, name string, status types.JobStatus, age time.Duration) topJob {
+func aJob(queue, name string, status types.JobStatus, age time.Duration) Job {
 	id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", int(age/time.Second))
-	return topJob{Queue: queue, Attempts: aws.Int(1), Allowed: 3, Job: wire.Native[*types.JobSummary]{Shape: &types.JobSummary{
+	return Job{Queue: queue, Attempts: aws.Int(1), Allowed: 3, Job: wire.Native[*types.JobSummary]{Shape: &types.JobSummary{
 		JobId: &id, JobName: &name, Status: status, CreatedAt: before(age), StartedAt: before(age / 2)}}}
 }
 
-func anArray(queue, name string, age time.Duration, size int32, summary map[string]int32) topJob {
+func anArray(queue, name string, age time.Duration, size int32, summary map[string]int32) Job {
 	j := aJob(queue, name, types.JobStatusPending, age)
 	j.Job.Shape.ArrayProperties = &types.ArrayPropertiesSummary{Size: &size, StatusSummary: summary}
 	return j
 }
 
-func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]int) topQueue {
-	q := topQueue{Queue: jobqueue.Queue{Name: name, State: types.JQStateEnabled, MaxvCpus: capacity, Jobs: list}}
+func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]int) Queue {
+	q := Queue{Queue: jobqueue.Queue{Name: name, State: types.JQStateEnabled, MaxvCpus: capacity, Jobs: list}}
 	q.Utilization.Shape = &types.QueueSnapshotUtilizationDetail{
 		TotalCapacityUsage: []types.QueueSnapshotCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: &used}}}
 	return q
@@ -53,10 +53,10 @@ func aQueue(name string, capacity int32, used float64, list map[types.JobStatus]
 
 // aSnapshot has a full queue, one with fair shares, an idle disabled one, and more jobs than a
 // small screen shows.
-func aSnapshot() *topSnapshot {
+func aSnapshot() *Snapshot {
 	full := aQueue("gpu", 64, 64, map[types.JobStatus]int{"RUNNING": 9, "RUNNABLE": 1000, "PENDING": 1})
 	full.AtLeast = []types.JobStatus{"RUNNABLE"}
-	full.Head = &topHead{JobID: "0000003c-0000-4000-8000-000000000000:7", JobName: "tokenize", Since: before(3 * time.Minute),
+	full.Head = &Head{JobID: "0000003c-0000-4000-8000-000000000000:7", JobName: "tokenize", Since: before(3 * time.Minute),
 		StatusReason: "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - The job's compute environment has no capacity for it"}
 	shared := aQueue("research", 256, 12.5, map[types.JobStatus]int{"RUNNING": 2})
 	shared.Utilization.Shape.FairshareUtilization = &types.FairshareUtilizationDetail{ActiveShareCount: aws.Int64(3),
@@ -65,7 +65,7 @@ func aSnapshot() *topSnapshot {
 			{ShareIdentifier: aws.String("speech"), CapacityUsage: []types.FairshareCapacityUsage{{CapacityUnit: aws.String("VCPU"), Quantity: aws.Float64(1)}}}}}
 	idle := aQueue("spot", 0, 0, nil)
 	idle.State = types.JQStateDisabled
-	s := &topSnapshot{Target: "prod: aws us-east-1", Time: topNow, MoreJobs: true, Queues: []topQueue{full, shared, idle}}
+	s := &Snapshot{Target: "prod: aws us-east-1", Time: topNow, MoreJobs: true, Queues: []Queue{full, shared, idle}}
 	s.Jobs = append(s.Jobs,
 		anArray("gpu", "tokenize", 65*time.Minute, 200, map[string]int32{"SUCCEEDED": 90, "FAILED": 3, "RUNNING": 9, "RUNNABLE": 98}),
 		aJob("research", "resnet-train", types.JobStatusRunning, 3*time.Hour),
@@ -128,7 +128,7 @@ func TestTopFrames(t *testing.T) {
 		{"help", 100, 20, "?", nil},
 		{"waiting", 60, 10, "", func(m *topModel) { m.snapshot = nil }},
 		{"empty", 80, 12, "", func(m *topModel) {
-			m.take(&topSnapshot{Target: "local", Time: topNow, Queues: []topQueue{aQueue("default", 2, 0, nil)}})
+			m.take(&Snapshot{Target: "local", Time: topNow, Queues: []Queue{aQueue("default", 2, 0, nil)}})
 		}},
 		{"failing", 100, 20, "", func(m *topModel) {
 			m.snapshot.Time = topNow.Add(-leftBehind)
@@ -162,14 +162,14 @@ func hostileText() *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "train", "名前 😀", "\x1b[2J\x1b]0;title\a", "a\u202eb\u200b", "e\u0301\u0301", "\xff\xfe", strings.Repeat("長", 80)}))
 }
 
-func hostileSnapshot() *rapid.Generator[*topSnapshot] {
-	return rapid.Custom(func(t *rapid.T) *topSnapshot {
-		s := &topSnapshot{Target: hostileText().Draw(t, "target"), Time: topNow, Note: hostileText().Draw(t, "note")}
+func hostileSnapshot() *rapid.Generator[*Snapshot] {
+	return rapid.Custom(func(t *rapid.T) *Snapshot {
+		s := &Snapshot{Target: hostileText().Draw(t, "target"), Time: topNow, Note: hostileText().Draw(t, "note")}
 		for range rapid.IntRange(0, 6).Draw(t, "queues") {
 			q := aQueue(hostileText().Draw(t, "queue"), rapid.Int32Range(0, 9).Draw(t, "capacity"), rapid.Float64Range(0, 20).Draw(t, "used"),
 				map[types.JobStatus]int{"RUNNING": rapid.IntRange(0, 5000).Draw(t, "running")})
 			if rapid.Bool().Draw(t, "head") {
-				q.Head = &topHead{JobID: hostileText().Draw(t, "id"), JobName: hostileText().Draw(t, "name"), StatusReason: hostileText().Draw(t, "reason")}
+				q.Head = &Head{JobID: hostileText().Draw(t, "id"), JobName: hostileText().Draw(t, "name"), StatusReason: hostileText().Draw(t, "reason")}
 			}
 			s.Queues = append(s.Queues, q)
 		}

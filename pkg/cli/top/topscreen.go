@@ -33,7 +33,7 @@ type topProgram struct {
 // The messages of the view, besides keys and sizes.
 type (
 	topAnswer struct { // the result of one snapshot
-		snapshot *topSnapshot
+		snapshot *Snapshot
 		err      error
 	}
 	topDue   struct{} // the next snapshot is due

@@ -44,7 +44,7 @@ func (m *topModel) frame(now time.Time) []string {
 }
 
 // plain returns the view for a pipe, with all jobs and nothing cut.
-func (s *topSnapshot) plain() string {
+func (s *Snapshot) plain() string {
 	m := &topModel{snapshot: s}
 	lines := append([]term.Line{m.head(s.Time)}, m.body(s.Time)...)
 	if s.MoreJobs {
@@ -67,11 +67,7 @@ func (m *topModel) head(now time.Time) term.Line {
 	}
 	left := term.Line{{Text: "batchctl top", Style: term.StyleTitle}, {Text: "  "}}
 	left = append(left, term.Text(m.snapshot.Target, "")...)
-	var environments []jobqueue.Environment
-	for _, q := range m.snapshot.Queues {
-		environments = append(environments, q.EnvironmentStates...)
-	}
-	for _, line := range jobqueue.MachinesInUse(environments) {
+	for _, line := range m.snapshot.MachinesInUse() {
 		left = append(left, term.Text("  "+line, term.StyleFaint)...)
 	}
 	at := term.Text(m.snapshot.Time.Format(time.TimeOnly), "")
@@ -161,7 +157,7 @@ func (m *topModel) queueLines(space int, now time.Time) []term.Line {
 
 // fitBlocks keeps complete queues, those with jobs first, and counts the others
 // in the last line.
-func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
+func fitBlocks(queues []Queue, blocks [][]term.Line, space int) []term.Line {
 	order := make([]int, len(queues))
 	for i := range order {
 		order[i] = i
@@ -185,7 +181,7 @@ func fitBlocks(queues []topQueue, blocks [][]term.Line, space int) []term.Line {
 }
 
 // busy returns the number of unfinished jobs of a queue.
-func (q topQueue) busy() int {
+func (q Queue) busy() int {
 	n := 0
 	for _, jobs := range q.Jobs {
 		n += jobs
@@ -195,7 +191,7 @@ func (q topQueue) busy() int {
 
 // queueGrid returns the table of queues. The ranks decide which columns a narrow
 // screen keeps.
-func queueGrid(queues []topQueue) *term.Grid {
+func queueGrid(queues []Queue) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
 		{Head: "QUEUE", Most: 32, Least: 8, Rank: 9}, {Head: "STATE", Rank: 5},
 		{Head: "SUBMITTED", Right: true, Rank: 2}, {Head: "PENDING", Right: true, Rank: 4},
@@ -219,7 +215,7 @@ func queueGrid(queues []topQueue) *term.Grid {
 
 // count formats the number of a queue's jobs in a status; "+" marks a lower
 // bound.
-func (q topQueue) count(status types.JobStatus) term.Line {
+func (q Queue) count(status types.JobStatus) term.Line {
 	n := strconv.Itoa(q.Jobs[status])
 	if slices.Contains(q.AtLeast, status) {
 		n += "+"
@@ -232,7 +228,7 @@ func (q topQueue) count(status types.JobStatus) term.Line {
 }
 
 // load formats the capacity in use and the total.
-func (q topQueue) load() string {
+func (q Queue) load() string {
 	used, ok := q.usedvCPUs()
 	switch {
 	case ok && q.MaxvCpus > 0:
@@ -245,7 +241,7 @@ func (q topQueue) load() string {
 
 // usedvCPUs returns the vCPUs in use. It returns false if they are unknown, or if
 // the queue has another unit.
-func (q topQueue) usedvCPUs() (float64, bool) {
+func (q Queue) usedvCPUs() (float64, bool) {
 	if u := q.Utilization.Shape; u != nil && len(u.TotalCapacityUsage) == 1 &&
 		aws.ToString(u.TotalCapacityUsage[0].CapacityUnit) == jobqueue.VCPUUnit {
 		return aws.ToFloat64(u.TotalCapacityUsage[0].Quantity), true
@@ -254,7 +250,7 @@ func (q topQueue) usedvCPUs() (float64, bool) {
 }
 
 // gauge draws the used part of the capacity; nil if either is unknown.
-func (q topQueue) gauge() term.Line {
+func (q Queue) gauge() term.Line {
 	used, ok := q.usedvCPUs()
 	if !ok || q.MaxvCpus == 0 {
 		return nil
@@ -266,11 +262,11 @@ func (q topQueue) gauge() term.Line {
 
 // more returns the lines below a queue, without a time in them. visibleRows only
 // counts them.
-func (q topQueue) more() []term.Line { return q.notes(time.Time{}) }
+func (q Queue) more() []term.Line { return q.notes(time.Time{}) }
 
 // notes returns the lines below a queue: the next job and why it waits, and the capacity that
 // each fair share uses.
-func (q topQueue) notes(now time.Time) (notes []term.Line) {
+func (q Queue) notes(now time.Time) (notes []term.Line) {
 	if h := q.Head; h != nil {
 		job := strings.TrimSpace(h.JobName + " " + batch.ShortID(h.JobID))
 		note := append(term.Text("  next: ", term.StyleFaint), term.Text(job, "")...)
@@ -298,7 +294,7 @@ func since(millis *int64, now time.Time) string {
 
 // jobGrid returns the table of jobs. The column of queues is empty if all jobs
 // are in the same one.
-func jobGrid(list []topJob, now time.Time) *term.Grid {
+func jobGrid(list []Job, now time.Time) *term.Grid {
 	g := &term.Grid{Columns: []term.Column{
 		{Head: "STATUS", Rank: 8}, {Head: "NAME", Most: 40, Least: 10, Rank: 9}, {Head: "ID", Rank: 6},
 		{Head: "QUEUE", Most: 24, Least: 8, Rank: 2},
@@ -306,7 +302,7 @@ func jobGrid(list []topJob, now time.Time) *term.Grid {
 		{Head: "ARRAY", Rank: 3}, {Head: "", Right: true, Rank: 4},
 		{Head: "REASON", Least: 20, Rank: 5},
 	}}
-	severalQueues := slices.ContainsFunc(list, func(j topJob) bool { return j.Queue != list[0].Queue })
+	severalQueues := slices.ContainsFunc(list, func(j Job) bool { return j.Queue != list[0].Queue })
 	for _, j := range list {
 		var queue term.Line
 		if severalQueues {
@@ -323,7 +319,7 @@ func jobGrid(list []topJob, now time.Time) *term.Grid {
 
 // attempts formats the number of attempts, with the allowed number if that is not
 // 1.
-func (j topJob) attempts() string {
+func (j Job) attempts() string {
 	switch {
 	case j.Attempts == nil:
 		return ""
@@ -335,7 +331,7 @@ func (j topJob) attempts() string {
 
 // progressBar draws how many of an array's children have succeeded, failed or
 // run, and counts the ended ones.
-func (j topJob) progressBar() (chart, count term.Line) {
+func (j Job) progressBar() (chart, count term.Line) {
 	a := j.Job.Shape.ArrayProperties
 	if a == nil || a.Index != nil || aws.ToInt32(a.Size) == 0 {
 		return nil, nil

@@ -137,7 +137,7 @@ func shows(page, hidden string) bool {
 // TestCredentials puts credentials of vendors into every place: no page, no data and no copy shows it.
 func TestCredentials(t *testing.T) {
 	r := uitest.Recording()
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	if err := os.WriteFile("job.json", []byte(jobpages.ExampleJob), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,18 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"hash/fnv"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/ui/web"
 )
@@ -56,9 +57,9 @@ func (s *eventStream) topic(name string) (web.Topic, bool) {
 	case id == "" || strings.HasPrefix(id, "-"):
 		return t, false
 	case kind == "job":
-		t.Run = s.poll("status", id, "--output", "json")
+		t.Run = s.poll(s.Status(id))
 	case kind == "workflow":
-		t.Run = s.poll("status", "--submission", id, "--output", "json")
+		t.Run = s.poll(s.StatusOf(id))
 	case kind == "log":
 		t.Keep, t.KeepBytes = logKept, logBytes
 		t.Run = func(ctx context.Context, publish func([]byte)) error { return s.followLog(ctx, id, publish) }
@@ -68,17 +69,15 @@ func (s *eventStream) topic(name string) (web.Topic, bool) {
 	return t, true
 }
 
-// poll returns a Run function that publishes a new version whenever a command prints something else.
-func (s *eventStream) poll(args ...string) func(context.Context, func([]byte)) error {
+// poll returns a Run function that publishes a new version whenever the jobs have changed.
+func (s *eventStream) poll(q source.Question[[]jobs.Row]) func(context.Context, func([]byte)) error {
 	return func(ctx context.Context, publish func([]byte)) error {
 		for {
-			out, err := s.Commands.Ask(ctx, s.Observer.Live()/2, args...)
+			rows, err := source.Ask(ctx, s.Commands, s.Observer.Live()/2, q)
 			if ctx.Err() != nil {
 				return nil
 			}
-			sum := fnv.New64a()
-			_, _ = sum.Write(withoutDurations(out))
-			publish(source.EventOf(int64(sum.Sum64()>>1), err))
+			publish(source.EventOf(versionOf(rows), err))
 			if rpc.Sleep(ctx, s.Observer.Live()) != nil {
 				return nil
 			}
@@ -86,34 +85,30 @@ func (s *eventStream) poll(args ...string) func(context.Context, func([]byte)) e
 	}
 }
 
-// withoutDurations returns the output of status without the durations, which grow while a job runs. Scripts show those.
-func withoutDurations(out []byte) []byte {
-	var kept [][]byte
-	for line := range bytes.Lines(out) {
-		name, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte(":"))
-		switch string(name) {
-		case `"waitedMs"`, `"ranMs"`, `"tookMs"`:
-		default:
-			kept = append(kept, line)
-		}
+// versionOf returns a number that changes with the jobs. Their durations, which grow while they run, do not count:
+// scripts show those.
+func versionOf(rows []jobs.Row) int64 {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Added.WaitedMs, rows[i].Added.RanMs, rows[i].Added.TookMs = nil, nil, nil
 	}
-	return bytes.Join(kept, nil)
+	sum := fnv.New64a()
+	text, _ := json.Marshal(rows) // they have been masked as JSON
+	_, _ = sum.Write(text)
+	return int64(sum.Sum64() >> 1)
 }
 
 // followLog publishes the lines of a log, until the job has ended.
 func (s *eventStream) followLog(ctx context.Context, id string, publish func([]byte)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	reader, writer := io.Pipe()
 	failed := make(chan error, 1)
+	lines := make(chan client.Line)
 	go func() {
-		_, err := s.Commands.Follow(ctx, strings.NewReader(""), writer, "logs", id, "--follow", "--output", "json")
-		_ = writer.Close() // a pipe's writer cannot fail to close
-		failed <- err
+		defer close(lines)
+		failed <- readLog(ctx, s.Source, id, true, lines)
 	}()
-	rows := make(chan logRow)
-	go readLog(reader, rows)
-	collect(rows, func(part logLines) {
+	collect(lines, func(part logLines) {
 		text, err := json.Marshal(part)
 		if err == nil {
 			publish(text)

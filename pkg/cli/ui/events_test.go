@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/rpc"
 	"github.com/batchctl/batchctl/pkg/target"
 )
@@ -52,6 +53,7 @@ func TestJobTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := uitest.Recording()
 		s := &server{Source: source.New(t.Context(), r.Run, jobs.Options{}, target.Local)}
+		s.Commands.Instead = r.Answer
 		line := "status " + uitest.PrepareID
 		first := r.Known[line].Out
 		n := 0
@@ -105,31 +107,25 @@ func TestEventsArePlain(t *testing.T) {
 	}
 }
 
+// lineTime is when the jobs of the tests write their lines.
+var lineTime = time.UnixMilli(1767323045006)
+
 // logTopic returns the topic of a log whose command does what f does.
-func logTopic(t *testing.T, f func(ctx context.Context, out io.Writer) int) func(context.Context, func([]byte)) error {
-	run := func(ctx context.Context, args []string, s term.Streams) int {
-		if line := strings.Join(args, " "); line != "batchctl logs j --follow --output json" {
+func logTopic(t *testing.T, f func(ctx context.Context, write func(text string) error) error) func(context.Context, func([]byte)) error {
+	s := &server{Source: source.New(t.Context(), nil, jobs.Options{}, target.Local)}
+	s.Commands.Instead = func(ctx context.Context, _ *term.Console, words []string, document any) error {
+		if line := strings.Join(words, " "); line != "logs j --follow" {
 			t.Errorf("the command is %s", line)
 		}
-		return f(ctx, s.Out)
+		return f(ctx, func(text string) error {
+			return document.(func(client.Line) error)(client.Line{Job: "j", Time: lineTime, Text: text})
+		})
 	}
-	s := &server{Source: source.New(t.Context(), run, jobs.Options{}, target.Local)}
 	topic, ok := (&eventStream{Source: s.Source}).topic("log:j")
 	if !ok {
 		t.Fatal("no topic")
 	}
 	return topic.Run
-}
-
-// row writes a row as logs does.
-func row(w io.Writer, i int, text string) error {
-	separator := ","
-	if i == 0 {
-		separator = "["
-	}
-	quoted, _ := json.Marshal(text)
-	_, err := fmt.Fprintf(w, "%s\n  {\"job\":\"j\",\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":%s}", separator, quoted)
-	return err
 }
 
 // textsOf returns the texts of the lines in events.
@@ -151,7 +147,7 @@ func textsOf(t *testing.T, events []string) (all []string) {
 			t.Errorf("%d lines in an event", len(lines))
 		}
 		for _, line := range lines {
-			if line["t"] != float64(1767323045006) {
+			if line["t"] != float64(lineTime.UnixMilli()) {
 				t.Errorf("the time is %v", line["t"])
 			}
 			all = append(all, fmt.Sprint(line))
@@ -162,16 +158,14 @@ func textsOf(t *testing.T, events []string) (all []string) {
 
 func TestLogTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		events, err := published(t, logTopic(t, func(ctx context.Context, out io.Writer) int {
+		events, err := published(t, logTopic(t, func(ctx context.Context, write func(string) error) error {
 			for i := range 1000 {
-				if row(out, i, fmt.Sprintf("line %d", i)) != nil {
+				if write(fmt.Sprintf("line %d", i)) != nil {
 					t.Error("the log is not read")
 				}
 			}
 			_ = rpc.Sleep(ctx, time.Minute)
-			_ = row(out, 1000, "last")
-			_, _ = io.WriteString(out, "\n]\n")
-			return 0
+			return write("last")
 		}), time.Hour)
 		if err != nil {
 			t.Error(err)
@@ -187,14 +181,13 @@ func TestLogTopic(t *testing.T) {
 func TestLogTopicCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lines = 3*logShown + 12
-		events, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
+		events, err := published(t, logTopic(t, func(_ context.Context, write func(string) error) error {
 			for i := range lines {
-				if row(out, i, fmt.Sprintf("line %d", i)) != nil {
+				if write(fmt.Sprintf("line %d", i)) != nil {
 					t.Error("the log is not read")
 				}
 			}
-			_, _ = io.WriteString(out, "\n]\n")
-			return 0
+			return nil
 		}), time.Hour)
 		if err != nil {
 			t.Error(err)
@@ -221,12 +214,12 @@ func TestLogEnd(t *testing.T) {
 	end := logEnd{most: 100}
 	long := strings.Repeat("x", logHeld/4)
 	for range 10 {
-		end.add(logRow{Text: long})
+		end.add(client.Line{Text: long})
 	}
 	if len(end.rows) != 4 || end.from != 6 || end.bytes != logHeld {
 		t.Errorf("%d rows from %d with %d bytes", len(end.rows), end.from, end.bytes)
 	}
-	end.add(logRow{Text: strings.Repeat("x", 2*logHeld)})
+	end.add(client.Line{Text: strings.Repeat("x", 2*logHeld)})
 	if len(end.rows) != 1 || end.from != 10 {
 		t.Errorf("%d rows from %d", len(end.rows), end.from)
 	}
@@ -235,25 +228,26 @@ func TestLogEnd(t *testing.T) {
 // TestLogTopicEnds follows logs whose command fails, breaks off, or is left.
 func TestLogTopicEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		text   string
-		status int
-		lines  int
-		fails  bool
+		lines int
+		err   error
 	}{
-		"no text":              {"", 0, 0, false},
-		"no line":              {"[]\n", 0, 0, false},
-		"a job that failed":    {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"}\n]\n", 1, 1, true},
-		"no such job":          {"", 1, 0, true},
-		"text that breaks off": {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"},\n  {\"ti", 3, 1, true},
-		"text that is no JSON": {"[\n  {\"time\":\"2026-01-02T03:04:05.006Z\",\"text\":\"x\"},\n  ]x" + strings.Repeat("more\n", 1000), 0, 1, false},
+		"no line":            {0, nil},
+		"a line":             {1, nil},
+		"a job that failed":  {1, exit.Silent(exit.Problem)},
+		"no such job":        {0, exit.Fail(exit.Problem, "no job")},
+		"a log that is lost": {1, errors.New("the connection was lost")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				events, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
-					_, _ = io.WriteString(out, c.text)
-					return c.status
+				events, err := published(t, logTopic(t, func(_ context.Context, write func(string) error) error {
+					for range c.lines {
+						if err := write("x"); err != nil {
+							return err
+						}
+					}
+					return c.err
 				}), time.Hour)
-				if n := len(textsOf(t, events)); n != c.lines || (err != nil) != c.fails {
+				if n := len(textsOf(t, events)); n != c.lines || (err != nil) != (c.err != nil) {
 					t.Errorf("%d lines, %v", n, err)
 				}
 			})
@@ -262,11 +256,11 @@ func TestLogTopicEnds(t *testing.T) {
 	t.Run("a page that leaves", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ended := false
-			events, err := published(t, logTopic(t, func(ctx context.Context, out io.Writer) int {
-				_ = row(out, 0, "x")
+			events, err := published(t, logTopic(t, func(ctx context.Context, write func(string) error) error {
+				_ = write("x")
 				<-ctx.Done()
 				ended = true
-				return 130
+				return exit.Silent(exit.Interrupted)
 			}), time.Minute)
 			if n := len(textsOf(t, events)); n != 1 || err != nil || !ended {
 				t.Errorf("%d lines, %v, ended %v", n, err, ended)
@@ -275,19 +269,18 @@ func TestLogTopicEnds(t *testing.T) {
 	})
 }
 
-// TestLogTopicCannotBeRead has a command that fails to write: the command must not hang.
-func TestLogTopicCannotBeRead(t *testing.T) {
+// TestLogTopicIsLeft has a page that leaves while the command writes: the command must not hang.
+func TestLogTopicIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed error
-		_, err := published(t, logTopic(t, func(_ context.Context, out io.Writer) int {
-			for i := range 10 {
-				if failed = row(out, i*i%2, "x"); failed != nil { // the bracket comes again and again
-					return 3
-				}
+		_, err := published(t, logTopic(t, func(_ context.Context, write func(string) error) error {
+			for failed == nil {
+				time.Sleep(time.Second)
+				failed = write("x")
 			}
-			return 0
-		}), time.Hour)
-		if failed == nil || !errors.Is(failed, io.ErrClosedPipe) || err == nil {
+			return failed
+		}), time.Minute)
+		if failed == nil || err != nil {
 			t.Errorf("%v, %v", failed, err)
 		}
 	})

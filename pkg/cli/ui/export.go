@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,14 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
-	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/newfile"
 	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
@@ -58,16 +58,16 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		return err
 	}
 	defer s.hub.Close()
-	if entries, err := os.ReadDir(o.export); err == nil && len(entries) > 0 && !isCopy(entries) {
-		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s",
-			term.Quoted(o.export+"-1"))
+	if entries, err := os.ReadDir(o.Export); err == nil && len(entries) > 0 && !isCopy(entries) {
+		return exit.Fail(exit.NotDone, "%s is not empty", o.Export).Try("choose a new directory: --export %s",
+			term.Quoted(o.Export+"-1"))
 	} else if err != nil && !os.IsNotExist(err) {
-		return exit.Fail(exit.NotDone, "read %s: %v", o.export, exit.Cause(err))
+		return exit.Fail(exit.NotDone, "read %s: %v", o.Export, exit.Cause(err))
 	}
-	if err := os.MkdirAll(o.export, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
+	if err := os.MkdirAll(o.Export, 0o755); err != nil {
+		return exit.Fail(exit.NotDone, "create %s: %v", o.Export, exit.Cause(err))
 	}
-	c := newCopier(s.Source, o.export)
+	c := newCopier(s.Source, o.Export)
 	if err := c.copy(ctx); err != nil {
 		if failed, ok := err.(*source.CommandError); ok {
 			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
@@ -75,8 +75,8 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 		return err
 	}
 	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", text.Count(c.files, "page"),
-		diag.Printable(o.export))
-	return con.Print(filepath.Join(o.export, "index.html") + "\n")
+		diag.Printable(o.Export))
+	return con.Print(filepath.Join(o.Export, "index.html") + "\n")
 }
 
 // newCopier returns a copier of pages to a directory.
@@ -93,11 +93,11 @@ func isCopy(entries []fs.DirEntry) bool {
 
 // copy writes all pages. The first page is the submission, or the only job.
 func (c *copier) copy(ctx context.Context) error {
-	args := append([]string{"status", "--output", "json"}, c.Options.Args...)
+	q := c.Status(c.Options.Args...)
 	if c.Options.Submission != "" {
-		args = append(args, "--submission", c.Options.Submission)
+		q = c.StatusOf(c.Options.Submission, c.Options.Args...)
 	}
-	found, err := source.AskJSON[[]types.JobDetail](ctx, c.Commands, c.Age(), args...)
+	found, err := source.Ask(ctx, c.Commands, c.Age(), q)
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (c *copier) copy(ctx context.Context) error {
 	for _, d := range found {
 		id := aws.ToString(d.JobId)
 		c.export.Pages[id] = fileOf(id)
-		if batch.ArraySize(d) == 0 {
+		if batch.ArraySize(d.JobDetail) == 0 {
 			continue
 		}
-		if children[id], err = c.chosenChildren(ctx, d); err != nil {
+		if children[id], err = c.chosenChildren(ctx, id); err != nil {
 			return err
 		}
 		for _, child := range children[id] {
@@ -141,13 +141,12 @@ func fileOf(id string) string {
 }
 
 // chosenChildren returns the children of an array that have pages: the failed ones, and then the first.
-func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]string, error) {
-	id := aws.ToString(parent.JobId)
-	listed, err := source.AskJSON[[]types.JobSummary](ctx, c.Commands, c.Age(), "list", "--array", id, "--limit", "0",
-		"--output", "json")
+func (c *copier) chosenChildren(ctx context.Context, id string) ([]string, error) {
+	found, err := source.Ask(ctx, c.Commands, c.Age(), c.Children(id))
 	if err != nil {
 		return nil, err
 	}
+	listed := slices.Clone(found.Shape) // other requests share it
 	slices.SortStableFunc(listed, func(a, b types.JobSummary) int {
 		failed := func(j types.JobSummary) int {
 			return map[bool]int{true: 0, false: 1}[j.Status == types.JobStatusFailed]
@@ -163,7 +162,7 @@ func (c *copier) chosenChildren(ctx context.Context, parent types.JobDetail) ([]
 }
 
 // overview writes index.html.
-func (c *copier) overview(ctx context.Context, found []types.JobDetail) error {
+func (c *copier) overview(ctx context.Context, found []jobs.Row) error {
 	if len(found) == 0 {
 		return exit.Fail(exit.NotDone, "there is no job to export").Try("list the jobs: batchctl list")
 	}
@@ -187,11 +186,10 @@ func (c *copier) job(ctx context.Context, id string) error {
 	v := jobpages.ViewOf(d)
 	own := page.Exported{}
 	if v.NeedsVerdict() {
-		a, err := source.AskJSON[explain.Answer](ctx, c.Commands, source.CommandPatience, "explain", id, "--output",
-			"json")
+		a, err := source.Ask(ctx, c.Commands, source.CommandPatience, c.Explain(id))
 		if err == nil {
 			var b bytes.Buffer
-			if err := (page.Page{Template: "explain", Part: true, Body: &a}).Write(&b); err != nil {
+			if err := (page.Page{Template: "explain", Part: true, Body: a}).Write(&b); err != nil {
 				return err
 			}
 			own.Verdict = template.HTML(b.String())
@@ -220,8 +218,7 @@ func (c *copier) job(ctx context.Context, id string) error {
 				copied.Pages[i] = name
 			}
 		}
-		if rows, err := source.AskJSON[[]map[string]any](ctx, c.Commands, source.CommandPatience, "results", id,
-			"--output", "json"); err == nil {
+		if rows, err := jobpages.ResultRows(ctx, c.Source, id); err == nil {
 			copied.Results = jobpages.NumericColumns(rows, g.Names, v.Size)
 		}
 		copied.Results = append(copied.Results, jobpages.MeasuredColumns(id, attempts, v.Size)...)
@@ -235,17 +232,14 @@ func (c *copier) job(ctx context.Context, id string) error {
 
 // log returns the end of a job's log; without lines if it cannot be read, or is empty.
 func (c *copier) log(ctx context.Context, id string) logLines {
-	reader, writer := io.Pipe()
-	rows := make(chan logRow)
-	go readLog(reader, rows)
+	lines := make(chan client.Line)
 	go func() {
-		// The command fails for a job that FAILED, and prints the log all the same.
-		_, _ = c.Commands.Stream(ctx, strings.NewReader(""), writer, "logs", id, "--output", "json")
-		_ = writer.Close() // a pipe's writer cannot fail to close
+		defer close(lines)
+		_ = readLog(ctx, c.Source, id, false, lines)
 	}()
 	end := logEnd{most: copiedLines}
-	for row := range rows {
-		end.add(row)
+	for line := range lines {
+		end.add(line)
 	}
 	var parser logtext.Parser
 	return end.take(&parser)

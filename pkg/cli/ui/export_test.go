@@ -28,7 +28,7 @@ import (
 func exportTo(t *testing.T, r *uitest.Replies, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, notes bytes.Buffer
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui", Args: args}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, export: dir}
+	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui", Args: args}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, Export: dir, instead: r.Answer}
 	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.Run, o)
 	return out.String(), notes.String(), err
 }
@@ -279,8 +279,9 @@ func (closedWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 
 func TestExportFails(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, export: "full"}
+	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, Export: "full"}
 	r := uitest.Recording()
+	o.instead = r.Answer
 	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.Run, o); err == nil {
 		t.Error("an address that was not printed is no error")
 	}

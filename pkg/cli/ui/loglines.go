@@ -1,11 +1,13 @@
 package ui
 
 import (
-	"encoding/json"
-	"io"
+	"context"
 	"slices"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/ui/logtext"
 )
@@ -35,42 +37,36 @@ type logLine struct {
 	logtext.Line
 }
 
-// logRow is a row that `batchctl logs --output json` prints.
-type logRow struct {
-	Time time.Time `json:"time"`
-	Text string    `json:"text"`
-}
-
-// readLog reads the rows that logs prints, and closes rows at their end.
-func readLog(r *io.PipeReader, rows chan<- logRow) {
-	defer close(rows)
-	defer r.Close()
-	dec := json.NewDecoder(r)
-	if _, err := dec.Token(); err != nil { // the bracket
-		return
+// readLog sends the lines of a job's log, until ctx ends.
+func readLog(ctx context.Context, s *source.Source, id string, follow bool, lines chan<- client.Line) error {
+	words := []string{"logs", id}
+	if follow {
+		words = append(words, "--follow")
 	}
-	for dec.More() {
-		var row logRow
-		if dec.Decode(&row) != nil {
-			return
+	o := jobs.LogOptions{Options: s.About("logs", id), Follow: follow, Limit: jobs.MostLogs}
+	return source.FollowLog(ctx, s.Commands, words, o, func(line client.Line) error {
+		select {
+		case lines <- line:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		rows <- row
-	}
+	})
 }
 
 // logEnd holds the last rows of a log.
 type logEnd struct {
 	most        int // rows
-	rows        []logRow
+	rows        []client.Line
 	from, bytes int // the rows before the first, and the bytes of the texts
 }
 
 // add appends a row, and drops the first ones if there are too many.
-func (e *logEnd) add(row logRow) {
+func (e *logEnd) add(row client.Line) {
 	e.rows = append(e.rows, row)
 	for e.bytes += len(row.Text); len(e.rows) > 1 && (len(e.rows) > e.most || e.bytes > logHeld); {
 		e.bytes -= len(e.rows[0].Text)
-		e.rows[0] = logRow{}
+		e.rows[0] = client.Line{}
 		e.rows, e.from = e.rows[1:], e.from+1
 	}
 }
@@ -86,7 +82,7 @@ func (e *logEnd) take(parser *logtext.Parser) logLines {
 }
 
 // collect calls publish with several lines at a time: as many as arrive within logPause, at most logShown.
-func collect(rows <-chan logRow, publish func(logLines)) {
+func collect(rows <-chan client.Line, publish func(logLines)) {
 	var parser logtext.Parser
 	end := logEnd{most: logShown}
 	for row := range rows {

@@ -24,7 +24,7 @@ func serverOf(t *testing.T, r *uitest.Replies, change func(*options)) *server {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("BATCHCTL_TARGET", "")
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}}
+	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, instead: r.Answer}
 	if change != nil {
 		change(&o)
 	}

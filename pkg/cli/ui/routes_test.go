@@ -62,7 +62,7 @@ func TestUnknownAddresses(t *testing.T) {
 // TestNoFlagsInAddresses has flags in the place of every id and every value of an address: no command may run.
 func TestNoFlagsInAddresses(t *testing.T) {
 	r := uitest.Recording()
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	h := s.handler()
 	wildcard := regexp.MustCompile(`\{[a-z]+\}`)
 	n := 0
@@ -177,7 +177,7 @@ func TestChanges(t *testing.T) {
 	r := uitest.Recording()
 	r.Known["submit -"] = uitest.Reply{Out: `[{"name":"a","id":"1","shortId":"1"},{"name":"b","id":"2","shortId":"2"}]`, Err: "note: one\n"}
 	r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: "stopped\n"}
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	h := s.handler()
 	target := []string{"--target", "local", "--state-dir", s.Options.Target.StateDir}
 	for _, c := range []struct {
@@ -224,7 +224,7 @@ func TestChanges(t *testing.T) {
 
 func TestWrongChanges(t *testing.T) {
 	r := uitest.Recording()
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	h := s.handler()
 	for _, c := range []struct {
 		action string
@@ -254,7 +254,7 @@ func TestBrowserLeaves(t *testing.T) {
 		<-left
 		finished = ctx.Err() == nil
 	}
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	ctx, leave := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -272,7 +272,7 @@ func TestBrowserLeaves(t *testing.T) {
 // TestGuardedServer sends requests to the complete server: only the browser with the key gets answers.
 func TestGuardedServer(t *testing.T) {
 	r := uitest.Recording()
-	s := serverOf(t, r, func(o *options) { o.allowChanges = true })
+	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	writeJobFile(t)
 	ln, err := web.Listen(0)
 	if err != nil {

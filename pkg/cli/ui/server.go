@@ -49,9 +49,9 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 		return nil, target.Unknown(name, in.Platform)
 	}
 	c := source.New(ctx, run, o.Options, name)
-	c.Commands.HasFlag = o.hasFlag
-	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.allowChanges,
-		groups: groupsOf(c, in.Platform, o.allowChanges)}, nil
+	c.Commands.HasFlag, c.Commands.Instead = o.hasFlag, o.instead
+	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.AllowChanges,
+		groups: groupsOf(c, in.Platform, o.AllowChanges)}, nil
 }
 
 // groupsOf returns the routes of all groups of pages. platform is the platform file; nil without one.

@@ -26,9 +26,9 @@ func serve(ctx context.Context, con *term.Console, run source.Run, o options) er
 	if err != nil {
 		return err
 	}
-	listener, err := web.Listen(o.port)
+	listener, err := web.Listen(o.Port)
 	if err != nil {
-		return exit.Fail(exit.NotDone, "listen on port %d: %v", o.port, exit.Cause(err)).
+		return exit.Fail(exit.NotDone, "listen on port %d: %v", o.Port, exit.Cause(err)).
 			Try("choose another port, or leave out --port")
 	}
 	defer s.hub.Close()
@@ -36,7 +36,7 @@ func serve(ctx context.Context, con *term.Console, run source.Run, o options) er
 	base := "http://" + listener.Addr().String()
 	go s.Observer.Run(ctx)
 	go s.Observer.FollowEngine(ctx)
-	if err := announce(con, guard, base, o.noOpen); err != nil {
+	if err := announce(con, guard, base, o.NoOpen); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if err := web.Serve(ctx, listener, guard.Wrap(web.Compressed(s.handler()))); err != nil {

@@ -1,6 +1,7 @@
 package forecastpages
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	commands "github.com/batchctl/batchctl/pkg/cli/forecast"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -26,31 +29,15 @@ const (
 	mostUnknown = 20
 )
 
-// outlookDocument is the part of what `batchctl forecast --output json` prints that the pages show.
-type outlookDocument struct {
-	Outlook  forecast.Outlook  `json:"outlook"`
-	Proposed *forecast.Outlook `json:"proposed"`
-	patches
-	Costs    []forecast.Setback `json:"costsOthers"`
-	Unknown  []string           `json:"unknown"`
-	NoEffect []string           `json:"noEffect"`
-}
-
-// patches are a change for the files of apply, and for the platform file. Empty ones are absent.
-type patches struct {
-	Patch         map[string]any `json:"patch"`
-	PlatformPatch map[string]any `json:"platformPatch"`
-}
-
 // patchView is a change as a page shows it.
 type patchView struct {
 	IsPlatform bool // for the platform file
 	Text       string
 }
 
-// views returns the changes as pages show them.
-func (p patches) views() (list []patchView) {
-	for _, v := range []patchView{{false, patchText(p.Patch)}, {true, patchText(p.PlatformPatch)}} {
+// patchViews returns a change for the files of apply and for the platform file as pages show it. Empty ones are absent.
+func patchViews(patch, platformPatch map[string]any) (list []patchView) {
+	for _, v := range []patchView{{false, patchText(patch)}, {true, patchText(platformPatch)}} {
 		if v.Text != "" {
 			list = append(list, v)
 		}
@@ -97,7 +84,7 @@ type groupRow struct {
 type groupCell struct{ Now, Next string }
 
 // forecastOf returns the view of a forecast.
-func forecastOf(d outlookDocument, command string) outlookView {
+func forecastOf(d commands.OutlookDocument, command string) outlookView {
 	v := outlookView{IsProposed: d.Proposed != nil, Command: command}
 	next := forecast.Outlook{}
 	if d.Proposed != nil {
@@ -128,7 +115,7 @@ func forecastOf(d outlookDocument, command string) outlookView {
 		v.Costs = append(v.Costs, show.Text(c.Text()))
 	}
 	v.Costs = v.Costs[:min(len(v.Costs), mostGroups)]
-	v.Patches = d.views()
+	v.Patches = patchViews(d.Patch, d.PlatformPatch)
 	for _, text := range d.Unknown[:min(len(d.Unknown), mostUnknown)] {
 		v.Unknown = append(v.Unknown, show.Text(text))
 	}
@@ -216,14 +203,12 @@ func (s *Forecasts) Routes() page.Routes {
 func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	name := r.PathValue("name")
 	p := page.Page{Template: "outlook", Part: true}
-	d, err := source.AskJSON[outlookDocument](r.Context(), s.Commands, forecastAge, "forecast", name, "--output",
-		"json")
+	d, err := s.outlook(r.Context(), s.proposalFor(name))
 	if err != nil {
 		return p, err
 	}
 	v := forecastOf(d, show.Text(s.Commands.Line("forecast", name)))
-	past, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy",
-		name, "--output", "json")
+	past, err := s.accuracy(r.Context(), name)
 	if err != nil {
 		v.Unknown = append(v.Unknown, show.Text(fmt.Sprintf("the accuracy of earlier forecasts is unknown: %v", err)))
 	}
@@ -234,6 +219,16 @@ func (s *Forecasts) forecastPart(r *http.Request) (page.Page, error) {
 	}
 	p.Body = v
 	return p, nil
+}
+
+// accuracy returns how good the earlier forecasts for queues were, or for all.
+func (s *Forecasts) accuracy(ctx context.Context, queues ...string) ([]forecast.Accuracy, error) {
+	o := commands.Options{Options: s.About("forecast", queues...)}
+	return source.Ask(ctx, s.Commands, forecastAge, source.Question[[]forecast.Accuracy]{
+		Words: append([]string{"forecast", "--accuracy"}, queues...),
+		Run: func(ctx context.Context, con *term.Console) ([]forecast.Accuracy, error) {
+			return commands.Accuracy(ctx, con, o)
+		}})
 }
 
 // accuracyText says how good the forecasts for a queue were.
@@ -249,8 +244,7 @@ func accuracyText(a forecast.Accuracy) string {
 // accuracyPage compares earlier forecasts of all queues with what happened.
 func (s *Forecasts) accuracyPage(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "accuracy", Title: "Accuracy of forecasts", Section: "reports"}
-	list, err := source.AskJSON[[]forecast.Accuracy](r.Context(), s.Commands, forecastAge, "forecast", "--accuracy",
-		"--output", "json")
+	list, err := s.accuracy(r.Context())
 	if err != nil {
 		return p, err
 	}

@@ -2,12 +2,16 @@ package forecastpages
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	commands "github.com/batchctl/batchctl/pkg/cli/forecast"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -15,17 +19,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/text"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 )
-
-// sizingDocument is the part of what `batchctl forecast --replay --output json` prints that the page shows.
-type sizingDocument struct {
-	Jobs      int               `json:"jobs"`
-	Skipped   map[string]int    `json:"skipped"`
-	Waited    []int64           `json:"waitedMs"`
-	MaxWaitMs int64             `json:"maxWaitMs"`
-	Tried     int               `json:"tried"`
-	Sets      []forecast.Sizing `json:"sets"`
-	patches
-}
 
 // sizingView is what the page of the sizing report shows.
 type sizingView struct {
@@ -63,16 +56,21 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 		return p, page.BadRequest(fmt.Errorf("limit %s: choose one of %s", v.MaxWait, strings.Join(maxWaits, ", ")))
 	}
 	if r.FormValue("wait") != "" {
-		args := []string{"forecast", "--replay=history", "--max-wait=" + v.MaxWait}
-		if v.Queue != "" {
-			args = append(args, v.Queue)
+		change := s.proposalFor(v.Queue)
+		change.o.Replay = "history"
+		if change.o.MaxWait, err = time.ParseDuration(v.MaxWait); err != nil {
+			return p, err
 		}
-		d, err := source.AskJSON[sizingDocument](r.Context(), s.Commands, forecastAge,
-			append(args, "--output", "json")...)
+		change.flags = []string{"--replay=history", "--max-wait=" + v.MaxWait}
+		d, err := source.Ask(r.Context(), s.Commands, forecastAge, source.Question[commands.SizingDocument]{
+			Words: change.words(),
+			Run: func(ctx context.Context, con *term.Console) (commands.SizingDocument, error) {
+				return commands.Sizing(ctx, con, change.o)
+			}})
 		if err != nil {
 			return p, err
 		}
-		v.Command = show.Text(s.Commands.Line(args...))
+		v.Command = show.Text(s.Commands.Line(change.words()...))
 		v.fill(d)
 	}
 	p.Body = v
@@ -80,9 +78,9 @@ func (s *Forecasts) sizingPage(r *http.Request) (page.Page, error) {
 }
 
 // fill adds the report.
-func (v *sizingView) fill(d sizingDocument) {
+func (v *sizingView) fill(d commands.SizingDocument) {
 	v.Verdict, v.Searched, v.Jobs, v.Patches = show.Text(forecast.Verdict(d.Sets, d.MaxWaitMs)),
-		forecast.Searched(d.Tried), text.Count(d.Jobs, "job"), d.views()
+		forecast.Searched(d.Tried), text.Count(d.Jobs, "job"), patchViews(d.Patch, d.PlatformPatch)
 	if len(d.Waited) == 2 {
 		v.Waited = fmt.Sprintf("The jobs waited %s (median); 95 %% waited at most %s.",
 			forecast.WaitText(float64(d.Waited[0])), forecast.WaitText(float64(d.Waited[1])))

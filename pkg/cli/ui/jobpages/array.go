@@ -47,12 +47,11 @@ func (s *Arrays) GridOf(ctx context.Context, id string) (*Grid, error) {
 	if size <= 0 || size > mostChildren {
 		return nil, page.BadRequest(fmt.Errorf("job %s is not an array of 1 to %d children", id, mostChildren))
 	}
-	listed, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array",
-		aws.ToString(parent.JobId), "--limit", "0", "--output", "json")
+	listed, err := source.Ask(ctx, s.Commands, s.Age(), s.Children(aws.ToString(parent.JobId)))
 	if err != nil {
 		return nil, err
 	}
-	g := newGrid(parent, size, listed, time.Now())
+	g := newGrid(parent, size, listed.Shape, time.Now())
 	// Without its sweep, the array is still a grid of indexes.
 	if of, err := s.sweepOf(ctx, parent); err == nil {
 		g.place(of)

@@ -244,6 +244,7 @@ func TestUnits(t *testing.T) {
 func TestCheckText(t *testing.T) {
 	r := uitest.Recording()
 	s := source.New(t.Context(), r.Run, jobs.Options{Target: target.Options{Name: target.Local}}, target.Local)
+	s.Commands.Instead = r.Answer
 	text := "{\"name\":\"\U0001F600\",\"commnd\":[],\"x\":1}"
 	problems := `[{"line":1,"column":14,"endLine":1,"endColumn":20,"severity":"error","rule":"r","message":"m","hint":"h","fix":{"message":"write command","edits":[` +
 		`{"start":16,"end":22,"text":"command"},{"start":25,"end":25,"text":" "},{"start":99,"end":100,"text":"out"},{"start":-1,"end":2,"text":"out"},{"start":5,"end":4,"text":"out"}]}},` +

@@ -54,7 +54,7 @@ type JobView struct {
 	DependsOn []string
 	// Chain are the job and those that run it again or that it runs again, the newest first; empty for a job that ran
 	// once. Healed reports that the job FAILED, and that newer jobs SUCCEEDED with all that FAILED in it.
-	Chain  []chainJob
+	Chain  []workflowJob
 	Healed bool
 	// Failed are the ids of failed children, and MoreFailed how many others failed.
 	Failed     []string
@@ -96,24 +96,14 @@ func maskedArgs(args []string) []string {
 	return masked
 }
 
-// chainJob is a job of a chain, as status prints it.
-type chainJob struct {
-	JobID    string `json:"jobId"`
-	JobName  string `json:"jobName"`
-	Status   string `json:"status"`
-	Batchctl struct {
-		Healed bool `json:"healed"`
-	} `json:"batchctl"`
-}
-
 // addChain adds the jobs of the job's chain.
 func (s *Jobs) addChain(ctx context.Context, v *JobView) error {
-	chain, err := source.AskJSON[[]chainJob](ctx, s.Commands, s.Age(), "status", v.ID, "--output", "json")
+	chain, err := source.Ask(ctx, s.Commands, s.Age(), s.Status(v.ID))
 	for _, job := range chain {
-		v.Healed = v.Healed || job.JobID == v.ID && job.Batchctl.Healed
-	}
-	if len(chain) > 1 {
-		v.Chain = chain
+		v.Healed = v.Healed || aws.ToString(job.JobId) == v.ID && job.Added.Healed
+		if len(chain) > 1 {
+			v.Chain = append(v.Chain, workflowJobOf(job))
+		}
 	}
 	return err
 }
@@ -186,12 +176,11 @@ func (s *Jobs) AddFailed(ctx context.Context, v *JobView) error {
 	if failed == 0 {
 		return nil
 	}
-	children, err := source.AskJSON[[]types.JobSummary](ctx, s.Commands, s.Age(), "list", "--array", v.ID, "--status",
-		"FAILED", "--limit", "0", "--output", "json")
+	children, err := source.Ask(ctx, s.Commands, s.Age(), s.Children(v.ID, types.JobStatusFailed))
 	if err != nil {
 		return err
 	}
-	for _, child := range children {
+	for _, child := range children.Shape {
 		v.Failed = append(v.Failed, aws.ToString(child.JobId))
 	}
 	slices.SortStableFunc(v.Failed, func(a, b string) int {
@@ -360,8 +349,7 @@ func (s *Jobs) explainPart(r *http.Request) (page.Page, error) {
 		p.Body = (*explain.Answer)(nil) // there is nothing to explain
 		return p, nil
 	}
-	a, err := source.AskJSON[explain.Answer](r.Context(), s.Commands, 10*time.Second, "explain", id, "--output", "json")
-	p.Body = &a
+	p.Body, err = source.Ask(r.Context(), s.Commands, 10*time.Second, s.Explain(id))
 	return p, err
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	commands "github.com/batchctl/batchctl/pkg/cli/history"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -67,8 +69,17 @@ type measuredFigure struct {
 
 // AttemptsOf returns the recorded attempts of a job or an array, the newest first.
 func AttemptsOf(ctx context.Context, c *source.Source, id string) ([]history.Attempt, error) {
-	return source.AskJSON[[]history.Attempt](ctx, c.Commands, recordAge, "history", id, "--limit",
-		strconv.Itoa(mostRecorded), "--output", "json")
+	o := commands.HistoryOptions{Options: c.About("history", id), Limit: mostRecorded}
+	rows, err := source.Ask(ctx, c.Commands, recordAge, source.Question[[]commands.AttemptRow]{
+		Words: []string{"history", id, "--limit", strconv.Itoa(mostRecorded)},
+		Run: func(_ context.Context, con *term.Console) ([]commands.AttemptRow, error) {
+			return commands.History(con, o)
+		}})
+	all := make([]history.Attempt, len(rows))
+	for i, row := range rows {
+		all[i] = row.Attempt
+	}
+	return all, err
 }
 
 // measuredPart shows what the attempts of a job or an array used.

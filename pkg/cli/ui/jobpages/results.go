@@ -2,6 +2,7 @@ package jobpages
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -42,7 +43,7 @@ func (s *Arrays) resultsPage(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	out, err := s.Commands.Ask(r.Context(), 10*time.Second, "results", id, "--output", "json")
+	out, err := source.Ask(r.Context(), s.Commands, 10*time.Second, s.Results(id))
 	if err != nil {
 		return p, err
 	}
@@ -162,6 +163,16 @@ func heatmapOf(g *Grid, out []byte, value string) (string, error) {
 	return b.String(), nil
 }
 
+// ResultRows returns the results of an array by column.
+func ResultRows(ctx context.Context, c *source.Source, id string) (rows []map[string]any, err error) {
+	out, err := source.Ask(ctx, c.Commands, 10*time.Second, c.Results(id))
+	if err != nil {
+		return nil, err
+	}
+	err = json.Unmarshal(out, &rows)
+	return rows, err
+}
+
 // childResults answers with the numbers that the children printed as results, by column. It reads the logs of all
 // children, so a page asks for it only when the user wants it.
 func (s *Arrays) childResults(r *http.Request) (any, error) {
@@ -170,7 +181,7 @@ func (s *Arrays) childResults(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := source.AskJSON[[]map[string]any](ctx, s.Commands, 10*time.Second, "results", id, "--output", "json")
+	rows, err := ResultRows(ctx, s.Source, id)
 	if err != nil {
 		return nil, err
 	}

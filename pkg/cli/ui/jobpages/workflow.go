@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -67,16 +67,11 @@ func (s *Workflows) workflowPage(r *http.Request) (page.Page, error) {
 // View reads a submission, or the jobs with these ids if id is "". address returns the address of a job's page.
 func (s *Workflows) View(ctx context.Context, id string, ids []string,
 	address func(id string) string) (WorkflowView, error) {
-	args := append([]string{"status", "--output", "json"}, ids...)
+	q := s.Status(ids...)
 	if id != "" {
-		args = []string{"status", "--output", "json", "--submission", id}
-		ids = nil
+		q, ids = s.StatusOf(id), nil
 	}
-	found, err := source.AskJSON[[]types.JobDetail](ctx, s.Commands, s.Age(), args...)
-	if err != nil {
-		return WorkflowView{}, err
-	}
-	chains, err := source.AskJSON[[]chainJob](ctx, s.Commands, s.Age(), args...)
+	found, err := source.Ask(ctx, s.Commands, s.Age(), q)
 	if err != nil {
 		return WorkflowView{}, err
 	}
@@ -86,15 +81,12 @@ func (s *Workflows) View(ctx context.Context, id string, ids []string,
 	for _, d := range found {
 		ends[aws.ToString(d.JobId)] = aws.ToInt64(d.StoppedAt)
 	}
-	for i, d := range found {
+	for _, d := range found {
 		if name := d.Tags[client.WorkflowTag]; name != "" {
 			v.Name = show.Text(name)
 		}
-		j := workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status),
-			Created: d.CreatedAt, Started: d.StartedAt,
-			Stopped: d.StoppedAt, Size: batch.ArraySize(d),
-			Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d)))}
-		if chains[i].Batchctl.Healed {
+		j := workflowJobOf(d)
+		if d.Added.Healed {
 			j.Reason = show.Join(", ", "healed by a newer job", j.Reason)
 		} else {
 			v.Counts[j.Status]++
@@ -131,6 +123,13 @@ func (s *Workflows) View(ctx context.Context, id string, ids []string,
 		v.GraphProblem = show.Text(err.Error())
 	}
 	return v, nil
+}
+
+// workflowJobOf returns how a job is shown.
+func workflowJobOf(d jobs.Row) workflowJob {
+	return workflowJob{ID: aws.ToString(d.JobId), Name: show.Text(aws.ToString(d.JobName)), Status: string(d.Status),
+		Created: d.CreatedAt, Started: d.StartedAt, Stopped: d.StoppedAt, Size: batch.ArraySize(d.JobDetail),
+		Reason: show.Text(show.Join(", ", aws.ToString(d.StatusReason), session.RollUp(d.JobDetail)))}
 }
 
 // laneOf returns when a job waited for other jobs, waited in its queue, and ran. ready is when the known jobs had ended

@@ -142,12 +142,18 @@ func StatusOf(err error) int {
 	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no job") {
 		return http.StatusNotFound
 	}
+	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message, "no job") {
+		return http.StatusNotFound
+	}
 	return http.StatusBadGateway
 }
 
 // ProblemOf returns what a page shows of an error.
 func ProblemOf(err error) *Problem {
 	if failed, ok := errors.AsType[*source.CommandError](err); ok {
+		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
+	}
+	if failed, ok := errors.AsType[*exit.Failure](err); ok {
 		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
 	}
 	return &Problem{show.Text(err.Error()), show.Text(exit.Remedy(err))}

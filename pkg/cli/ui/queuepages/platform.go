@@ -2,6 +2,7 @@ package queuepages
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -9,11 +10,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/apply"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // setting is a member of the platform file with its value.
@@ -79,36 +84,27 @@ func compact(text []byte) string {
 	return b.String()
 }
 
-// drift is what `batchctl apply --check --output json` prints.
+// drift is how the target differs from the queue files.
 type drift struct {
-	Steps []struct {
-		Verb    string `json:"verb"`
-		Kind    string `json:"kind"`
-		Name    string `json:"name"`
-		Why     string `json:"why"`
-		Changes []struct {
-			Path     string
-			From, To any
-		} `json:"changes"`
-	} `json:"steps"`
-	Unchanged int `json:"unchanged"`
-	Invalid   []struct {
-		Kind   string `json:"kind"`
-		Name   string `json:"name"`
-		Reason string `json:"reason"`
-	} `json:"invalid"`
+	*apply.Plan
 	// Command shows the same in a terminal, and Apply makes the changes.
-	Command, Apply string `json:"-"`
+	Command, Apply string
 	// None reports that there are no queue files.
-	None bool `json:"-"`
+	None bool
 }
 
 // driftPart compares the queue files with the target.
 func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "drift", Part: true}
-	args := []string{"apply", ".", "--check", "--output", "json"}
-	v, err := source.AskDiffer[drift](r.Context(), s.Commands, 30*time.Second, args...)
-	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message,
+	o := cloud.ApplyOptions{Target: s.Options.Target}
+	o.Given = s.About("apply", ".").Given
+	plan, err := source.Ask(r.Context(), s.Commands, 30*time.Second, source.Question[*apply.Plan]{
+		Words: []string{"apply", ".", "--check"},
+		Run: func(ctx context.Context, con *term.Console) (*apply.Plan, error) {
+			return cloud.CheckApply(ctx, con, o)
+		}})
+	v := drift{Plan: plan}
+	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message,
 		"no file creates resources") {
 		v.None, err = true, nil
 	}

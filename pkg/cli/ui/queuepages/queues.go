@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
+	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -18,7 +19,7 @@ import (
 
 // queueView is a queue as the pages show it.
 type queueView struct {
-	source.Queue
+	top.Queue
 	Waiting, Runnable, Starting, Running int
 	// AtLeast reports that the counts are lower bounds.
 	IsBound bool
@@ -53,11 +54,11 @@ func (s *Queues) Routes() page.Routes {
 }
 
 // viewOf returns how a queue is shown.
-func (s *Queues) viewOf(q source.Queue, at int) queueView {
+func (s *Queues) viewOf(q top.Queue, at int) queueView {
 	v := queueView{Queue: q, Waiting: q.Jobs["SUBMITTED"] + q.Jobs["PENDING"], Runnable: q.Jobs["RUNNABLE"],
 		Starting: q.Jobs["STARTING"], Running: q.Jobs["RUNNING"],
 		IsBound: len(q.AtLeast) > 0, ID: fmt.Sprintf("queue-%d", at)}
-	v.InUse, v.Known = q.InUse()
+	v.InUse, v.Known = source.InUse(q)
 	var depths []float64
 	highest := 1.0
 	for _, p := range s.Observer.Past(q.Name) {
@@ -69,7 +70,7 @@ func (s *Queues) viewOf(q source.Queue, at int) queueView {
 	}
 	v.Spark = chart.Spark{ID: v.ID + "-spark", Title: "Unfinished jobs of " + show.Text(q.Name) + " over time",
 		Values: depths, Max: highest, Width: 300, Height: 36}.SVG()
-	shares := q.Shares()
+	shares := source.Shares(q)
 	most := 0.0
 	for _, n := range shares {
 		most = max(most, n)
@@ -113,7 +114,7 @@ func (s *Queues) queuePage(r *http.Request) (page.Page, error) {
 	if err != nil {
 		return p, err
 	}
-	at := slices.IndexFunc(snapshot.Queues, func(q source.Queue) bool { return q.Name == name })
+	at := slices.IndexFunc(snapshot.Queues, func(q top.Queue) bool { return q.Name == name })
 	if at < 0 {
 		return p, fmt.Errorf("no queue %s at this target: %w", name, page.ErrNotFound)
 	}
@@ -127,7 +128,7 @@ func (s *Queues) queuePage(r *http.Request) (page.Page, error) {
 		// Forecast reports that the user asked for a forecast, and Job is the file whose start is forecast.
 		Forecast bool
 		Job      string
-	}{view, depthChart(past), useChart(past, view), jobqueue.MachinesInUse(view.Environments),
+	}{view, depthChart(past), useChart(past, view), jobqueue.MachinesInUse(view.EnvironmentStates),
 		s.Observer.Began.UnixMilli(), r.FormValue("forecast") != "", r.FormValue("job")}
 	return p, nil
 }
@@ -143,7 +144,7 @@ func depthChart(past []source.Sample) string {
 	for _, p := range past {
 		a.Times = append(a.Times, p.At)
 		for i, status := range statuses {
-			a.Series[i].Values = append(a.Series[i].Values, p.Value(float64(p.Jobs[string(status)])))
+			a.Series[i].Values = append(a.Series[i].Values, p.Value(float64(p.Jobs[status])))
 		}
 	}
 	return page.Area(a)
@@ -151,7 +152,7 @@ func depthChart(past []source.Sample) string {
 
 // useChart draws the capacity in use over time: by share if the queue has shares.
 func useChart(past []source.Sample, v queueView) string {
-	a := chart.Area{ID: "use", Title: "Capacity in use over time", Unit: "vCPUs", Height: 220, Limit: v.MaxvCpus,
+	a := chart.Area{ID: "use", Title: "Capacity in use over time", Unit: "vCPUs", Height: 220, Limit: float64(v.MaxvCpus),
 		LimitName: "maxvCpus"}
 	total := map[string]float64{}
 	for _, p := range past {

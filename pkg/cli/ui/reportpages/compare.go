@@ -1,12 +1,16 @@
 package reportpages
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/advise"
+	"github.com/batchctl/batchctl/pkg/cli/history"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
@@ -58,8 +62,11 @@ func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 	}
 	if v.Good != "" && v.Bad != "" {
 		v.Command = s.Commands.Line("diff", v.Good, v.Bad)
-		list, err := source.AskDiffer[[]compare.Comparison](r.Context(), s.Commands, 10*time.Second, "diff", v.Good,
-			v.Bad, "--output", "json")
+		list, err := source.Ask(r.Context(), s.Commands, 10*time.Second, source.Question[[]compare.Comparison]{
+			Words: []string{"diff", v.Good, v.Bad},
+			Run: func(ctx context.Context, con *term.Console) ([]compare.Comparison, error) {
+				return history.Diff(ctx, con, s.About("diff", v.Good, v.Bad))
+			}})
 		if err != nil {
 			return p, err
 		}
@@ -81,6 +88,7 @@ func comparisonViewOf(c compare.Comparison, at int) comparisonView {
 	if len(c.Changes) > mostChanges {
 		v.More, v.Changes = len(c.Changes)-mostChanges, c.Changes[:mostChanges]
 	}
+	v.Changes = slices.Clone(v.Changes) // other requests share them
 	for i := range v.Changes {
 		v.Changes[i].Old, v.Changes[i].New = clipped(v.Changes[i].Old), clipped(v.Changes[i].New)
 	}

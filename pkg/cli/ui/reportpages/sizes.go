@@ -2,6 +2,7 @@ package reportpages
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,9 +12,12 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
+	"github.com/batchctl/batchctl/pkg/cli/history"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 const (
@@ -64,9 +68,14 @@ func (s *Reports) sizesReport(r *http.Request) (page.Page, error) {
 		return p, page.BadRequest(fmt.Errorf("since %s: choose one of %s", v.Since, strings.Join(adviceSpans, ", ")))
 	}
 	v.Command = s.Commands.Line("advise", "--since", v.Since)
-	list, err := source.AskJSON[[]advise.Advice](r.Context(), s.Commands, 10*time.Second, "advise", "--since", v.Since,
-		"--output", "json")
-	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
+	o := history.AdviseOptions{Since: v.Since}
+	o.Given, o.Target = s.About("advise").Given, s.Options.Target
+	list, err := source.Ask(r.Context(), s.Commands, 10*time.Second, source.Question[[]history.JobAdvice]{
+		Words: []string{"advise", "--since", v.Since},
+		Run: func(ctx context.Context, con *term.Console) ([]history.JobAdvice, error) {
+			return history.Advise(ctx, con, o)
+		}})
+	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
 		v.None, v.Hint, err = show.Text(failed.Message), show.Text(failed.Hint), nil
 	}
 	if err != nil {
@@ -76,7 +85,7 @@ func (s *Reports) sizesReport(r *http.Request) (page.Page, error) {
 		v.More, list = len(list)-mostDefinitions, list[:mostDefinitions]
 	}
 	for i, a := range list {
-		v.List = append(v.List, adviceViewOf(a, i))
+		v.List = append(v.List, adviceViewOf(a.Advice, i))
 	}
 	p.Body = v
 	return p, nil

@@ -159,6 +159,8 @@ type Commander struct {
 	flags [][2]string // of the target: names and values
 	// HasFlag reports whether a command has a flag, by their names. Nil means that every command has each.
 	HasFlag func(command, flag string) bool
+	// Instead answers in place of the functions of the commands; nil outside of tests.
+	Instead Instead
 	// Base ends with the server. A command does not end with the request that began it, because others wait for
 	// the same answer.
 	Base context.Context
@@ -168,13 +170,18 @@ type Commander struct {
 	known map[string]*answer
 }
 
+// Instead answers a command with these words: it fills the document that a pointer points to, or passes the lines of a
+// log to a function.
+type Instead func(ctx context.Context, con *term.Console, words []string, document any) error
+
 // answer is what a command printed.
 type answer struct {
-	begun time.Time
-	done  chan struct{} // closed when the other members are set
-	out   []byte
-	notes string // standard error of a command that succeeded
-	err   error
+	document any
+	begun    time.Time
+	done     chan struct{} // closed when the other members are set
+	out      []byte
+	notes    string // standard error of a command that succeeded
+	err      error
 }
 
 // CommandError is a command that failed.

@@ -19,6 +19,7 @@ import (
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/rpc"
@@ -57,9 +58,9 @@ type Observer struct {
 	wake      chan struct{} // ends the pause of the observer
 
 	mu       sync.Mutex
-	snapshot *Snapshot // nil before the first answer
-	failure  error     // of the last query
-	asked    time.Time // when the last query was answered
+	snapshot *top.Snapshot // nil before the first answer
+	failure  error         // of the last query
+	asked    time.Time     // when the last query was answered
 	history  map[string]*queueHistory
 	changed  chan struct{} // closed and replaced with each answer
 	Began    time.Time
@@ -147,37 +148,37 @@ func (o *Observer) wakeUp() {
 
 // Query takes a snapshot, at most as old as age, and keeps it or the error.
 func (o *Observer) Query(ctx context.Context, age time.Duration) error {
-	s, err := AskJSON[Snapshot](ctx, o.c, age, "top", "--output", "json")
+	s, err := Ask(ctx, o.c, age, snapshot(o.options.Target))
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // who asked has left; this tells nothing about the target
 	}
 	o.mu.Lock()
 	o.failure, o.asked = err, time.Now()
 	if err == nil && (o.snapshot == nil || !s.Time.Equal(o.snapshot.Time)) {
-		o.snapshot = &s
-		o.remember(&s)
+		o.snapshot = s
+		o.remember(s)
 	}
 	o.mu.Unlock()
 	if err == nil {
-		o.updateJobs(ctx, &s)
+		o.updateJobs(ctx, s)
 	}
 	o.signal()
 	return err
 }
 
 // remember adds a snapshot to the histories, and forgets queues that no longer exist. The caller holds the lock.
-func (o *Observer) remember(s *Snapshot) {
+func (o *Observer) remember(s *top.Snapshot) {
 	for _, q := range s.Queues {
 		h := o.history[q.Name]
 		if h == nil {
 			h = &queueHistory{}
 			o.history[q.Name] = h
 		}
-		inUse, _ := q.InUse()
-		h.add(Sample{At: s.Time, Jobs: q.Jobs, InUse: inUse, Shares: q.Shares()})
+		inUse, _ := InUse(q)
+		h.add(Sample{At: s.Time, Jobs: q.Jobs, InUse: inUse, Shares: Shares(q)})
 	}
 	for name := range o.history {
-		if !slices.ContainsFunc(s.Queues, func(q Queue) bool { return q.Name == name }) {
+		if !slices.ContainsFunc(s.Queues, func(q top.Queue) bool { return q.Name == name }) {
 			delete(o.history, name)
 		}
 	}
@@ -202,7 +203,7 @@ func (o *Observer) signal() {
 }
 
 // Latest returns the last snapshot. It queries if the last answer is old.
-func (o *Observer) Latest(ctx context.Context) (*Snapshot, error) {
+func (o *Observer) Latest(ctx context.Context) (*top.Snapshot, error) {
 	o.mu.Lock()
 	isFresh := time.Since(o.asked) < 2*o.Live()
 	o.mu.Unlock()
@@ -395,7 +396,7 @@ func Listed(s types.JobSummary, queue string) joblist.Job {
 
 // updateJobs applies a snapshot to the list of jobs: those that it shows, and those that it no longer shows because
 // they ended. It also reads the tags of some jobs.
-func (o *Observer) updateJobs(ctx context.Context, s *Snapshot) {
+func (o *Observer) updateJobs(ctx context.Context, s *top.Snapshot) {
 	select {
 	case <-o.jobsRead:
 	default:
@@ -407,7 +408,7 @@ func (o *Observer) updateJobs(ctx context.Context, s *Snapshot) {
 	var current []joblist.Job
 	shown, isNew := map[string]bool{}, false
 	for _, j := range s.Jobs {
-		job := Listed(j.Job, j.Queue)
+		job := Listed(*j.Job.Shape, j.Queue)
 		_, known := o.Jobs.Get(job.ID)
 		shown[job.ID], isNew = true, isNew || !known
 		current = append(current, job)

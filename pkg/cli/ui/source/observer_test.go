@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -18,8 +17,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/cli/top"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/exit"
+	"github.com/batchctl/batchctl/pkg/jobqueue"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -33,6 +35,11 @@ type observed struct {
 	fails bool
 }
 
+// queueNamed returns a queue with a job.
+func queueNamed(name string) top.Queue {
+	return top.Queue{Queue: jobqueue.Queue{Name: name, Jobs: map[types.JobStatus]int{types.JobStatusRunning: 1}}}
+}
+
 // observe runs an observer until the test ends.
 func observe(t *testing.T, isLocal bool) *observed {
 	o := &observed{r: &uitest.Replies{Known: map[string]uitest.Reply{"top": {}}}}
@@ -40,21 +47,21 @@ func observe(t *testing.T, isLocal bool) *observed {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.fails {
-			_, _ = io.WriteString(s.Err, "batchctl: no answer\n")
 			return
 		}
-		_ = json.NewEncoder(s.Out).Encode(Snapshot{Target: "t", Time: time.Now(), Queues: []Queue{{Name: "q", Jobs: map[string]int{"RUNNING": 1}}}})
+		_ = json.NewEncoder(s.Out).Encode(top.Snapshot{Target: "t", Time: time.Now(), Queues: []top.Queue{queueNamed("q")}})
 	}
-	run := func(ctx context.Context, args []string, s term.Streams) int {
-		status := o.r.Run(ctx, args, s)
+	c := newCommander(t.Context(), nil, target.Options{})
+	c.Instead = func(ctx context.Context, con *term.Console, words []string, document any) error {
+		err := o.r.Answer(ctx, con, words, document)
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if o.fails {
-			return 1
+			return exit.Fail(exit.Problem, "no answer")
 		}
-		return status
+		return err
 	}
-	o.Observer = newObserver(newCommander(t.Context(), run, target.Options{}), jobs.Options{Target: target.Options{Name: "nowhere"}}, isLocal)
+	o.Observer = newObserver(c, jobs.Options{Target: target.Options{Name: "nowhere"}}, isLocal)
 	go o.Run(t.Context())
 	return o
 }
@@ -264,8 +271,8 @@ func TestHistoryIsBounded(t *testing.T) {
 
 func TestQueueThatWasDeleted(t *testing.T) {
 	o := newObserver(nil, jobs.Options{}, true)
-	o.remember(&Snapshot{Time: time.Unix(1, 0), Queues: []Queue{{Name: "a"}, {Name: "b"}}})
-	o.remember(&Snapshot{Time: time.Unix(2, 0), Queues: []Queue{{Name: "b"}}})
+	o.remember(&top.Snapshot{Time: time.Unix(1, 0), Queues: []top.Queue{queueNamed("a"), queueNamed("b")}})
+	o.remember(&top.Snapshot{Time: time.Unix(2, 0), Queues: []top.Queue{queueNamed("b")}})
 	if len(o.Past("a")) != 0 || len(o.Past("b")) != 2 {
 		t.Errorf("%d samples of a deleted queue, %d of the other", len(o.Past("a")), len(o.Past("b")))
 	}

@@ -3,12 +3,14 @@ package source
 import (
 	"math"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
 
 // Sample is the state of a queue at one time.
 type Sample struct {
 	At     time.Time
-	Jobs   map[string]int
+	Jobs   map[types.JobStatus]int
 	InUse  float64
 	Shares map[string]float64
 	// isGap marks a time after which no page was open.

@@ -45,19 +45,19 @@ func (s *Source) Age() time.Duration { return s.Observer.Live() / 2 }
 
 // Describe returns the description of one job. It may be as old as age.
 func (s *Source) Describe(ctx context.Context, age time.Duration, id string) (types.JobDetail, error) {
-	found, err := AskJSON[[]types.JobDetail](ctx, s.Commands, age, "status", id, "--output", "json")
+	found, err := Ask(ctx, s.Commands, age, s.Status(id))
 	if err != nil {
 		return types.JobDetail{}, err
 	}
 	for _, job := range found { // with the jobs that run it again
 		if strings.HasPrefix(aws.ToString(job.JobId), id) {
-			return job, nil
+			return job.JobDetail, nil
 		}
 	}
 	if len(found) == 0 {
 		return types.JobDetail{}, fmt.Errorf("no job has the id %s", id)
 	}
-	return found[0], nil // the newest of a name
+	return found[0].JobDetail, nil // the newest of a name
 }
 
 // HasJobs reports whether the list has been read.

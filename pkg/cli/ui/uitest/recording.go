@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/batchctl/batchctl/pkg/cli/term"
+	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // Ids of the recorded jobs.
@@ -101,6 +104,72 @@ func (r *Replies) Run(ctx context.Context, args []string, s term.Streams) int {
 	_, _ = io.WriteString(s.Out, found.Out)
 	_, _ = io.WriteString(term.MaskedWriter{Writer: s.Err}, found.Err) // as batchctl does
 	return found.Status
+}
+
+// Answer answers a command without its command line: see source.Instead.
+func (r *Replies) Answer(ctx context.Context, con *term.Console, words []string, document any) error {
+	in, err := io.ReadAll(con.In)
+	if err != nil {
+		return err
+	}
+	line := strings.Join(words, " ")
+	r.Mu.Lock()
+	r.Lines = append(r.Lines, append([]string{"batchctl"}, words...))
+	r.Inputs = append(r.Inputs, string(in))
+	found, ok := r.Known[line]
+	before := r.Before
+	r.Mu.Unlock()
+	var out bytes.Buffer
+	if before != nil {
+		before(ctx, line, term.Streams{Out: &out, Err: con.Err})
+	}
+	if !ok {
+		return exit.Fail(exit.Problem, "no job or workflow has the id or name %s", words[len(words)-1]).
+			Try("list the jobs: batchctl list")
+	}
+	out.WriteString(found.Out)
+	if out.Len() > 0 {
+		if err := fill(document, out.Bytes()); err != nil {
+			return fmt.Errorf("batchctl %s: %w", line, err)
+		}
+	}
+	return failed(con, found)
+}
+
+// fill fills a document from its recorded text or JSON.
+func fill(document any, text []byte) error {
+	switch document := document.(type) {
+	case *string:
+		*document = string(text)
+		return nil
+	case func(client.Line) error:
+		var lines []client.Line
+		if err := json.Unmarshal(text, &lines); err != nil {
+			return err
+		}
+		for _, line := range lines {
+			if err := document(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return json.Unmarshal(text, document)
+}
+
+// failed prints the messages of a reply, and returns its error.
+func failed(con *term.Console, r Reply) error {
+	notes, message, found := strings.Cut("\n"+r.Err, "\nbatchctl: ")
+	_, _ = io.WriteString(con.Err, strings.TrimPrefix(notes+"\n", "\n"))
+	if !found || r.Status == 0 {
+		return exit.Silent(r.Status)
+	}
+	message, hint, _ := strings.Cut(strings.TrimSpace(message), "\n  ") // a credential may have several lines
+	f := exit.Fail(r.Status, "%s", message)
+	if hint != "" {
+		return f.Try("%s", strings.TrimSpace(hint))
+	}
+	return f
 }
 
 // lineOf returns the key of a command line.
