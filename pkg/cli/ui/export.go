@@ -50,33 +50,30 @@ type copier struct {
 }
 
 // export is batchctl ui --export: it writes the pages of jobs, or of the last submission.
-func export(ctx context.Context, con *term.Console, run source.Run, o options) error {
+func export(ctx context.Context, con *term.Console, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := newServer(ctx, con, run, o)
+	s, err := newServer(ctx, con, o)
 	if err != nil {
 		return err
 	}
 	defer s.hub.Close()
-	if entries, err := os.ReadDir(o.export); err == nil && len(entries) > 0 && !isCopy(entries) {
-		return exit.Fail(exit.NotDone, "%s is not empty", o.export).Try("choose a new directory: --export %s",
-			term.Quoted(o.export+"-1"))
+	if entries, err := os.ReadDir(o.Export); err == nil && len(entries) > 0 && !isCopy(entries) {
+		return exit.Fail(exit.NotDone, "%s is not empty", o.Export).Try("choose a new directory: --export %s",
+			term.Quoted(o.Export+"-1"))
 	} else if err != nil && !os.IsNotExist(err) {
-		return exit.Fail(exit.NotDone, "read %s: %v", o.export, exit.Cause(err))
+		return exit.Fail(exit.NotDone, "read %s: %v", o.Export, exit.Cause(err))
 	}
-	if err := os.MkdirAll(o.export, 0o755); err != nil {
-		return exit.Fail(exit.NotDone, "create %s: %v", o.export, exit.Cause(err))
+	if err := os.MkdirAll(o.Export, 0o755); err != nil {
+		return exit.Fail(exit.NotDone, "create %s: %v", o.Export, exit.Cause(err))
 	}
-	c := newCopier(s.Source, o.export)
+	c := newCopier(s.Source, o.Export)
 	if err := c.copy(ctx); err != nil {
-		if failed, ok := err.(*source.CommandError); ok {
-			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
-		}
 		return err
 	}
 	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", text.Count(c.files, "page"),
-		diag.Printable(o.export))
-	return con.Print(filepath.Join(o.export, "index.html") + "\n")
+		diag.Printable(o.Export))
+	return con.Print(filepath.Join(o.Export, "index.html") + "\n")
 }
 
 // newCopier returns a copier of pages to a directory.
