@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -129,6 +130,9 @@ func fill(document any, text []byte) error {
 			}
 		}
 		return nil
+	}
+	if string(bytes.TrimSpace(text)) == "null" {
+		return errors.New("a command that succeeds has a document")
 	}
 	return json.Unmarshal(text, document)
 }
