@@ -20,19 +20,13 @@ func TestCheckPageWithTargetFlags(t *testing.T) {
 		"no flag": {}, "target": {Name: target.Local}, "state directory": {StateDir: state}, "profile": {Profile: "p", Name: target.Local}, "region": {Region: "eu-west-1", Name: target.Local},
 		"endpoint": {EndpointURL: "http://127.0.0.1:1", Name: target.Local}, "aws": {Name: target.AWS, Region: "us-east-1", EndpointURL: "http://127.0.0.1:1"},
 	} {
-		s := uisource.New(t.Context(), Main, jobs.Options{Target: o}, target.Local)
-		s.Commands.HasFlag = commandHasFlag
+		s := uisource.New(t.Context(), jobs.Options{Target: o}, target.Local)
 		check := (&jobpages.Check{Source: s}).Routes().Data["POST /check"]
 		body, _ := json.Marshal(map[string]string{"Text": `{"name":"a","image":"x:1","command":["a"],"nope":1}`})
 		answer, err := check(httptest.NewRequest("POST", "/check", strings.NewReader(string(body))))
 		text, _ := json.Marshal(answer)
 		if err != nil || !strings.Contains(string(text), "unknown-member") && !strings.Contains(string(text), "nope") {
 			t.Errorf("%s: %v: %s", name, err, text)
-		}
-	}
-	for command, want := range map[string]bool{"validate": false, "plan": true, "cost": true, "status": true, "logs": true, "nope": false} {
-		if commandHasFlag(command, "state-dir") != want {
-			t.Errorf("%s has --state-dir: %v", command, !want)
 		}
 	}
 }

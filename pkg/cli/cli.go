@@ -80,19 +80,6 @@ type command struct {
 	build func(*term.Console) *cli.Command
 }
 
-// commandHasFlag reports whether a command has a flag, by their names.
-func commandHasFlag(name, flag string) bool {
-	for _, s := range sections() {
-		for _, c := range s.commands {
-			if c.name == name {
-				return slices.ContainsFunc(c.build(&term.Console{}).Flags,
-					func(f cli.Flag) bool { return slices.Contains(f.Names(), flag) })
-			}
-		}
-	}
-	return false
-}
-
 // section is a group of commands under a headline of batchctl's help.
 type section struct {
 	headline string
@@ -124,7 +111,7 @@ func sections() []section {
 			{"logs", jobs.LogsCommand},
 			{"wait", jobs.WaitCommand},
 			{"top", top.TopCommand},
-			{"ui", func(con *term.Console) *cli.Command { return ui.UICommand(con, Main, commandHasFlag) }},
+			{"ui", ui.UICommand},
 			{"results", results.ResultsCommand},
 			{"stop", jobs.StopCommand},
 			{"retry", submit.RetryCommand},

@@ -27,6 +27,8 @@ import (
 
 // StopCommand is batchctl stop.
 func StopCommand(con *term.Console) *cli.Command {
+	o := DefaultStop()
+	o.Output = cmdline.Outputs(cmdline.JSON[[]StopRow]())
 	return cmdline.Command(cli.Command{
 		Name:      "stop",
 		Usage:     "stop jobs in any state",
@@ -35,8 +37,12 @@ func StopCommand(con *term.Console) *cli.Command {
 			"SIGKILL after 30 seconds. An array stops with all its children.\n\nstop waits until the jobs have finished, and lists the jobs that it did "+
 			"not stop. It exits with status 3 if no job of a JOB runs.",
 			"batchctl stop resnet-train --reason \"wrong learning rate\"\nbatchctl stop calibration --dry-run"),
-	}, StopOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]StopRow]())}, Reason: "stopped with batchctl stop", Timeout: 2 * time.Minute},
-		func(ctx context.Context, o StopOptions) error { return stop(ctx, con, o) })
+	}, o, func(ctx context.Context, o StopOptions) error { return stop(ctx, con, o) })
+}
+
+// DefaultStop are the options of a command without flags.
+func DefaultStop() StopOptions {
+	return StopOptions{Reason: "stopped with batchctl stop", Timeout: 2 * time.Minute}
 }
 
 // StopOptions are the flags of stop.

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
-	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
+	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/secret/secrettest"
 	"github.com/batchctl/batchctl/pkg/testtool"
@@ -103,6 +103,12 @@ var places = []place{
 	{"invalid resource", inJSON("apply . --check", `"reason": "no role"`), false},
 }
 
+// quoted returns a text as JSON.
+func quoted(text string) string {
+	b, _ := json.Marshal(text)
+	return string(b)
+}
+
 // fresh returns new credentials of vendors: some in a short run, all in a long one.
 func fresh(t *testing.T) []secrettest.Credential {
 	t.Helper()
@@ -125,8 +131,7 @@ func fresh(t *testing.T) []secrettest.Credential {
 
 // shows reports whether a page shows a credential: as text, or as a part of an address.
 func shows(page, hidden string) bool {
-	quoted, _ := json.Marshal(hidden)
-	for _, form := range []string{hidden, strings.Trim(string(quoted), `"`), url.QueryEscape(hidden), url.PathEscape(hidden)} {
+	for _, form := range []string{hidden, strings.Trim(quoted(hidden), `"`), url.QueryEscape(hidden), url.PathEscape(hidden)} {
 		if strings.Contains(page, form) || strings.Contains(html.UnescapeString(page), form) {
 			return true
 		}
@@ -155,8 +160,8 @@ func TestCredentials(t *testing.T) {
 			}
 		}
 		if found {
-			r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: "stopped " + c.Value + "\n", Err: "note: " + c.Value + "\nbatchctl: failed: " + c.Value + "\n  try " + c.Value + "\n", Status: 1}
-			r.Known["plan -"] = uitest.Reply{Out: "plan " + c.Value + "\n", Status: source.Changed}
+			r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: `[{"name":` + quoted(c.Value) + `,"error":` + quoted(c.Value) + `}]`, Err: "note: " + c.Value + "\nbatchctl: failed: " + c.Value + "\n  try " + c.Value + "\n", Status: 1}
+			r.Known["plan -"] = uitest.Reply{Out: "plan " + c.Value + "\n", Status: exit.Change}
 			r.Known["cost -"] = uitest.Reply{Err: "batchctl: " + c.Value + "\n", Status: 1}
 			r.Known["status broken"] = uitest.Reply{Err: "batchctl: " + c.Value + "\n  " + c.Value, Status: 1}
 		}

@@ -52,7 +52,7 @@ func published(t *testing.T, run func(context.Context, func([]byte)) error, duri
 func TestJobTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := uitest.Recording()
-		s := &server{Source: source.New(t.Context(), r.Run, jobs.Options{}, target.Local)}
+		s := &server{Source: source.New(t.Context(), jobs.Options{}, target.Local)}
 		s.Commands.Instead = r.Answer
 		line := "status " + uitest.PrepareID
 		first := r.Known[line].Out
@@ -112,7 +112,7 @@ var lineTime = time.UnixMilli(1767323045006)
 
 // logTopic returns the topic of a log whose command does what f does.
 func logTopic(t *testing.T, f func(ctx context.Context, write func(text string) error) error) func(context.Context, func([]byte)) error {
-	s := &server{Source: source.New(t.Context(), nil, jobs.Options{}, target.Local)}
+	s := &server{Source: source.New(t.Context(), jobs.Options{}, target.Local)}
 	s.Commands.Instead = func(ctx context.Context, _ *term.Console, words []string, document any) error {
 		if line := strings.Join(words, " "); line != "logs j --follow" {
 			t.Errorf("the command is %s", line)

@@ -50,10 +50,10 @@ type copier struct {
 }
 
 // export is batchctl ui --export: it writes the pages of jobs, or of the last submission.
-func export(ctx context.Context, con *term.Console, run source.Run, o options) error {
+func export(ctx context.Context, con *term.Console, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s, err := newServer(ctx, con, run, o)
+	s, err := newServer(ctx, con, o)
 	if err != nil {
 		return err
 	}
@@ -69,9 +69,6 @@ func export(ctx context.Context, con *term.Console, run source.Run, o options) e
 	}
 	c := newCopier(s.Source, o.Export)
 	if err := c.copy(ctx); err != nil {
-		if failed, ok := err.(*source.CommandError); ok {
-			return exit.Fail(cmp.Or(failed.Status, exit.NotDone), "%s", failed.Message).Try("%s", failed.Hint)
-		}
 		return err
 	}
 	fmt.Fprintf(con.Err, "wrote %s to %s; open index.html in a browser\n", text.Count(c.files, "page"),

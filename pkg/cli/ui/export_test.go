@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
 	"github.com/batchctl/batchctl/pkg/exit"
@@ -28,8 +27,8 @@ import (
 func exportTo(t *testing.T, r *uitest.Replies, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, notes bytes.Buffer
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui", Args: args}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, Export: dir, instead: r.Answer}
-	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, r.Run, o)
+	o := options{Given: cmdline.Given{Command: "ui", Args: args}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}, Export: dir, instead: r.Answer}
+	err = export(t.Context(), &term.Console{Streams: term.Streams{In: strings.NewReader(""), Out: &out, Err: &notes}}, o)
 	return out.String(), notes.String(), err
 }
 
@@ -279,10 +278,10 @@ func (closedWriter) Write([]byte) (int, error) { return 0, errors.New("no space 
 
 func TestExportFails(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, Export: "full"}
+	o := options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}, Export: "full"}
 	r := uitest.Recording()
 	o.instead = r.Answer
-	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, r.Run, o); err == nil {
+	if err := export(t.Context(), &term.Console{Streams: term.Streams{Out: closedWriter{}, Err: io.Discard}}, o); err == nil {
 		t.Error("an address that was not printed is no error")
 	}
 	for name, c := range map[string]struct {

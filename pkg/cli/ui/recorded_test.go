@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
-	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/cli/ui/uitest"
@@ -24,11 +23,11 @@ func serverOf(t *testing.T, r *uitest.Replies, change func(*options)) *server {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv("BATCHCTL_TARGET", "")
-	o := options{Options: jobs.Options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}}, instead: r.Answer}
+	o := options{Given: cmdline.Given{Command: "ui"}, Target: target.Options{Name: target.Local, StateDir: t.TempDir()}, instead: r.Answer}
 	if change != nil {
 		change(&o)
 	}
-	s, err := newServer(t.Context(), &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}, r.Run, o)
+	s, err := newServer(t.Context(), &term.Console{Streams: term.Streams{Out: io.Discard, Err: io.Discard}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,24 +176,23 @@ func TestReadOnly(t *testing.T) {
 func TestChanges(t *testing.T) {
 	r := uitest.Recording()
 	r.Known["submit -"] = uitest.Reply{Out: `[{"name":"a","id":"1","shortId":"1"},{"name":"b","id":"2","shortId":"2"}]`, Err: "note: one\n"}
-	r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: "stopped\n"}
+	r.Known["stop "+uitest.PrepareID] = uitest.Reply{Out: `[{"name":"prepare","shortId":"273ad2f0","call":"TerminateJob","before":"RUNNING","status":"FAILED"}]`}
 	s := serverOf(t, r, func(o *options) { o.AllowChanges = true })
 	h := s.handler()
-	target := []string{"--target", "local", "--state-dir", s.Options.Target.StateDir}
 	for _, c := range []struct {
 		action string
 		body   request
-		want   []string // the command after the target's flags
+		want   []string // the command
 		line   string
 	}{
 		{"stop", request{Job: uitest.PrepareID}, []string{"stop", uitest.PrepareID}, "batchctl stop " + uitest.PrepareID},
 		{"stop", request{Job: uitest.RunID, Submission: true}, []string{"stop", "--submission", uitest.RunID}, "batchctl stop --submission " + uitest.RunID},
 		{"stop", request{Job: "a b;c"}, []string{"stop", "a b;c"}, "batchctl stop 'a b;c'"},
-		{"retry", request{Job: uitest.PrepareID}, []string{"retry", uitest.PrepareID, "--output", "json"}, "batchctl retry " + uitest.PrepareID},
-		{"retry", request{Job: uitest.RunID, Submission: true}, []string{"retry", "--submission", uitest.RunID, "--output", "json"}, "batchctl retry --submission " + uitest.RunID},
+		{"retry", request{Job: uitest.PrepareID}, []string{"retry", uitest.PrepareID}, "batchctl retry " + uitest.PrepareID},
+		{"retry", request{Job: uitest.RunID, Submission: true}, []string{"retry", "--submission", uitest.RunID}, "batchctl retry --submission " + uitest.RunID},
 		{"replay", request{Job: uitest.PrepareID}, []string{"replay", uitest.PrepareID}, "batchctl replay " + uitest.PrepareID},
-		{"submit", request{Text: `{"name":"x"}`}, []string{"submit", "-", "--output", "json"}, "batchctl submit job.json"},
-		{"submit", request{Text: "{}", Job: "--x"}, []string{"submit", "-", "--output", "json"}, "batchctl submit job.json"},
+		{"submit", request{Text: `{"name":"x"}`}, []string{"submit", "-"}, "batchctl submit job.json"},
+		{"submit", request{Text: "{}", Job: "--x"}, []string{"submit", "-"}, "batchctl submit job.json"},
 	} {
 		r.Lines, r.Inputs = nil, nil
 		c.body.Only = true
@@ -203,15 +202,14 @@ func TestChanges(t *testing.T) {
 		}
 		c.body.Only = false
 		w := post(h, "/actions/"+c.action, c.body)
-		want := append(append([]string{"batchctl", c.want[0]}, target...), c.want[1:]...)
-		if w.Code != 200 || len(r.Lines) != 1 || !slices.Equal(r.Lines[0], want) || r.Inputs[0] != c.body.Text {
-			t.Errorf("%s: status %d, ran %q with %q, want %q", c.action, w.Code, r.Lines, r.Inputs, want)
+		if w.Code != 200 || len(r.Lines) != 1 || !slices.Equal(r.Lines[0], c.want) || r.Inputs[0] != c.body.Text {
+			t.Errorf("%s: status %d, ran %q with %q, want %q", c.action, w.Code, r.Lines, r.Inputs, c.want)
 		}
 		if got := decoded[done](t, w); got.Command != shownFirst.Command {
 			t.Errorf("%s: shows %s, runs %s", c.action, shownFirst.Command, got.Command)
 		}
 	}
-	if got := decoded[done](t, post(h, "/actions/stop", request{Job: uitest.PrepareID})); got.Output != "stopped" || got.Failed != "" {
+	if got := decoded[done](t, post(h, "/actions/stop", request{Job: uitest.PrepareID})); got.Output != "273ad2f0  prepare  FAILED, was RUNNING (TerminateJob)" || got.Failed != "" {
 		t.Errorf("%+v", got)
 	}
 	if got := decoded[done](t, post(h, "/actions/stop", request{Job: "nope"})); !strings.Contains(got.Failed, "no job") || !strings.Contains(got.Hint, "batchctl list") {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/jobs"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/forecastpages"
 	"github.com/batchctl/batchctl/pkg/cli/ui/jobpages"
@@ -36,7 +37,7 @@ type server struct {
 }
 
 // newServer returns a server for the target of the options. It ends with ctx.
-func newServer(ctx context.Context, con *term.Console, run source.Run, o options) (*server, error) {
+func newServer(ctx context.Context, con *term.Console, o options) (*server, error) {
 	in := &input.Input{PlacesNothing: true}
 	if err := in.FindPlatform(o.Target); err != nil {
 		return nil, err
@@ -48,8 +49,8 @@ func newServer(ctx context.Context, con *term.Console, run source.Run, o options
 	if !target.Exists(name, in.Platform) {
 		return nil, target.Unknown(name, in.Platform)
 	}
-	c := source.New(ctx, run, o.Options, name)
-	c.Commands.HasFlag, c.Commands.Instead = o.hasFlag, o.instead
+	c := source.New(ctx, jobs.Options{Given: o.Given, Target: o.Target, Submission: o.Submission}, name)
+	c.Commands.Instead = o.instead
 	return &server{Source: c, hub: web.NewHub(linger), allowChanges: o.AllowChanges,
 		groups: groupsOf(c, in.Platform, o.AllowChanges)}, nil
 }

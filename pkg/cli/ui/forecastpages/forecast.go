@@ -299,9 +299,7 @@ func (s *Forecasts) whenPart(r *http.Request) (page.Page, error) {
 		return p, err
 	}
 	v.Command = show.Text(s.Commands.Line("plan", path, "--when"))
-	d, err := source.AskDiffer[struct {
-		When []forecast.Answer `json:"when"`
-	}](r.Context(), s.Commands, forecastAge, "plan", path, "--when", "--output", "json")
+	d, err := source.Ask(r.Context(), s.Commands, forecastAge, s.starts(path))
 	if err != nil {
 		return p, err
 	}
@@ -317,6 +315,25 @@ func (s *Forecasts) whenPart(r *http.Request) (page.Page, error) {
 	}
 	p.Body = v
 	return p, nil
+}
+
+// starts are when the jobs of a plan start.
+type starts struct {
+	When []forecast.Answer `json:"when"`
+}
+
+// starts asks when the jobs of a file would start.
+func (s *Forecasts) starts(path string) source.Question[starts] {
+	o := preview.PlanOptions{When: true}
+	o.Given, o.Target = s.About("plan", path).Given, s.Options.Target
+	return source.Question[starts]{Words: []string{"plan", path, "--when"},
+		Run: func(ctx context.Context, con *term.Console) (v starts, err error) {
+			planned, err := preview.Plan(ctx, con, o)
+			if planned != nil {
+				v.When = planned.Review.When
+			}
+			return v, err
+		}}
 }
 
 // jobFile returns the path of a job file that the pages list.

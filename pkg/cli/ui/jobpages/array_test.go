@@ -243,7 +243,7 @@ func TestUnits(t *testing.T) {
 
 func TestCheckText(t *testing.T) {
 	r := uitest.Recording()
-	s := source.New(t.Context(), r.Run, jobs.Options{Target: target.Options{Name: target.Local}}, target.Local)
+	s := source.New(t.Context(), jobs.Options{Target: target.Options{Name: target.Local}}, target.Local)
 	s.Commands.Instead = r.Answer
 	text := "{\"name\":\"\U0001F600\",\"commnd\":[],\"x\":1}"
 	problems := `[{"line":1,"column":14,"endLine":1,"endColumn":20,"severity":"error","rule":"r","message":"m","hint":"h","fix":{"message":"write command","edits":[` +
@@ -265,7 +265,7 @@ func TestCheckText(t *testing.T) {
 	if c.Errors != 1 || c.Warnings != 1 || c.Plan != "" || c.Cost != "" || c.Problems[1].Fix != "" || r.Count("plan -")+r.Count("cost -") > 0 {
 		t.Errorf("%+v", c)
 	}
-	if !strings.HasPrefix(c.Command, "batchctl validate job.json --target local") || r.Inputs[0] != text {
+	if c.Command != "batchctl validate job.json" || r.Inputs[0] != text {
 		t.Errorf("command %s, input %q", c.Command, r.Inputs[0])
 	}
 	// Without errors, the plan and the price follow.

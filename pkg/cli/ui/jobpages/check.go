@@ -1,7 +1,6 @@
 package jobpages
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -9,9 +8,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/batchctl/batchctl/pkg/cli/author"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
+	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/diag"
+	"github.com/batchctl/batchctl/pkg/exit"
 )
 
 // Check checks a job file that you type.
@@ -77,23 +81,13 @@ func (s *Check) check(r *http.Request) (any, error) {
 
 // checkText validates a text, and plans it if it has no errors.
 func (s *Check) checkText(ctx context.Context, text string) (*checked, error) {
-	var out bytes.Buffer
-	notes, err := s.Commands.Stream(ctx, strings.NewReader(text), &out, "validate", "-", "--output", "json")
-	var problems []struct {
-		Line, Column, EndLine, EndColumn int
-		Severity, Rule, Message, Hint    string
-		Fix                              *struct {
-			Message string
-			Edits   []struct {
-				Start, End int
-				Text       string
-			}
-		}
-	}
-	if failed := json.Unmarshal(out.Bytes(), &problems); failed != nil {
-		if err == nil {
-			err = &source.CommandError{Message: strings.TrimSpace(notes)}
-		}
+	o := author.ValidateOptions{}
+	o.Given, o.Target.Platform, o.Format = s.About("validate", "-").Given, s.Options.Target.Platform, "json"
+	problems, _, err := source.Do(ctx, s.Commands, text, source.Question[[]diag.Record]{Words: []string{"validate", "-"},
+		Run: func(ctx context.Context, con *term.Console) ([]diag.Record, error) {
+			return author.Validate(ctx, con, o)
+		}})
+	if problems == nil && err != nil {
 		return nil, err
 	}
 	c := &checked{Problems: []found{}, Command: show.Text(s.Commands.Line("validate", "job.json"))}
@@ -118,20 +112,38 @@ func (s *Check) checkText(ctx context.Context, text string) (*checked, error) {
 		c.Problems = append(c.Problems, f)
 	}
 	if c.Errors == 0 && strings.TrimSpace(text) != "" {
-		c.Plan, c.PlanProblem = s.printed(ctx, text, "plan", "-")
-		c.Cost, _ = s.printed(ctx, text, "cost", "-")
+		plan := preview.PlanOptions{}
+		plan.Given, plan.Target = s.About("plan", "-").Given, s.Options.Target
+		c.Plan, c.PlanProblem = s.printed(ctx, text, "plan", func(ctx context.Context, con *term.Console) (printer, error) {
+			return preview.Plan(ctx, con, plan)
+		})
+		cost := preview.CostOptions{}
+		cost.Given, cost.Target = s.About("cost", "-").Given, s.Options.Target
+		c.Cost, _ = s.printed(ctx, text, "cost", func(ctx context.Context, con *term.Console) (printer, error) {
+			return preview.Estimate(ctx, con, cost)
+		})
 	}
 	return c, nil
 }
 
-// printed returns what a command prints about a text, or why it failed.
-func (s *Check) printed(ctx context.Context, text string, args ...string) (out, problem string) {
-	var b bytes.Buffer
-	_, err := s.Commands.Stream(ctx, strings.NewReader(text), &b, args...)
-	if failed, ok := err.(*source.CommandError); ok && failed.Status != source.Changed || err != nil && !ok {
+// printer is a document that people read as text.
+type printer interface{ Print(*term.Console) error }
+
+// printed returns a document about a text as its command prints it, or why the command failed.
+func (s *Check) printed(ctx context.Context, text, command string,
+	read func(context.Context, *term.Console) (printer, error)) (out, problem string) {
+	out, _, err := source.Do(ctx, s.Commands, text, source.Question[string]{Words: []string{command, "-"},
+		Run: func(ctx context.Context, con *term.Console) (string, error) {
+			document, err := read(ctx, con)
+			if err != nil && exit.From(err).Code != exit.Change {
+				return "", err
+			}
+			return source.Printed(con, document.Print)
+		}})
+	if err != nil {
 		return "", show.Text(err.Error())
 	}
-	out, _, _ = strings.Cut(b.String(), "\nnext: ") // the page has buttons
+	out, _, _ = strings.Cut(out, "\nnext: ") // the page has buttons
 	return strings.TrimSpace(show.Lines(out)), ""
 }
 

@@ -16,11 +16,13 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
 	"github.com/batchctl/batchctl/pkg/client"
+	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/secret"
 	"github.com/batchctl/batchctl/pkg/sweep"
@@ -356,12 +358,16 @@ func (s *Jobs) explainPart(r *http.Request) (page.Page, error) {
 // costPart is what a job cost.
 func (s *Jobs) costPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "cost", Part: true}
-	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", r.PathValue("id"),
-		"--output", "json")
+	o := preview.CostOptions{}
+	o.Args = []string{r.PathValue("id")}
+	found, err := source.Ask(r.Context(), s.Commands, time.Minute, s.Cost(o, o.Args...))
 	if err != nil {
 		return p, err
 	}
-	p.Body = found
+	p.Body = struct {
+		*preview.SpentDocument
+		Rows []cost.Row
+	}{found, source.CostRows(found)}
 	return p, nil
 }
 

@@ -139,9 +139,6 @@ func StatusOf(err error) int {
 	if _, ok := errors.AsType[badRequest](err); ok {
 		return http.StatusBadRequest
 	}
-	if failed, ok := errors.AsType[*source.CommandError](err); ok && strings.HasPrefix(failed.Message, "no job") {
-		return http.StatusNotFound
-	}
 	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message, "no job") {
 		return http.StatusNotFound
 	}
@@ -150,9 +147,6 @@ func StatusOf(err error) int {
 
 // ProblemOf returns what a page shows of an error.
 func ProblemOf(err error) *Problem {
-	if failed, ok := errors.AsType[*source.CommandError](err); ok {
-		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
-	}
 	if failed, ok := errors.AsType[*exit.Failure](err); ok {
 		return &Problem{show.Text(failed.Message), show.Text(failed.Hint)}
 	}

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
 	"github.com/batchctl/batchctl/pkg/cli/ui/source"
+	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/ui/chart"
 	"github.com/batchctl/batchctl/pkg/ui/joblist"
 )
@@ -63,31 +65,33 @@ func (s *Reports) costReport(r *http.Request) (page.Page, error) {
 	if by != "workflow" && by != "array" && by != "job" && !strings.HasPrefix(by, "tag:") {
 		return p, page.BadRequest(fmt.Errorf("by %s: choose workflow, array, job or tag:NAME", by))
 	}
-	found, err := source.AskJSON[source.CostDocument](r.Context(), s.Commands, time.Minute, "cost", "--since", since,
-		"--by", by, "--output", "json")
+	found, err := source.Ask(r.Context(), s.Commands, time.Minute, s.Cost(preview.CostOptions{Since: since, By: by},
+		"--since", since, "--by", by))
 	if err != nil {
 		return p, err
 	}
-	slices.SortStableFunc(found.Rows, func(a, b source.CostRow) int {
+	rows := source.CostRows(found)
+	slices.SortStableFunc(rows, func(a, b cost.Row) int {
 		return cmp.Compare(b.Cost.High.USD, a.Cost.High.USD)
 	})
 	shownBars := chart.Bars{ID: "costs", Title: "Cost by " + show.Text(by), Unit: "USD"}
-	for i, row := range found.Rows {
+	for i, row := range rows {
 		if i == 20 {
 			break
 		}
 		shownBars.Groups = append(shownBars.Groups, chart.BarGroup{Name: show.Text(row.Name),
 			Bars: []chart.Bar{{Name: "cost", Value: row.Cost.High.USD, Low: row.Cost.Low.USD, High: row.Cost.High.USD,
-				Class: "share-0", Text: row.Cost.Text()}}})
+				Class: "share-0", Text: row.Cost.String()}}})
 	}
 	drawn := ""
-	if found.Total != nil && found.Total.Cost.High.USD > 0 {
+	if found.Total.Cost.High.USD > 0 {
 		drawn = page.Bars(shownBars)
 	}
 	p.Body = struct {
-		source.CostDocument
+		*preview.SpentDocument
+		Rows             []cost.Row
 		Since, By, Chart string
 		Spans            []string
-	}{found, since, by, drawn, spans}
+	}{found, rows, since, by, drawn, spans}
 	return p, nil
 }

@@ -9,9 +9,11 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/results"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/top"
+	"github.com/batchctl/batchctl/pkg/cost"
 	"github.com/batchctl/batchctl/pkg/explain"
 	"github.com/batchctl/batchctl/pkg/target"
 	"github.com/batchctl/batchctl/pkg/wire"
@@ -78,6 +80,25 @@ func (s *Source) Results(id string) Question[json.RawMessage] {
 			err = table.WriteJSON(&b)
 			return b.Bytes(), err
 		}}
+}
+
+// Cost asks what jobs cost. flags are those of o as users type them, with the jobs.
+func (s *Source) Cost(o preview.CostOptions, flags ...string) Question[*preview.SpentDocument] {
+	o.Target, o.Command = s.Options.Target, "cost"
+	return Question[*preview.SpentDocument]{append([]string{"cost"}, flags...),
+		func(ctx context.Context, con *term.Console) (*preview.SpentDocument, error) {
+			return preview.Spent(ctx, con, o)
+		}}
+}
+
+// CostRows returns the rows of a document.
+func CostRows(d *preview.SpentDocument) (rows []cost.Row) {
+	for _, row := range d.Rows {
+		if row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	return rows
 }
 
 // snapshot asks for the queues and their unfinished jobs.

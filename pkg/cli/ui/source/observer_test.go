@@ -51,7 +51,7 @@ func observe(t *testing.T, isLocal bool) *observed {
 		}
 		_ = json.NewEncoder(s.Out).Encode(top.Snapshot{Target: "t", Time: time.Now(), Queues: []top.Queue{queueNamed("q")}})
 	}
-	c := newCommander(t.Context(), nil, target.Options{})
+	c := newCommander(t.Context(), target.Options{})
 	c.Instead = func(ctx context.Context, con *term.Console, words []string, document any) error {
 		err := o.r.Answer(ctx, con, words, document)
 		o.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type Question[T any] struct {
 }
 
 // Ask returns the document of a command that only reads, without credentials. It may be as old as age; concurrent
-// requests share one, so nobody may change it. The error of a command that failed is an *exit.Failure, and its document
+// requests share one, so no page may change it. The error of a command that failed is an *exit.Failure, and its document
 // may have a part of the answer.
 func Ask[T any](ctx context.Context, c *Commander, age time.Duration, q Question[T]) (T, error) {
 	document, err := c.shared(ctx, age, q.Words, func(ctx context.Context) (any, error) {
@@ -67,6 +68,15 @@ func FollowLog(ctx context.Context, c *Commander, words []string, o jobs.LogOpti
 	return err
 }
 
+// Printed returns what a function prints to standard output.
+func Printed(con *term.Console, printTo func(*term.Console) error) (string, error) {
+	var out bytes.Buffer
+	to := *con
+	to.Out = &out
+	err := printTo(&to)
+	return out.String(), err
+}
+
 // begin waits until one more command may run. The caller calls end after it.
 func (c *Commander) begin(ctx context.Context) (end func(), err error) {
 	select {
@@ -86,7 +96,7 @@ func (c *Commander) begin(ctx context.Context) (end func(), err error) {
 // run runs a command.
 func run[T any](ctx context.Context, c *Commander, in string, q Question[T]) (document T, notes string, err error) {
 	var messages bytes.Buffer
-	con := &term.Console{Streams: term.Streams{In: strings.NewReader(in), Out: &messages,
+	con := &term.Console{Streams: term.Streams{In: strings.NewReader(in), Out: io.Discard,
 		Err: term.MaskedWriter{Writer: &messages}}}
 	document, err = q.Run(ctx, con)
 	document, failed := term.Masked(document)
@@ -131,7 +141,7 @@ func (c *Commander) shared(ctx context.Context, age time.Duration, words []strin
 		a = &answer{begun: time.Now(), done: make(chan struct{})}
 		c.forget()
 		c.known[key] = a
-		go c.fillWith(a, words, read)
+		go c.fill(a, words, read)
 	}
 	c.mu.Unlock()
 	select {
@@ -142,8 +152,8 @@ func (c *Commander) shared(ctx context.Context, age time.Duration, words []strin
 	}
 }
 
-// fillWith reads an answer.
-func (c *Commander) fillWith(a *answer, words []string, read func(context.Context) (any, error)) {
+// fill reads an answer.
+func (c *Commander) fill(a *answer, words []string, read func(context.Context) (any, error)) {
 	defer close(a.done)
 	defer func() {
 		if p := recover(); p != nil { // the other pages must live on

@@ -25,8 +25,8 @@ type Source struct {
 }
 
 // New returns the source of pages about the target with this name. Its commands end with ctx.
-func New(ctx context.Context, run Run, o jobs.Options, name string) *Source {
-	c := newCommander(ctx, run, o.Target)
+func New(ctx context.Context, o jobs.Options, name string) *Source {
+	c := newCommander(ctx, o.Target)
 	return &Source{Commands: c, Observer: newObserver(c, o, name == target.Local), Options: o, target: name}
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -37,11 +38,11 @@ type Reply struct {
 type Replies struct {
 	// Mu guards the other members while commands run.
 	Mu sync.Mutex
-	// Known are the replies by command line, without the program, the target's flags and --output json.
+	// Known are the replies by command line, without the program and the target's flags.
 	Known map[string]Reply
 	// Before is called before each reply; nil for none.
 	Before func(ctx context.Context, line string, s term.Streams)
-	// Lines are the complete command lines in order, and inputs what they read.
+	// Lines are the words of the commands in order, and Inputs what they read.
 	Lines  [][]string
 	Inputs []string
 }
@@ -82,31 +83,7 @@ func IndentJSON(text string) string {
 	return b.String() + "\n"
 }
 
-// Run answers a command line.
-func (r *Replies) Run(ctx context.Context, args []string, s term.Streams) int {
-	in, err := io.ReadAll(s.In)
-	if err != nil {
-		return 3
-	}
-	line := lineOf(args)
-	r.Mu.Lock()
-	r.Lines, r.Inputs = append(r.Lines, slices.Clone(args)), append(r.Inputs, string(in))
-	found, ok := r.Known[line]
-	before := r.Before
-	r.Mu.Unlock()
-	if before != nil {
-		before(ctx, line, s)
-	}
-	if !ok {
-		found = Reply{Err: "batchctl: no job or workflow has the id or name " + args[len(args)-1] +
-			"\n  list the jobs: batchctl list\n", Status: 1}
-	}
-	_, _ = io.WriteString(s.Out, found.Out)
-	_, _ = io.WriteString(term.MaskedWriter{Writer: s.Err}, found.Err) // as batchctl does
-	return found.Status
-}
-
-// Answer answers a command without its command line: see source.Instead.
+// Answer answers a command with these words: see source.Instead.
 func (r *Replies) Answer(ctx context.Context, con *term.Console, words []string, document any) error {
 	in, err := io.ReadAll(con.In)
 	if err != nil {
@@ -114,7 +91,7 @@ func (r *Replies) Answer(ctx context.Context, con *term.Console, words []string,
 	}
 	line := strings.Join(words, " ")
 	r.Mu.Lock()
-	r.Lines = append(r.Lines, append([]string{"batchctl"}, words...))
+	r.Lines = append(r.Lines, slices.Clone(words))
 	r.Inputs = append(r.Inputs, string(in))
 	found, ok := r.Known[line]
 	before := r.Before
@@ -154,6 +131,9 @@ func fill(document any, text []byte) error {
 		}
 		return nil
 	}
+	if string(bytes.TrimSpace(text)) == "null" {
+		return errors.New("a command that succeeds has a document")
+	}
 	return json.Unmarshal(text, document)
 }
 
@@ -172,20 +152,6 @@ func failed(con *term.Console, r Reply) error {
 	return f
 }
 
-// lineOf returns the key of a command line.
-func lineOf(args []string) string {
-	var line []string
-	for i := 1; i < len(args); i++ {
-		switch {
-		case args[i] == "--target" || args[i] == "--state-dir" || args[i] == "--output" && args[i+1] == "json":
-			i++
-		default:
-			line = append(line, args[i])
-		}
-	}
-	return strings.Join(line, " ")
-}
-
 // Set replaces the output of a command.
 func (r *Replies) Set(line, out string) {
 	r.Mu.Lock()
@@ -197,8 +163,8 @@ func (r *Replies) Set(line, out string) {
 func (r *Replies) Count(line string) (n int) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
-	for _, args := range r.Lines {
-		if lineOf(args) == line {
+	for _, words := range r.Lines {
+		if strings.Join(words, " ") == line {
 			n++
 		}
 	}
