@@ -84,8 +84,12 @@ func PlaceholderLen(s string) int {
 }
 
 // beginsPlaceholder has the bytes with which PlaceholderLen and quotedLen begin.
-var beginsPlaceholder = [256]bool{'$': true, '{': true, '<': true, '@': true, '_': true, '%': true, 'R': true, 'r': true,
-	'C': true, 'c': true, 'T': true, 'F': true, 'Y': true, 'y': true, 'P': true, '#': true, '(': true, '[': true}
+var beginsPlaceholder = func() (is [256]bool) {
+	for _, c := range []byte("${<@_%RrCcTFYyP#([") {
+		is[c] = true
+	}
+	return is
+}()
 
 // FindPlaceholder returns where the first placeholder of a text is; start is -1 without one. The text is a value in
 // quotes, so brackets that only resemble a placeholder are none: $${a}, {{#each}} and the tags of HTML.

@@ -2,8 +2,8 @@ package target
 
 import "time"
 
-// Options are what a command line says about the target; the zero value is the default target. The tags are flags, which
-// cmdline.Command reads.
+// Options are what a command line says about the target; the zero value is the default target. The tags are flags,
+// which cmdline.Command reads.
 type Options struct {
 	// Platform is the path of the platform file on the command line.
 	Platform string `flag:"platform" usage:"the platform <FILE> (default: batchctl.json beside the job file or in this directory, or above)"`

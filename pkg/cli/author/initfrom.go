@@ -258,7 +258,8 @@ func completeTemplates(con *term.Console, command *cli.Command, c *cli.Context) 
 		cli.DefaultCompleteWithFlags(command)(c)
 		return
 	}
-	p, err := findTemplates(initOptions{Target: target.Options{Platform: cmp.Or(c.String("platform-file"), c.String("platform"))},
+	platform := cmp.Or(c.String("platform-file"), c.String("platform"))
+	p, err := findTemplates(initOptions{Target: target.Options{Platform: platform},
 		path: c.Args().First()})
 	if err != nil || p.Content == nil {
 		return

@@ -59,8 +59,8 @@ type ApplyOptions struct {
 	Settle time.Duration `flag:"settle" usage:"wait at most this <TIME> for each resource to become VALID"`
 }
 
-// CheckApply compares the files with the account and changes nothing. If something differs, the plan comes with an error
-// that has the status exit.Change.
+// CheckApply compares the files with the account and changes nothing. If something differs, the plan comes with an
+// error that has the status exit.Change.
 func CheckApply(ctx context.Context, con *term.Console, o ApplyOptions) (*apply.Plan, error) {
 	o.Check = true
 	a, err := beginApply(ctx, con, o)
@@ -435,7 +435,8 @@ func (a *applying) leftover(ctx context.Context, state *apply.State) error {
 
 // runner returns a runner for the account.
 func (a *applying) runner() *apply.Runner {
-	return &apply.Runner{Account: a.account, Who: apply.WhoAmI(), Process: apply.ThisProcess(), Ended: apply.HasEnded, Settle: a.o.Settle,
+	return &apply.Runner{Account: a.account, Who: apply.WhoAmI(), Process: apply.ThisProcess(),
+		Ended: apply.HasEnded, Settle: a.o.Settle,
 		Drain: a.o.Drain,
 		Warn: func(err error) {
 			fmt.Fprintf(a.con.Err, "warning: %s\n", diag.Printable(a.con.Redacted(err.Error())))

@@ -236,7 +236,8 @@ func (f *ecsFollow) printStatus(s *types.Task) {
 	if ecs.Stopped(s) {
 		text = term.JoinClauses(text, ecsEnd(s))
 	}
-	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), ecs.ShortID(f.task), diag.Printable(f.con.Redacted(text)))
+	fmt.Fprintf(f.con.Err, "%s  %s  %s\n", diag.Printable(f.name), ecs.ShortID(f.task),
+		diag.Printable(f.con.Redacted(text)))
 }
 
 // ecsEnd describes how a stopped task ended: exit codes, and the reasons that ECS

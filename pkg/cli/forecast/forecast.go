@@ -360,7 +360,8 @@ func withJobs(ctx context.Context, con *term.Console, o Options, w *world, state
 	if _, err := os.Stat(path); err != nil {
 		return nil, exit.Usage("--add-jobs %s: %v", arg, err)
 	}
-	of := preview.Options{Options: input.Options{Given: cmdline.Given{Command: "forecast", Args: []string{path}}, Target: o.Target}}
+	given := cmdline.Given{Command: "forecast", Args: []string{path}}
+	of := preview.Options{Options: input.Options{Given: given, Target: o.Target}}
 	in, err := input.Load(con, of.Options)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,9 @@ func Diff(ctx context.Context, con *term.Console, o jobs.Options) ([]compare.Com
 }
 
 // diff is Diff. alone are the jobs that only one of the submissions has.
-func diff(ctx context.Context, con *term.Console, o jobs.Options) (all []compare.Comparison, alone []string, err error) {
+func diff(
+	ctx context.Context, con *term.Console, o jobs.Options,
+) (all []compare.Comparison, alone []string, err error) {
 	if len(o.Args) != 2 {
 		return nil, nil, exit.Usage("diff needs two jobs").
 			Try("name the one that worked, then the one that did not: batchctl diff GOOD BAD")

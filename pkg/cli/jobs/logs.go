@@ -38,7 +38,8 @@ func LogsCommand(con *term.Console) *cli.Command {
 			"lines of each log.",
 			"batchctl logs 3f2a91c0\nbatchctl logs resnet-train --follow\n"+
 				"batchctl logs sweep --children 0-9 --tail 20\nbatchctl logs sweep --failed --first-error"),
-	}, LogOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](), cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: MostLogs},
+	}, LogOptions{Options: Options{Output: cmdline.Outputs(cmdline.JSON[[]logRow](),
+		cmdline.JSONWith[[]failureRow]("first-error"))}, Limit: MostLogs},
 		func(ctx context.Context, o LogOptions) error { return logs(ctx, con, o) })
 }
 

@@ -248,7 +248,8 @@ func (c climber) newStep(ctx context.Context, of *plannedJob, step *ladder.Step,
 			setRequirement(in, types.ResourceTypeVcpu, strconv.FormatFloat(step.VCPUs, 'f', -1, 64))
 		}
 	}
-	s := &plannedJob{state: state{since: time.Now()}, intent: intent{name: name, submission: client.NewSubmissionID(), definer: -1,
+	s := &plannedJob{state: state{since: time.Now()}, intent: intent{
+		name: name, submission: client.NewSubmissionID(), definer: -1,
 		rungs: of.rungs, notify: of.notify, again: of, step: step, resource: of.resource, maxParallel: of.maxParallel}}
 	if of.resource != "" {
 		in.ConsumableResourcePropertiesOverride = of.submit.ConsumableResourcePropertiesOverride

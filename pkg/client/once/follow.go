@@ -340,7 +340,8 @@ func nextStepOf(r *run, t *plannedJob, known *ends) (f nextStep, err error) {
 // judge decides about a job when all jobs before it have ended.
 func judge(r *run, t *plannedJob, over []Submitted, known *ends) (nextStep, error) {
 	status := func(s Submitted) types.JobStatus {
-		if at := slices.IndexFunc(r.tasks, func(t *plannedJob) bool { return t.isAccepted() && t.result.ID == s.ID }); at >= 0 {
+		isIt := func(t *plannedJob) bool { return t.isAccepted() && t.result.ID == s.ID }
+		if at := slices.IndexFunc(r.tasks, isIt); at >= 0 {
 			return known.outcome(r.tasks[at])
 		}
 		return known.status[s.ID]

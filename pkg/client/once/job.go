@@ -38,8 +38,8 @@ type Submitted struct {
 	At string
 }
 
-// intent is what a run means to send for a job. It is fixed before the job is sent, and is what the intent's line in the
-// log has.
+// intent is what a run means to send for a job. It is fixed before the job is sent, and is what the intent's line in
+// the log has.
 type intent struct {
 	name       string
 	submission string
@@ -403,7 +403,8 @@ func (t *intent) line() (line, error) {
 
 // taskOf returns the job of an intent. It verifies the request with its hash.
 func taskOf(l line) (*plannedJob, error) {
-	t := &plannedJob{state: state{sent: l.Submit != nil}, intent: intent{name: l.Name, submission: l.Submission, after: l.After,
+	t := &plannedJob{state: state{sent: l.Submit != nil}, intent: intent{
+		name: l.Name, submission: l.Submission, after: l.After,
 		earlier: l.Earlier, definer: -1, staged: l.Staged, when: l.When, step: l.Step, resource: l.Resource,
 		maxParallel: l.MaxParallel, notify: l.Notify, retryOf: l.Again, file: l.File}}
 	if l.At != "" {
