@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,7 +87,9 @@ func compact(text []byte) string {
 
 // drift is how the target differs from the queue files.
 type drift struct {
-	*apply.Plan
+	Steps   []*apply.Step
+	Invalid []*apply.InvalidError
+	Equal   int // resources
 	// Command shows the same in a terminal, and Apply makes the changes.
 	Command, Apply string
 	// None reports that there are no queue files.
@@ -103,7 +106,10 @@ func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 		Run: func(ctx context.Context, con *term.Console) (*apply.Plan, error) {
 			return cloud.CheckApply(ctx, con, o)
 		}})
-	v := drift{Plan: plan}
+	v := drift{}
+	if plan != nil {
+		v = drift{Steps: present(plan.Steps), Invalid: present(plan.Invalid), Equal: plan.Equal}
+	}
 	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message,
 		"no file creates resources") {
 		v.None, err = true, nil
@@ -114,4 +120,9 @@ func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	v.Command, v.Apply = show.Text(s.Commands.Line("apply", ".", "--check")), show.Text(s.Commands.Line("apply", "."))
 	p.Body = v
 	return p, nil
+}
+
+// present returns the elements that are not nil.
+func present[T any](list []*T) []*T {
+	return slices.DeleteFunc(slices.Clone(list), func(v *T) bool { return v == nil })
 }
