@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/target"
 )
 
 // TestFlagsTo: the commands that are reported to come next find the target that this one had.
@@ -33,12 +35,12 @@ func TestFlagsTo(t *testing.T) {
 		{"--target local --state-dir /s", " --target local --state-dir /s"},
 	} {
 		got := ""
-		app := &cli.App{Flags: append(TargetFlags(), &cli.StringFlag{Name: "platform"}), Action: func(c *cli.Context) error {
-			o := TargetOptions(c)
+		command := Command(cli.Command{Name: "status"}, target.Options{}, func(_ context.Context, o target.Options) error {
 			got = o.FlagsTo(file.Platform, o.NameFrom(file.Platform))
 			return nil
-		}}
-		if err := app.Run(append([]string{"batchctl"}, strings.Fields(test.args)...)); err != nil || got != test.want {
+		})
+		app := &cli.App{Commands: []*cli.Command{command}}
+		if err := app.Run(append([]string{"batchctl", "status"}, strings.Fields(test.args)...)); err != nil || got != test.want {
 			t.Errorf("%q: %q %v, want %q", test.args, got, err, test.want)
 		}
 	}

@@ -66,16 +66,3 @@ func formatNamed(name, formats string) (string, error) {
 	}
 	return name, nil
 }
-
-// OutputFormat returns the output format that the flags select. A format that the
-// command does not have is a usage error. A command without --output has text.
-func OutputFormat(c *cli.Context) (string, error) {
-	if c.Bool("json") {
-		return "json", nil
-	}
-	flag, ok := findFlag(c.Command.Flags, "output").(*cli.StringFlag)
-	if !ok {
-		return "text", nil
-	}
-	return formatNamed(c.String("output"), flag.Usage)
-}
