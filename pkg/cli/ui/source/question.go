@@ -26,8 +26,8 @@ type Question[T any] struct {
 }
 
 // Ask returns the document of a command that only reads, without credentials. It may be as old as age; concurrent
-// requests share one, so no page may change it. The error of a command that failed is an *exit.Failure, and its document
-// may have a part of the answer.
+// requests share one, so no page may change it. The error of a command that failed is an *exit.Failure; its document may
+// have a part of the answer.
 func Ask[T any](ctx context.Context, c *Commander, age time.Duration, q Question[T]) (T, error) {
 	document, err := c.shared(ctx, age, q.Words, func(ctx context.Context) (any, error) {
 		document, _, err := Do(ctx, c, "", q)
@@ -55,8 +55,8 @@ func Do[T any](ctx context.Context, c *Commander, in string, q Question[T]) (doc
 	return run(ctx, c, in, q)
 }
 
-// FollowLog passes the lines of logs to each, with their credentials. Unlike Do, it may run beside any number of others,
-// because a log that is followed lasts.
+// FollowLog passes the lines of logs to each, with their credentials. Unlike Do, it may run beside any number of
+// others, because a log that is followed lasts.
 func FollowLog(ctx context.Context, c *Commander, words []string, o jobs.LogOptions,
 	each func(client.Line) error) error {
 	_, _, err := run(ctx, c, "", Question[struct{}]{words, func(ctx context.Context, con *term.Console) (struct{}, error) {
