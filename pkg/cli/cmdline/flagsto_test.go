@@ -35,12 +35,12 @@ func TestFlagsTo(t *testing.T) {
 		{"--target local --state-dir /s", " --target local --state-dir /s"},
 	} {
 		got := ""
-		app := &cli.App{Commands: []*cli.Command{Command(cli.Command{Name: "try"}, struct{ Target target.Options }{},
-			func(_ context.Context, o struct{ Target target.Options }) error {
-				got = o.Target.FlagsTo(file.Platform, o.Target.NameFrom(file.Platform))
-				return nil
-			})}}
-		if err := app.Run(append([]string{"batchctl", "try"}, strings.Fields(test.args)...)); err != nil || got != test.want {
+		command := Command(cli.Command{Name: "status"}, target.Options{}, func(_ context.Context, o target.Options) error {
+			got = o.FlagsTo(file.Platform, o.NameFrom(file.Platform))
+			return nil
+		})
+		app := &cli.App{Commands: []*cli.Command{command}}
+		if err := app.Run(append([]string{"batchctl", "status"}, strings.Fields(test.args)...)); err != nil || got != test.want {
 			t.Errorf("%q: %q %v, want %q", test.args, got, err, test.want)
 		}
 	}

@@ -184,6 +184,9 @@ func TestCredentials(t *testing.T) {
 		}
 		maps.Copy(answers, copied(t, s))
 		for address, text := range answers {
+			if strings.Contains(text, "mask the credentials of a document") {
+				t.Errorf("%s: a document with the credential of %s does not convert back: %s", address, c.Vendor, text)
+			}
 			if shows(text, c.Secret) {
 				shown[address] = append(shown[address], fmt.Sprintf("%s in %s", c.Vendor, put))
 			}
