@@ -1,4 +1,3 @@
-//lint:file-ignore SA1019 the deprecated member imageId is part of the API that is served
 
 package local
 
@@ -8,20 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-
-	awsbatch "github.com/aws/aws-sdk-go-v2/service/batch"
-	"github.com/aws/aws-sdk-go-v2/service/batch/types"
 )
-
-// described returns an environment as DescribeComputeEnvironments shows it.
-func (w *testEngine) described(name string) types.ComputeEnvironmentDetail {
-	w.t.Helper()
-	out, err := w.DescribeComputeEnvironments(w.t.Context(), &awsbatch.DescribeComputeEnvironmentsInput{ComputeEnvironments: []string{name}})
-	if err != nil || len(out.ComputeEnvironments) != 1 {
-		w.t.Fatal(out, err)
-	}
-	return out.ComputeEnvironments[0]
-}
 
 // TestContainersHaveLists describes each kind of definition and job. Clients read the lists of containers without
 // checking that they are there: AWS Batch shows empty ones.

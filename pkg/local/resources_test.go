@@ -36,11 +36,6 @@ func (w *testEngine) updateEnvironment(in *awsbatch.UpdateComputeEnvironmentInpu
 	modeltest.Must(w.t, w.UpdateComputeEnvironment, in)
 }
 
-func (w *testEngine) updateQueue(in *awsbatch.UpdateJobQueueInput) {
-	w.t.Helper()
-	modeltest.Must(w.t, w.UpdateJobQueue, in)
-}
-
 func (w *testEngine) restart(dir string, o Options) *testEngine {
 	w.t.Helper()
 	if err := w.engine.Close(w.t.Context()); err != nil {

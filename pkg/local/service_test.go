@@ -25,13 +25,6 @@ type trainer struct{ script }
 
 func (*trainer) Contained() bool { return true }
 
-// peak returns how many containers have run at the same time.
-func (x *trainer) peak() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.most
-}
-
 // serving returns an engine with those resources.
 func serving(t *testing.T, x attempt.Executor) *testEngine {
 	t.Helper()

@@ -53,13 +53,11 @@ type Commander struct {
 // log to a function.
 type Instead func(ctx context.Context, con *term.Console, words []string, document any) error
 
-// answer is what a command printed.
+// answer is the document of a command.
 type answer struct {
 	document any
 	begun    time.Time
 	done     chan struct{} // closed when the other members are set
-	out      []byte
-	notes    string // standard error of a command that succeeded
 	err      error
 }
 

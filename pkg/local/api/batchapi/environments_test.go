@@ -76,6 +76,7 @@ func TestUpdatePolicyIsKept(t *testing.T) {
 func TestEmptyTextsRemove(t *testing.T) {
 	w := newAPI(t, modeltest.Options{})
 	w.Environment("e", types.CRTypeEc2, 4, func(r *types.ComputeResource) {
+		//lint:ignore SA1019 clients still send it
 		r.Ec2KeyPair, r.ImageId = aws.String("key"), aws.String("ami-1")
 		r.LaunchTemplate = &types.LaunchTemplateSpecification{LaunchTemplateId: aws.String("lt-1"), Version: aws.String("1")}
 		r.Ec2Configuration = []types.Ec2Configuration{{ImageType: aws.String("ECS_AL2023"), ImageIdOverride: aws.String("ami-2")}}

@@ -124,7 +124,8 @@ func TestOverrides(t *testing.T) {
 		r.ContainerOverrides = &types.ContainerOverrides{
 			Environment:          []types.KeyValuePair{attempt.Variable("B", "3"), attempt.Variable("C", "4")},
 			ResourceRequirements: []types.ResourceRequirement{{Type: "MEMORY", Value: aws.String("128")}},
-			Vcpus:                aws.Int32(64), // without effect, as at AWS: the definition has a resourceRequirement
+			//lint:ignore SA1019 it has no effect beside a resourceRequirement
+			Vcpus: aws.Int32(64), // without effect, as at AWS: the definition has a resourceRequirement
 		}
 	}))
 	var env, need []string
