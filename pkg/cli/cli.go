@@ -12,13 +12,14 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/cli/author"
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
+	"github.com/batchctl/batchctl/pkg/cli/diagnose"
+	"github.com/batchctl/batchctl/pkg/cli/engine"
 	"github.com/batchctl/batchctl/pkg/cli/forecast"
-	"github.com/batchctl/batchctl/pkg/cli/history"
 	"github.com/batchctl/batchctl/pkg/cli/injob"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/quickstart"
 	"github.com/batchctl/batchctl/pkg/cli/results"
@@ -118,30 +119,30 @@ func sections() []section {
 			{"resume", submit.ResumeCommand},
 		}},
 		{"Diagnose", []command{
-			{"diff", history.DiffCommand},
-			{"history", history.HistoryCommand},
-			{"advise", history.AdviseCommand},
-			{"doctor", cloud.DoctorCommand},
+			{"diff", diagnose.DiffCommand},
+			{"history", diagnose.HistoryCommand},
+			{"advise", diagnose.AdviseCommand},
+			{"doctor", diagnose.DoctorCommand},
 		}},
 		{"Platform", []command{
 			{"queues", jobs.QueuesCommand},
 			{"forecast", forecast.ForecastCommand},
-			{"apply", cloud.ApplyCommand},
-			{"export", cloud.ExportCommand},
-			{"infra", cloud.InfraCommand},
-			{"serve", cloud.ServeCommand},
+			{"apply", platform.ApplyCommand},
+			{"export", platform.ExportCommand},
+			{"infra", platform.InfraCommand},
+			{"serve", engine.ServeCommand},
 		}},
 		{"More", []command{
-			{"replay", results.ReplayCommand},
+			{"replay", submit.ReplayCommand},
 			{"bench", func(con *term.Console) *cli.Command {
 				return benchmark.BenchCommand(con,
 					testbed.Commands(con)...)
 			}},
-			{"gc", submit.GCCommand},
-			{"ecs", cloud.ECSCommand},
-			{"env", cloud.EnvCommand},
+			{"gc", platform.GCCommand},
+			{"ecs", platform.ECSCommand},
+			{"env", engine.EnvCommand},
 			{"workload", workloadCommand},
-			{"lsp", author.LSPCommand},
+			{"lsp", lspCommand},
 			{"schema", schemaCommand},
 			{"completion", completionCommand},
 			{"version", versionCommand},

@@ -1,2 +1,2 @@
-// Package author contains the commands for writing job files: validate, rules, fmt, convert and the language server.
+// Package author contains the commands for writing job files: validate, rules, fmt and convert.
 package author

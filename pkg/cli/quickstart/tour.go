@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 
 	"github.com/batchctl/batchctl/pkg/cli/author"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/results"
 	"github.com/batchctl/batchctl/pkg/cli/submit"
@@ -131,7 +131,7 @@ func tour(ctx context.Context, con *term.Console, o options) error {
 	shown := diag.Printable(dir)
 	fmt.Fprintf(con.Err, "This tour writes job files to the new directory %s and runs them on this machine, in a few seconds.\nNothing is sent to AWS.\n", shown)
 	if !o.Yes && term.IsTerminal(con.In) {
-		if agreed, err := cloud.Confirm(ctx, con, false, "start?"); err != nil || !agreed {
+		if agreed, err := platform.Confirm(ctx, con, false, "start?"); err != nil || !agreed {
 			return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed; nothing was written"))
 		}
 	}

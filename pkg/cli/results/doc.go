@@ -1,2 +1,2 @@
-// Package results contains the commands that collect what jobs produced: results, outputs, heat maps and replays.
+// Package results contains the commands that collect what jobs produced: results, outputs and heat maps.
 package results

@@ -1,2 +1,2 @@
-// Package submit sends jobs to a target: submit, run, resume, retry and gc.
+// Package submit sends jobs to a target: submit, run, resume, retry and replay.
 package submit

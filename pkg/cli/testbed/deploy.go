@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/cli/preview"
 	"github.com/batchctl/batchctl/pkg/cli/session"
 	"github.com/batchctl/batchctl/pkg/cli/term"
@@ -168,12 +168,12 @@ func run(ctx context.Context, con *term.Console, o options) error {
 
 // open opens the target, and reads the memory that an earlier process left in the
 // directory.
-func (q *sequence) open(ctx context.Context, platform *document.Platform) (err error) {
-	if q.t, err = session.OpenTarget(ctx, q.Console, q.o.Target, platform, target.ToChange); err != nil {
+func (q *sequence) open(ctx context.Context, file *document.Platform) (err error) {
+	if q.t, err = session.OpenTarget(ctx, q.Console, q.o.Target, file, target.ToChange); err != nil {
 		return err
 	}
-	if platform != nil {
-		q.entry, _ = platform.Target(q.t.Name)
+	if file != nil {
+		q.entry, _ = file.Target(q.t.Name)
 	}
 	if q.memory, err = testbed.Recall(q.o.Out); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (q *sequence) open(ctx context.Context, platform *document.Platform) (err e
 	if err := q.memory.Belongs(q.t.Kind(), q.o.Prefix, q.o.Out); err != nil {
 		return err
 	}
-	q.stacks = cloud.Stacks(q.Console, q.t, testbed.Templates(), q.o.Prefix)
+	q.stacks = platform.Stacks(q.Console, q.t, testbed.Templates(), q.o.Prefix)
 	q.stacks.Progress = q.quarters()
 	q.stacks.Approve = func(proposal *infra.Proposal) (bool, error) {
 		fmt.Fprintf(q.Err, "stack %s: %s, %s\n", diag.Printable(proposal.Stack), proposal.Action,
@@ -208,7 +208,7 @@ func (q *sequence) runSteps(ctx context.Context) error {
 	if err := within(offer, string(q.o.MaxCost)); err != nil {
 		return err
 	}
-	yes, err := cloud.Confirm(ctx, q.Console, q.o.Yes, "continue?")
+	yes, err := platform.Confirm(ctx, q.Console, q.o.Yes, "continue?")
 	if err != nil || !yes {
 		return cmp.Or(err, error(exit.Fail(exit.NotDone, "not confirmed; nothing was created").
 			Try("to try it without AWS: batchctl bench deploy --target local")))
@@ -218,8 +218,8 @@ func (q *sequence) runSteps(ctx context.Context) error {
 	if err := q.memory.Begin(q.t.Kind(), q.stacks.Prefix); err != nil {
 		return err
 	}
-	if _, err := cloud.DeployStacks(ctx, q.Console, q.stacks, testbed.Wanted(q.parameters), q.parameters); err != nil {
-		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+	if _, err := platform.DeployStacks(ctx, q.Console, q.stacks, testbed.Wanted(q.parameters), q.parameters); err != nil {
+		return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	if err := q.provide(ctx); err != nil {
 		return err
@@ -235,15 +235,15 @@ func (q *sequence) prepare(ctx context.Context) error {
 	if err := benchmark.BeginReport(q.o.Out); err != nil {
 		return err
 	}
-	given, err := cloud.StackParameters(q.o.StackParameters)
+	given, err := platform.StackParameters(q.o.StackParameters)
 	if err != nil {
 		return err
 	}
 	q.parameters = testbed.Parameters(q.stacks.Prefix)
 	maps.Copy(q.parameters, given)
-	call := &cloud.InfraCall{Stacks: q.stacks, Given: given}
+	call := &platform.InfraCall{Stacks: q.stacks, Given: given}
 	if err := call.KnowsParameters(ctx); err != nil {
-		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+		return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	return q.chooseImages(ctx)
 }
@@ -256,11 +256,11 @@ func (q *sequence) provide(ctx context.Context) error {
 	}
 	outputs, err := q.stacks.Outputs(ctx, testbed.Wanted(q.parameters))
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+		return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	queues, err := q.stacks.Queues(ctx, outputs)
 	if err != nil {
-		return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+		return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	queues = slices.DeleteFunc(queues, func(queue infra.Queue) bool {
 		return queue.Alias != "cpu" &&
@@ -338,7 +338,7 @@ func (q *sequence) quarters() func(infra.Progress) {
 	printed := map[string]int{}
 	return func(progress infra.Progress) {
 		if strings.HasSuffix(string(progress.Event.ResourceStatus), "_FAILED") {
-			cloud.StackEvent(q.Console, progress)
+			platform.StackEvent(q.Console, progress)
 			return
 		}
 		if progress.Total == 0 {

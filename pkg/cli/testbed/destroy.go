@@ -14,10 +14,10 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/batch"
 	"github.com/batchctl/batchctl/pkg/cli/benchmark"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
 	"github.com/batchctl/batchctl/pkg/cli/cmdline"
 	"github.com/batchctl/batchctl/pkg/cli/input"
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/client"
 	"github.com/batchctl/batchctl/pkg/client/once"
@@ -98,7 +98,7 @@ func destroy(ctx context.Context, con *term.Console, o options) error {
 	if r.nothing() {
 		return q.prove(ctx)
 	}
-	yes, err := cloud.Confirm(ctx, con, o.Yes, "remove all of it?")
+	yes, err := platform.Confirm(ctx, con, o.Yes, "remove all of it?")
 	if err != nil || !yes {
 		return errors.Join(err, exit.Fail(exit.NotDone, "not confirmed; nothing was deleted"))
 	}
@@ -222,7 +222,7 @@ func (q *sequence) list(r *remainder) error {
 		t.Row("delete", fmt.Sprintf("%s in %s", text.Count(n, "log stream"), batchLogs), "")
 	}
 	for _, k := range r.stacks.Keeps {
-		t.Row("keep", k.ID, cloud.ShortType(k.Type)+": "+k.Reason)
+		t.Row("keep", k.ID, platform.ShortType(k.Type)+": "+k.Reason)
 	}
 	if len(t.Rows) == 0 {
 		return nil
@@ -259,7 +259,7 @@ func (q *sequence) remove(ctx context.Context, r *remainder) error {
 		}
 		fmt.Fprintf(q.Err, "repository %s: deleted, with its images\n", r.repository)
 	}
-	if err := cloud.DestroyStacks(ctx, q.Console, q.stacks, r.stacks); err != nil {
+	if err := platform.DestroyStacks(ctx, q.Console, q.stacks, r.stacks); err != nil {
 		return q.notRemoved(ctx, err)
 	}
 	return q.prove(ctx)
@@ -310,10 +310,10 @@ func (q *sequence) notRemoved(ctx context.Context, err error) error {
 		return exit.Fail(exit.NotDone, "%s", strings.ReplaceAll(err.Error(), "\n", "; ")).
 			Try("continue: %s", q.o.again("destroy"))
 	}
-	return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again("destroy"))
+	return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again("destroy"))
 }
 
-// isStackError reports whether cloud.StackFailure has its own text for err.
+// isStackError reports whether platform.StackFailure has its own text for err.
 func isStackError(err error) bool {
 	_, running := errors.AsType[*infra.StillRunningError](err)
 	_, failed := errors.AsType[*infra.FailedError](err)

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/exit"
 	"github.com/batchctl/batchctl/pkg/local/container"
@@ -71,7 +71,7 @@ func (q *sequence) chooseImages(ctx context.Context) error {
 	if !missing {
 		tags, _, err := q.stacks.Cloud.RepositoryTags(ctx, q.parameters["RepositoryName"])
 		if err != nil {
-			return cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+			return platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 		}
 		for _, image := range w.Built {
 			image.Exists = slices.Contains(tags, image.Tag)
@@ -170,7 +170,7 @@ func (q *sequence) repository(ctx context.Context) (string, error) {
 	}
 	outputs, err := q.stacks.Outputs(ctx, testbed.Wanted(q.parameters))
 	if err != nil {
-		return "", cloud.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
+		return "", platform.StackFailure(ctx, err, q.o.statusCommand(), q.o.again(""))
 	}
 	for _, o := range outputs {
 		if o.Name == "RepositoryUri" {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/batchctl/batchctl/pkg/cli/jobs"
-	"github.com/batchctl/batchctl/pkg/cli/results"
 	"github.com/batchctl/batchctl/pkg/cli/submit"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
@@ -119,11 +118,11 @@ func (s *actions) changeOf(action string, in request) (*change, error) {
 	}
 	switch action {
 	case "replay":
-		o := results.ReplayOptions{Given: about.Given, Target: about.Target}
+		o := submit.ReplayOptions{Given: about.Given, Target: about.Target}
 		return &change{words: words, run: func(ctx context.Context) (string, string, error) {
 			return source.Do(ctx, s.Commands, "", source.Question[string]{Words: words,
 				Run: func(ctx context.Context, con *term.Console) (string, error) {
-					return source.Printed(con, func(con *term.Console) error { return results.Replay(ctx, con, o) })
+					return source.Printed(con, func(con *term.Console) error { return submit.Replay(ctx, con, o) })
 				}})
 		}}, nil
 	case "retry":

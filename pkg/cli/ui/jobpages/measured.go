@@ -11,7 +11,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
-	commands "github.com/batchctl/batchctl/pkg/cli/history"
+	commands "github.com/batchctl/batchctl/pkg/cli/diagnose"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/apply"
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/cloud"
+	"github.com/batchctl/batchctl/pkg/cli/platform"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
@@ -99,12 +99,12 @@ type drift struct {
 // driftPart compares the queue files with the target.
 func (s *Platform) driftPart(r *http.Request) (page.Page, error) {
 	p := page.Page{Template: "drift", Part: true}
-	o := cloud.ApplyOptions{Target: s.Options.Target}
+	o := platform.ApplyOptions{Target: s.Options.Target}
 	o.Given = s.About("apply", ".").Given
 	plan, err := source.Ask(r.Context(), s.Commands, 30*time.Second, source.Question[*apply.Plan]{
 		Words: []string{"apply", ".", "--check"},
 		Run: func(ctx context.Context, con *term.Console) (*apply.Plan, error) {
-			return cloud.CheckApply(ctx, con, o)
+			return platform.CheckApply(ctx, con, o)
 		}})
 	v := drift{}
 	if plan != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/batchctl/batchctl/pkg/advise"
-	"github.com/batchctl/batchctl/pkg/cli/history"
+	"github.com/batchctl/batchctl/pkg/cli/diagnose"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
@@ -65,7 +65,7 @@ func (s *Reports) comparePage(r *http.Request) (page.Page, error) {
 		list, err := source.Ask(r.Context(), s.Commands, 10*time.Second, source.Question[[]compare.Comparison]{
 			Words: []string{"diff", v.Good, v.Bad},
 			Run: func(ctx context.Context, con *term.Console) ([]compare.Comparison, error) {
-				return history.Diff(ctx, con, s.About("diff", v.Good, v.Bad))
+				return diagnose.Diff(ctx, con, s.About("diff", v.Good, v.Bad))
 			}})
 		if err != nil {
 			return p, err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/advise"
 	"github.com/batchctl/batchctl/pkg/batch"
-	"github.com/batchctl/batchctl/pkg/cli/history"
+	"github.com/batchctl/batchctl/pkg/cli/diagnose"
 	"github.com/batchctl/batchctl/pkg/cli/term"
 	"github.com/batchctl/batchctl/pkg/cli/ui/page"
 	"github.com/batchctl/batchctl/pkg/cli/ui/show"
@@ -68,12 +68,12 @@ func (s *Reports) sizesReport(r *http.Request) (page.Page, error) {
 		return p, page.BadRequest(fmt.Errorf("since %s: choose one of %s", v.Since, strings.Join(adviceSpans, ", ")))
 	}
 	v.Command = s.Commands.Line("advise", "--since", v.Since)
-	o := history.AdviseOptions{Since: v.Since}
+	o := diagnose.AdviseOptions{Since: v.Since}
 	o.Given, o.Target = s.About("advise").Given, s.Options.Target
-	list, err := source.Ask(r.Context(), s.Commands, 10*time.Second, source.Question[[]history.JobAdvice]{
+	list, err := source.Ask(r.Context(), s.Commands, 10*time.Second, source.Question[[]diagnose.JobAdvice]{
 		Words: []string{"advise", "--since", v.Since},
-		Run: func(ctx context.Context, con *term.Console) ([]history.JobAdvice, error) {
-			return history.Advise(ctx, con, o)
+		Run: func(ctx context.Context, con *term.Console) ([]diagnose.JobAdvice, error) {
+			return diagnose.Advise(ctx, con, o)
 		}})
 	if failed, ok := errors.AsType[*exit.Failure](err); ok && strings.HasPrefix(failed.Message, "no attempt") {
 		v.None, v.Hint, err = show.Text(failed.Message), show.Text(failed.Hint), nil

@@ -1,0 +1,2 @@
+// Package engine has the commands about the local engine as a server: serve and env.
+package engine
