@@ -188,8 +188,22 @@ var published = map[string]string{
 	"ecs.Row":           "cloud.ecsRow",
 	"ecs.ContainerRow":  "cloud.ecsContainerRow",
 
-	"history.AttemptRow": "history.attemptRow",
-	"history.JobAdvice":  "history.jobAdvice",
+	"cost.PriceTable":          "preview.priceTable",
+	"diagnose.AttemptRow":      "history.attemptRow",
+	"diagnose.JobAdvice":       "history.jobAdvice",
+	"jobs.Added":               "jobs.addedRow",
+	"jobs.Row":                 "jobs.jobRow",
+	"jobs.StopRow":             "jobs.stopRow",
+	"platform.ecsRequestRow":   "cloud.ecsRequestRow",
+	"platform.ecsRunRow":       "cloud.ecsRunRow",
+	"platform.outputsDocument": "cloud.outputsDocument",
+	"preview.EstimateDocument": "preview.estimateDocument",
+	"preview.SpentDocument":    "preview.spentDocument",
+	"submit.SubmittedRow":      "submit.submittedRow",
+	"top.Head":                 "top.topHead",
+	"top.Job":                  "top.topJob",
+	"top.Queue":                "top.topQueue",
+	"top.Snapshot":             "top.topSnapshot",
 }
 
 // path returns the name of a type with that of its package.
