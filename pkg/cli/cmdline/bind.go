@@ -29,25 +29,30 @@ import (
 func Command[O any](c cli.Command, o O, run func(context.Context, O) error, omit ...string) *cli.Command {
 	c.Flags = flagsOf(o, omit...)
 	c.Action = func(ctx *cli.Context) error {
-		filled, takesOperands := o, false
-		var failed error
-		eachField(reflect.ValueOf(&filled).Elem(), omit, func(f field) {
-			_, isGiven := f.value.Addr().Interface().(*Given)
-			takesOperands = takesOperands || isGiven
-			if err := f.fill(ctx); failed == nil {
-				failed = err
-			}
-		})
-		if !takesOperands && failed == nil {
-			var g Given
-			failed = cmp.Or(g.Fill(ctx), g.Most(0))
-		}
-		if failed != nil {
-			return failed
+		filled := o
+		if err := fill(ctx, reflect.ValueOf(&filled).Elem(), omit); err != nil {
+			return err
 		}
 		return run(ctx.Context, filled)
 	}
 	return &c
+}
+
+// fill fills options from a command line. It is no part of Command, of which each type of options has a copy.
+func fill(c *cli.Context, options reflect.Value, omit []string) (failed error) {
+	takesOperands := false
+	eachField(options, omit, func(f field) {
+		_, isGiven := f.value.Addr().Interface().(*Given)
+		takesOperands = takesOperands || isGiven
+		if err := f.fill(c); failed == nil {
+			failed = err
+		}
+	})
+	if !takesOperands && failed == nil {
+		var g Given
+		failed = cmp.Or(g.Fill(c), g.Most(0))
+	}
+	return failed
 }
 
 // flagsOf returns the flags of options.
