@@ -24,7 +24,6 @@ import (
 	"github.com/batchctl/batchctl/pkg/local/events"
 	"github.com/batchctl/batchctl/pkg/local/model"
 	"github.com/batchctl/batchctl/pkg/local/model/modeltest"
-	"github.com/batchctl/batchctl/pkg/testtool"
 	"github.com/batchctl/batchctl/pkg/wire"
 )
 
@@ -388,7 +387,6 @@ func TestEventsSurviveForgetting(t *testing.T) {
 // TestEventsProperty submits, stops and restarts at random, and checks that the events are exactly the changes in the
 // journal, in its order.
 func TestEventsProperty(t *testing.T) {
-	testtool.ShortChecks(t, 25)
 	rapid.Check(t, func(r *rapid.T) {
 		plan := rapid.SliceOfN(rapid.IntRange(0, 7), 1, 25).Draw(r, "plan")
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 90), len(plan), len(plan)).Draw(r, "pauses")

@@ -59,7 +59,7 @@ func TestHerald(t *testing.T) {
 // TestEventKills kills an engine again and again while it delivers events to a file and to an HTTP server. Each change
 // in its journal was delivered at least once, in the order of the journal.
 func TestEventKills(t *testing.T) {
-	kills := testtool.Count(50, 6)
+	kills := testtool.Count(50, 10)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 2))
 	var mu sync.Mutex
 	var posted []received

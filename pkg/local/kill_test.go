@@ -105,7 +105,7 @@ func TestServant(t *testing.T) {
 // job is lost, no two attempts of a job run at the same time, and the number of attempts is
 // right.
 func TestKills(t *testing.T) {
-	kills := testtool.Count(20, 5)
+	kills := testtool.Count(20, 8)
 	if n, err := strconv.Atoi(os.Getenv("BATCHCTL_KILLS")); err == nil {
 		kills = n
 	}

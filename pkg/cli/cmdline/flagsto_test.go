@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -10,8 +11,21 @@ import (
 
 	"github.com/batchctl/batchctl/pkg/diag"
 	"github.com/batchctl/batchctl/pkg/document"
+	"github.com/batchctl/batchctl/pkg/local/attempt"
+	"github.com/batchctl/batchctl/pkg/local/secretsource"
 	"github.com/batchctl/batchctl/pkg/target"
 )
+
+// TestExecutorTexts: the texts of the flags, which cannot contain constants, name the tag and the file that batchctl
+// reads.
+func TestExecutorTexts(t *testing.T) {
+	texts := fmt.Sprint(FlagRows(flagsOf(target.ExecutorOptions{})))
+	for _, name := range []string{" " + attempt.ExecutorTag + "=process ", "(" + secretsource.DefaultFile + ")"} {
+		if !strings.Contains(texts, name) {
+			t.Errorf("no flag names %s: %s", name, texts)
+		}
+	}
+}
 
 // TestFlagsTo: the commands that are reported to come next find the target that this one had.
 func TestFlagsTo(t *testing.T) {

@@ -27,11 +27,8 @@ func EnvCommand(con *term.Console) *cli.Command {
 			"eval \"$(batchctl env)\"\naws batch describe-job-queues\neval \"$(batchctl env --unset)\"\n"+
 				"(eval \"$(batchctl env)\"; aws batch describe-job-queues)\nbatchctl env --shell fish | source"),
 	}, envOptions{Output: cmdline.Outputs(cmdline.JSON[local.Connection]()), Shell: posix},
-		func(_ context.Context, o envOptions) error { return printEnvironment(con, o) }, notOfEngines...)
+		func(_ context.Context, o envOptions) error { return printEnvironment(con, o) }, cmdline.NoTarget("platform")...)
 }
-
-// notOfEngines are the flags of a target that a command about the local engine lacks.
-var notOfEngines = []string{"platform", "target", "profile", "region", "endpoint-url"}
 
 // envOptions are the flags of env. Shell is a key of dialects.
 type envOptions struct {

@@ -33,7 +33,7 @@ func ServeCommand(con *term.Console) *cli.Command {
 			"batchctl serve\neval \"$(batchctl serve --exports)\"\naws batch describe-job-queues"),
 	}, serveOptions{Listen: "127.0.0.1:0", GPUs: -1, LogLimit: local.DefaultLogLimit >> 20,
 		Executor: target.ExecutorOptions{Runs: true}},
-		func(ctx context.Context, o serveOptions) error { return serve(ctx, con, o) }, notOfEngines...)
+		func(ctx context.Context, o serveOptions) error { return serve(ctx, con, o) }, cmdline.NoTarget("platform")...)
 }
 
 // serveOptions are the flags of serve. checkServe checks their values.
